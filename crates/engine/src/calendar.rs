@@ -75,8 +75,6 @@ use far::Far;
 
 /// How many children an entry has.
 const CHILDREN: usize = 4;
-/// With fewer entries than this all that they are about is in the cache.
-const MANY: usize = 64;
 /// With more entries than this in the heap, it is worth parting what is far off from what is near.
 const CROWD: usize = 2048;
 
@@ -121,6 +119,8 @@ pub struct Calendar<E> {
     /// The last time whose events are in the heap; what is later is far.
     near: Time,
     far: Far<E>,
+    /// Such have come into the heap and nobody has asked.
+    come_near: bool,
     /// How many entries in the heap are a crowd.
     crowd: usize,
     /// Events that have happened, popped or leapt to.
@@ -154,6 +154,7 @@ impl<E: Copy> Calendar<E> {
             sequence: 0,
             near: Time::MAX,
             far: Far::new(),
+            come_near: false,
             crowd: CROWD,
             happened: 0,
             free: (Time::ZERO, 0),
@@ -296,16 +297,15 @@ impl<E: Copy> Calendar<E> {
         self.happened
     }
 
-    /// Whether so many are to come that what they are about may lie anywhere.
+    /// Whether events have become near, together, since this was last asked.
     #[inline(always)]
-    pub(crate) fn has_many(&self) -> bool {
-        self.heap.len() > MANY
+    pub(crate) fn have_come_near(&mut self) -> bool {
+        self.come_near && std::mem::take(&mut self.come_near)
     }
 
-    /// What comes behind the event just taken if nothing is scheduled before it, where [there are many](Self::has_many).
-    pub(crate) fn behind(&self) -> &E {
-        let children = &self.heap[1..=CHILDREN];
-        &children[least_of_four(children).0].event
+    /// Those that are near: in their order, when they have just come.
+    pub(crate) fn near(&self) -> impl Iterator<Item = &E> + Clone {
+        self.heap.iter().map(|entry| &entry.event)
     }
 
     /// [`Calendar::next_time`] for a driver, which pops next and so may fill the hole.
@@ -345,6 +345,7 @@ impl<E: Copy> Calendar<E> {
         // In order, it is a heap.
         self.heap.sort_unstable_by_key(Entry::key);
         self.crowd = CROWD.max(2 * self.heap.len());
+        self.come_near = true;
     }
 
     /// Parts what is far off from what is near, if it can.

@@ -77,10 +77,11 @@ pub struct Outcome {
     pub lateness: Lateness,
 }
 
-/// Tells `world` what is probably next. Not a part of the loop, which is all there is to a world of a few components.
+/// Tells `world` what has come near. Not a part of the loop, which is all there is to a world of a few components.
+#[cold]
 #[inline(never)]
 fn look_ahead<W: World>(world: &W, calendar: &Calendar<W::Event>) {
-    world.ahead(calendar.behind());
+    world.ahead(calendar.near());
 }
 
 /// Runs `world` from where `calendar` is until one of `limits`, its own end or an empty calendar.
@@ -109,15 +110,15 @@ pub fn run<W: World, C: Clock>(
             break Stop::Events;
         }
         let next = calendar.due();
+        if calendar.have_come_near() {
+            look_ahead(world, calendar);
+        }
         let due = next.filter(|at| *at <= limits.until);
         match clock.wait_until(due.unwrap_or(limits.until.max(calendar.now()))) {
             Wait::Reached { late } => match due {
                 Some(_) => {
                     let (now, event) = calendar.take_due();
                     lateness.record(late);
-                    if calendar.has_many() {
-                        look_ahead(world, calendar);
-                    }
                     world.handle(now, event, calendar);
                 }
                 None if next.is_none() && limits.until == Time::MAX => break Stop::Drained,

@@ -28,10 +28,13 @@ pub trait World {
         let _ = (now, calendar);
     }
 
-    /// `event` is probably next: a hint to have its memory fetched while another is handled, which must change nothing. Told only where many are
-    /// to come.
-    fn ahead(&self, event: &Self::Event) {
-        let _ = event;
+    /// `events` have come near, in this order: a hint to have their memory fetched while the first of them are handled, which must change nothing. Told only of a world
+    /// where so many are to come that they do not all lie in the cache.
+    fn ahead<'e>(&self, events: impl Iterator<Item = &'e Self::Event> + Clone)
+    where
+        Self::Event: 'e,
+    {
+        let _ = events;
     }
 
     /// Whether the run has reached its end by the world's own judgement.

@@ -4,8 +4,8 @@
 //! one, and a hundred more receive what all send. All channels are admitted, so that all that is sent arrives. The same number of events is
 //! timed of both, after as many that are not, in turns; processor time where the system tells it.
 //!
-//! `cargo bench -p laxity-lab --bench networks`, or with `-- --quick` for fewer; with `-- --once 1000 2000000` the network alone, with 1 the
-//! host, for so many events: for who counts instructions or misses.
+//! `cargo bench -p laxity-lab --bench networks`, or with `-- --quick` for fewer; with `-- --once 1000 2000000` the network alone, of so
+//! many hosts, with 1 the host, for so many events: for who counts instructions or misses.
 
 #[path = "../../engine/benches/support/timing.rs"]
 mod timing;
@@ -40,38 +40,39 @@ source = { kind = "periodic", phase = "random" }
 "#;
 
 const HOSTS: usize = 1000;
-const RECEIVERS: usize = 100;
-const SWITCHES: usize = 50;
+/// That send to one receiver.
+const SENDERS: usize = 10;
 
 fn alone() -> String {
     let adapter = "[adapter]\nkind = \"null\"\nstartup = \"304 ns\"\nper_byte = \"8 ns\"\n";
     format!("{HOST}{adapter}[[channel]]\nname = \"c\"\ncount = 10{CHANNEL}")
 }
 
-fn network() -> String {
-    let each = HOSTS / RECEIVERS;
+fn network(hosts: usize) -> String {
+    let receivers = hosts / SENDERS;
+    let switches = hosts / 20;
     let mut text = format!(
-        "{HOST}[node.r]\ncount = {RECEIVERS}\n[node.core]\nkind = \"switch\"\n[node.sw]\nkind = \"switch\"\ncount = \
-         {SWITCHES}\n[network]\nrate = \"1 Gbit/s\"\nframing = \"ethernet\"\n"
+        "{HOST}[node.r]\ncount = {receivers}\n[node.core]\nkind = \"switch\"\n[node.sw]\nkind = \"switch\"\ncount = \
+         {switches}\n[network]\nrate = \"1 Gbit/s\"\nframing = \"ethernet\"\n"
     );
     let mut add = |line: String| writeln!(text, "{line}").expect("a string takes all");
     // Those that send to receiver 7 are h7-1, h7-2 and so on, each at another switch.
-    for receiver in 1..=RECEIVERS {
-        add(format!("[node.h{receiver}]\ncount = {each}"));
+    for receiver in 1..=receivers {
+        add(format!("[node.h{receiver}]\ncount = {SENDERS}"));
     }
-    let senders = (0..HOSTS).map(|i| format!("h{}-{}", i % RECEIVERS + 1, i / RECEIVERS + 1));
-    let nodes: Vec<String> = senders.chain((1..=RECEIVERS).map(|i| format!("r-{i}"))).collect();
-    for switch in 0..SWITCHES {
-        let at = |i: &usize| (i / RECEIVERS + i) % SWITCHES == switch;
+    let senders = (0..hosts).map(|i| format!("h{}-{}", i % receivers + 1, i / receivers + 1));
+    let nodes: Vec<String> = senders.chain((1..=receivers).map(|i| format!("r-{i}"))).collect();
+    for switch in 0..switches {
+        let at = |i: &usize| (i / receivers + i) % switches == switch;
         let joined: Vec<String> = (0..nodes.len()).filter(at).map(|i| format!("\"{}\"", nodes[i])).collect();
         add(format!("[network.a{switch}]\njoins = [\"sw-{}\", {}]", switch + 1, joined.join(", ")));
     }
     add("[network.trunk]\njoins = [\"core\", \"sw\"]\nrate = \"100 Gbit/s\"".into());
     // The channels of a name are from each of its nodes in turn.
-    for receiver in 1..=RECEIVERS {
+    for receiver in 1..=receivers {
         add(format!(
             "[[channel]]\nname = \"c{receiver}\"\ncount = {}\nfrom = \"h{receiver}\"\nto = \"r-{receiver}\"{CHANNEL}",
-            10 * each
+            10 * SENDERS
         ));
     }
     text
@@ -98,13 +99,13 @@ fn main() {
     if let [_, once, hosts, events, ..] = &arguments[..]
         && once == "--once"
     {
-        let text = if hosts == "1" { alone() } else { network() };
+        let text = if hosts == "1" { alone() } else { network(hosts.parse().expect("a number")) };
         println!("{}", cost(&text, events.parse().expect("a number")));
         return;
     }
     let quick = arguments.iter().any(|argument| argument == "--quick");
     let (rounds, events) = if quick { (3, 500_000) } else { (7, 2_000_000) };
-    let texts = [alone(), network()];
+    let texts = [alone(), network(HOSTS)];
     let mut costs = [Vec::new(), Vec::new()];
     for _ in 0..rounds {
         for (text, costs) in texts.iter().zip(&mut costs) {

@@ -201,7 +201,8 @@ impl Host {
     #[inline]
     pub(crate) fn fetch_sender(&self, channel: ChannelId, label: Label) {
         self.senders.fetch(channel, label);
-        self.subsystem.fetch(channel, label);
+        self.account.fetch();
+        self.subsystem.fetch_sender(channel, label);
     }
 
     /// Says which groups of channels have a rate together, before the run.

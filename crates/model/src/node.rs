@@ -79,11 +79,20 @@ impl Node {
         }
     }
 
-    /// A message comes for it.
+    /// A message is sent on a channel, which falls into a few packets.
     #[inline]
     pub fn fetch_sender(&self, channel: ChannelId, label: Label) {
+        self.shared.packets.fetch(2);
         if let Some(host) = &self.host {
             host.fetch_sender(channel, label);
+        }
+    }
+
+    /// A message comes for a channel, which has been [asked for](Self::fetch): asks for what is behind that.
+    #[inline]
+    pub fn fetch_incoming(&self, label: Label) {
+        if let Some(host) = &self.host {
+            host.subsystem().fetch_incoming(label);
         }
     }
 

@@ -202,16 +202,16 @@ impl Switch {
         self.ports[port].flows.label(channel)
     }
 
+    /// Frames come to `port`.
+    #[inline]
+    pub fn fetch_port(&self, port: usize) {
+        fetch(&self.ports[port]);
+    }
+
     /// A frame comes for the channel that is kept there at `port`.
     #[inline]
     pub fn fetch(&self, port: usize, label: Label) {
         self.ports[port].flows.fetch(label);
-    }
-
-    /// `port` is looked at next.
-    #[inline]
-    pub fn fetch_port(&self, port: usize) {
-        fetch(&self.ports[port]);
     }
 
     /// A frame is there for `port`. Here and below `around` is where frames lie, and hears what the switch does. Panics if its channel

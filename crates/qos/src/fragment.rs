@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 
 use laxity_units::Bytes;
 
+use crate::ahead::fetch_back;
+
 /// How a message of some size falls into packets of at most `S` bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragmentation {
@@ -159,6 +161,12 @@ impl Reassembler {
         self.open.len() as u64
     }
 
+    /// A message is to come: asks for where it will lie.
+    #[inline]
+    pub fn fetch(&self) {
+        fetch_back(&self.open);
+    }
+
     /// Takes fragment `index` of the `count` that make up `message`.
     ///
     /// Fragments that contradict themselves or what their message said before, duplicates, and fragments
@@ -172,7 +180,12 @@ impl Reassembler {
             Ok(at) => at,
             Err(at) => {
                 let others = vec![0; count.div_ceil(64) as usize - 1];
-                self.open.insert(at, Partial { message, count, missing: count, first: 0, others });
+                let partial = Partial { message, count, missing: count, first: 0, others };
+                // In front of nothing else it would lie at the far end of the queue's memory.
+                match at == self.open.len() {
+                    true => self.open.push_back(partial),
+                    false => self.open.insert(at, partial),
+                }
                 at
             }
         };

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use crate::ahead::fetch_back;
 use crate::seldom::seldom;
 
 /// First in, first out.
@@ -77,6 +78,12 @@ impl<T> ShortQueue<T> {
             // The next one lies where the last one lay, and not behind it.
             self.behind.clear();
         }
+    }
+
+    /// One is to come: asks for where it will lie if another is there.
+    #[inline]
+    pub fn fetch_back(&self) {
+        fetch_back(&self.behind);
     }
 
     /// All that are there, in the order in which they came.

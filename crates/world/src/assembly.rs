@@ -3,6 +3,7 @@
 //! The same assembly runs under every clock. Under virtual time it is a simulation; under a real one, and with an
 //! [`Outside`], it is the emulated device: the thesis's END.
 
+mod ahead;
 mod alike;
 mod buses;
 mod legs;
@@ -31,7 +32,6 @@ use laxity_model::host::Endless;
 use laxity_model::node::Node;
 use laxity_model::source::Source;
 use laxity_qos::admission::Formula;
-use laxity_qos::ahead::fetch;
 use laxity_qos::channel::{ChannelId, Label, Slots};
 use laxity_units::{Bytes, Time};
 
@@ -49,7 +49,7 @@ pub use outside::{Input, Nothing, Notice, Outside};
 pub(crate) use parts::resource_names;
 pub use parts::{channel_config, groups};
 pub use state::Event;
-use state::Snapshot;
+use state::{Sending, Snapshot};
 use surroundings::Surroundings;
 use switches::Switches;
 use window::Window;
@@ -77,6 +77,8 @@ pub struct Elsewhere<'a> {
 #[derive(Debug, Clone, Copy)]
 struct Coming {
     size: Bytes,
+    /// That host's station.
+    station: u32,
     /// Where the host that sends it keeps its channel.
     label: Label,
 }
@@ -158,7 +160,6 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             computing: of_computing(experiment),
             window: Window::of(length),
             unasked: false,
-            soon: None,
             observer,
             outside,
             handles: Vec::new(),
@@ -170,7 +171,15 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             nodes,
             media_asked: vec![Asked::default(); experiment.networks.len()],
             sources: Vec::new(),
-            coming: vec![Coming { size: Bytes::ZERO, label: Label::NONE }; experiment.channels.len()],
+            coming: experiment
+                .channels
+                .iter()
+                .map(|channel| Coming {
+                    size: Bytes::ZERO,
+                    station: channel.route[0] as u32,
+                    label: Label::NONE,
+                })
+                .collect(),
             endless: Vec::new(),
             around,
             promises,
@@ -222,12 +231,13 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         let Some(source) = &mut self.sources[channel] else { return };
         if let Some(arrival) = source.next_arrival() {
             self.coming[channel].size = arrival.size;
-            calendar.schedule(arrival.at, Event::Arrival(channel as u64));
+            calendar
+                .schedule(arrival.at, Event::Arrival(Sending::new(channel, self.coming[channel].station)));
         }
     }
 
     fn offer(&mut self, now: Time, channel: usize, size: Bytes, calendar: &mut Calendar<Event>) {
-        let sender = self.around.legs.sender(channel);
+        let sender = self.coming[channel].station as usize;
         self.around.offered(now, channel, size);
         let id = ChannelId(channel as u32);
         self.nodes[sender].offer(now, id, size, &mut self.around.of(sender, now, calendar));
@@ -307,8 +317,8 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
 
     fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
         match event {
-            Event::Arrival(channel) => {
-                let channel = channel as usize;
+            Event::Arrival(sending) => {
+                let channel = sending.channel();
                 let size = self.coming[channel].size;
                 self.schedule_arrival(channel, calendar);
                 self.offer(now, channel, size, calendar);
@@ -355,21 +365,8 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
         }
     }
 
-    #[inline]
-    fn ahead(&self, event: &Event) {
-        match *event {
-            // Only the source knows that it will send: of a frame on its way its channel is known when it begins to leave.
-            Event::Arrival(channel) => {
-                let channel = channel as usize;
-                fetch(&self.sources[channel]);
-                fetch(&self.around.meters[channel]);
-                let node = &self.nodes[self.around.legs.sender(channel)];
-                node.fetch_sender(ChannelId(channel as u32), self.coming[channel].label);
-            }
-            Event::Node(call) => self.fetch_station(call.who()),
-            Event::Reach(arriving) => self.fetch_station(arriving.node()),
-            Event::Medium(_) | Event::Input | Event::Breaks(_) | Event::Heals(_) | Event::Window => {}
-        }
+    fn ahead<'e>(&self, events: impl Iterator<Item = &'e Event> + Clone) {
+        self.fetch_ahead(events);
     }
 
     fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {

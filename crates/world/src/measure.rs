@@ -53,9 +53,8 @@ pub(crate) struct Meter {
     /// Since the run began.
     pub(crate) tally: Tally,
     pub(crate) worst: Option<Span>,
-    /// Of each message its latency, and its laxity; of what has no deadline that is nothing, and is not told.
-    pub(crate) timely: Rows<2>,
-    pub(crate) sojourn: Samples,
+    /// Of each message its latency, its laxity and its sojourn; a laxity without a deadline is nothing, and is not told.
+    pub(crate) timely: Rows<3>,
     /// Of each packet the time from its making, and from when the adapter had it.
     pub(crate) waits: Rows<2>,
     /// Messages of which the adapter lost a packet, and whose last has not left.
@@ -67,6 +66,15 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
+    /// A message is to come, and the meter is there: asks for what is behind it.
+    #[inline]
+    pub(crate) fn fetch(&self) {
+        self.timely.fetch();
+        self.waits.fetch();
+        self.delivery.fetch();
+        self.punctuality.iter().for_each(Punctuality::fetch);
+    }
+
     /// A message was offered.
     pub(crate) fn offer(&mut self, size: Bytes) {
         self.tally.messages += 1;
@@ -122,8 +130,8 @@ impl Meter {
             self.worst = self.worst.max(Some(now.saturating_since(packet.due_from)));
         }
         if counted {
-            self.timely.push([seconds(packet.due_from, now), laxity(due, now)]);
-            self.sojourn.push([seconds(packet.sent, now)]);
+            let sojourn = seconds(packet.sent, now);
+            self.timely.push([seconds(packet.due_from, now), laxity(due, now), sojourn]);
         }
         true
     }
@@ -143,13 +151,14 @@ impl Meter {
             self.worst = self.worst.max(Some(now.saturating_since(from)));
         }
         if counted {
-            self.timely.push([seconds(from, now), laxity(due, now)]);
+            let latency = seconds(from, now);
+            self.timely.push([latency, laxity(due, now), latency]);
         }
     }
 
-    /// The distributions of latency and laxity; of the latter none without a deadline.
-    pub(crate) fn timeliness(&mut self, curves: bool) -> (Option<Summary>, Option<Summary>) {
-        let [latency, laxity] = std::mem::take(&mut self.timely).summaries(curves);
-        (latency, laxity.filter(|_| self.deadline.is_some()))
+    /// The distributions of latency, laxity and sojourn; of laxity none without a deadline.
+    pub(crate) fn timeliness(&mut self, curves: bool) -> [Option<Summary>; 3] {
+        let [latency, laxity, sojourn] = std::mem::take(&mut self.timely).summaries(curves);
+        [latency, laxity.filter(|_| self.deadline.is_some()), sojourn]
     }
 }

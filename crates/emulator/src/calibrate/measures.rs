@@ -228,7 +228,7 @@ fn receiving(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 2] {
         let mut sum = 0.0;
         for packet in &packets {
             let began = ticks.read();
-            let _ = receiver.receive(now, ChannelId(0), *packet);
+            let _ = receiver.receive(now, ChannelId(0), slots.put(packet), &mut slots);
             if let Step::Process { work, .. } = receiver.next_step(CoreId::FIRST, now) {
                 workshop.process(work, message);
             }

@@ -55,8 +55,9 @@ impl Host<'_> {
                     self.settled(&packet);
                 }
                 Response::Received(packet) => {
+                    let slot = self.packets.put(&packet);
                     // A packet that finds no buffer is in the subsystem's counters.
-                    let _ = self.subsystem.receive(now, packet.channel, packet);
+                    let _ = self.subsystem.receive(now, packet.channel, slot, &mut self.packets);
                 }
             }
             self.transmit_in_interrupt(now);

@@ -1,5 +1,6 @@
 //! Where the time of a host's cores went.
 
+use laxity_qos::ahead::fetch;
 use laxity_qos::channel::{CoreId, Slot};
 use laxity_units::{Span, Time};
 
@@ -22,6 +23,12 @@ impl Account {
     /// Of so many cores.
     pub(super) fn new(cores: usize) -> Self {
         Self { uses: vec![Uses::default(); cores], computed: Vec::new(), recording: false }
+    }
+
+    /// A core is to have something to do.
+    #[inline]
+    pub(super) fn fetch(&self) {
+        self.uses.first().map(fetch);
     }
 
     /// Accounts for what `activity` has done on `core` since it began or resumed: the switch to its thread, then the work.

@@ -351,9 +351,9 @@ impl Host {
             Interrupt::Progress(_) | Interrupt::Nothing => {}
             Interrupt::Handshake(packet) => around.tell(Output::Proceed(link, packet)),
             Interrupt::Received(packet) => {
-                let packet = around.packets().take(packet);
+                let packets = around.packets();
                 // A packet that finds no buffer is in the subsystem's counters.
-                let _ = subsystem.receive(now, packet.channel, packet);
+                let _ = subsystem.receive(now, packets.at(packet).channel, packet, packets);
             }
             Interrupt::Timer => {
                 (of.awake, of.woken) = (false, true);

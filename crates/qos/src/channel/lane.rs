@@ -6,13 +6,16 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use laxity_units::Span;
+use laxity_units::{Bytes, Span};
 
 use super::cores::CoreId;
 use super::link::LinkId;
-use super::message::{ChannelId, Message, Packet};
+use super::message::{ChannelId, Message};
 use super::policy::{ChannelConfig, PacketOverflow, Processing, Role, Way};
 use super::reading::Inbox;
+use super::slots::Slot;
+use crate::ahead::fetch_before;
+use crate::discipline::Tag;
 use crate::fragment::Reassembler;
 use crate::short_queue::ShortQueue;
 
@@ -47,7 +50,17 @@ impl Terms {
     }
 }
 
-/// In this order, so that a packet that is made looks at the first two lines of memory and one that comes at the next, too.
+/// A received packet that waits for its handler: where it lies, and what its turn depends on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Incoming {
+    pub(super) slot: Slot,
+    /// It completes its message, if none was lost.
+    pub(super) is_last: bool,
+    pub(super) size: Bytes,
+    pub(super) tag: Tag,
+}
+
+/// In this order, so that a packet that is made looks at the first three lines of memory, and one that comes at three more.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Lane {
@@ -55,24 +68,24 @@ pub(super) struct Lane {
     /// Nothing more is accepted.
     pub(super) closed: bool,
     pub(super) terms: Terms,
-    /// The lane's handler with a process per channel; `None` with a process per message.
-    pub(super) handler: Option<usize>,
     /// Packets between creation (or reception) and completed transmission.
     pub(super) used_packets: u64,
     /// The most of them that there ever were.
     pub(super) most_packets: u64,
-    /// Handlers waiting for a packet buffer, that of the message with the least number first.
-    pub(super) blocked: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The lane's handler with a process per channel; `None` with a process per message.
+    pub(super) handler: Option<usize>,
+    /// Messages not yet taken by a handler.
+    pub(super) messages: VecDeque<Message>,
     /// Messages that threads of their own are processing, and how many packets each has still to make.
     pub(super) unfinished: BTreeMap<u64, u64>,
+    /// Handlers waiting for a packet buffer, that of the message with the least number first.
+    pub(super) blocked: BinaryHeap<Reverse<(u64, usize)>>,
     /// Received packets not yet taken by a handler.
-    pub(super) packets: ShortQueue<Packet>,
+    pub(super) packets: ShortQueue<Incoming>,
     /// Puts received messages together; the excess has one of its own, for it may be overtaken.
     pub(super) reassembler: Reassembler,
     /// Messages that wait for the channel's program.
     pub(super) inbox: Inbox,
-    /// Messages not yet taken by a handler.
-    pub(super) messages: VecDeque<Message>,
 }
 
 impl Lane {
@@ -91,6 +104,18 @@ impl Lane {
             inbox: Inbox::default(),
             closed: false,
         }
+    }
+
+    /// A message comes for it, to be sent: asks for what will be looked at.
+    #[inline]
+    pub(super) fn fetch_sender(&self) {
+        fetch_before(self, &self.packets);
+    }
+
+    /// Whether packets wait that were received: who only sends is not asked.
+    #[inline]
+    pub(super) fn has_received(&self) -> bool {
+        self.terms.role != Role::Send && !self.packets.is_empty()
     }
 
     /// How many further messages have a place.

@@ -12,7 +12,8 @@ use laxity_units::{Bytes, Time};
 use super::computing::Ready;
 use super::cores::{CoreId, Taken};
 use super::handler::{Doing, Running};
-use super::message::{Carried, Delivery, Message, Packet};
+use super::lane::Incoming;
+use super::message::{Carried, Delivery, Message};
 use super::policy::{Block, LinkParadigm, PacketOverflow, Processing, Role};
 use super::slots::Slots;
 use super::step::{Dropped, Finished, Step, Thread, Work};
@@ -159,7 +160,7 @@ impl Subsystem {
             return false;
         }
         let lane = &self.lanes[self.handlers[running.handler].lane];
-        let has_work = self.handlers[running.handler].message.is_some() || !lane.packets.is_empty();
+        let has_work = self.handlers[running.handler].message.is_some() || lane.has_received();
         has_work && !self.must_block(running.handler)
     }
 
@@ -196,7 +197,9 @@ impl Subsystem {
             }
             (Some(_), _) => Work::Packet,
             (None, Role::Relay) => Work::Relay,
-            (None, _) => Work::Receive { completes: lane.packets.front().is_some_and(Packet::is_last) },
+            (None, _) => {
+                Work::Receive { completes: lane.packets.front().is_some_and(|packet| packet.is_last) }
+            }
         };
         let received = || lane.packets.front().map_or(Bytes::ZERO, |packet| packet.size);
         let bytes = handler.message.as_ref().map_or_else(received, Message::next_size);
@@ -328,17 +331,19 @@ impl Subsystem {
         packets: &mut Slots,
     ) -> Option<Delivery> {
         let lane = self.handlers[index].lane;
-        let mut packet = self.lanes[lane].packets.pop_front().expect("a packet was in hand");
-        let channel = packet.channel;
-        self.end_received_block(core, lane, &packet);
+        let incoming = self.lanes[lane].packets.pop_front().expect("a packet was in hand");
+        self.end_received_block(core, lane, &incoming);
+        let channel = self.lanes[lane].channel;
         if self.lanes[lane].terms.role == Role::Relay {
+            let packet = packets.at_mut(incoming.slot);
             packet.created = now;
             let link = &mut self.links[self.lanes[lane].terms.link];
             packet.join(link.usual_wait());
             self.channels[channel].counters.created += 1;
-            link.enqueue(now, &Request::of(&packet), packets.put(&packet));
+            link.enqueue(now, &Request::of(packet), incoming.slot);
             return None;
         }
+        let packet = packets.free(incoming.slot);
         self.release_buffer(now, lane);
         let reassembled = self.lanes[lane].reassembler.accept(packet.message, packet.index, packet.count);
         let state = &mut self.channels[channel];
@@ -346,7 +351,7 @@ impl Subsystem {
             *state.counters.dropped.entry(Dropped::Incomplete).or_default() += reassembled.discarded;
         }
         if !reassembled.complete {
-            self.came(now, lane, &packet);
+            self.came(now, lane, packet);
             return None;
         }
         let delivery = Delivery {
@@ -364,12 +369,12 @@ impl Subsystem {
     ///
     /// A block is what a handler does for one message, or one piece of it: the next may be ahead of its time, or less
     /// urgent than somebody else's, and the scheduler is to be asked. What has no guarantee goes on.
-    fn end_received_block(&mut self, core: CoreId, lane: usize, packet: &Packet) {
+    fn end_received_block(&mut self, core: CoreId, lane: usize, packet: &Incoming) {
         let guaranteed = packet.tag.class == Class::RealTime && self.config.enforcement;
         let next = self.lanes[lane].packets.front();
         let another = guaranteed && next.is_some_and(|next| next.tag != packet.tag);
         if let Some(running) = &mut self.cores[core].running
-            && (another || packet.is_last() && running.one_message)
+            && (another || packet.is_last && running.one_message)
         {
             running.budget = Some(0);
         }
@@ -384,7 +389,9 @@ impl Subsystem {
         let persistent = self.lanes[lane].handler.is_some();
         if persistent && self.handlers[index].message.is_none() {
             // A message may have come since the last one ended, while the handler called the link.
-            self.handlers[index].message = self.lanes[lane].messages.pop_front();
+            if let Some(message) = self.lanes[lane].messages.pop_front() {
+                self.handlers[index].message = Some(message);
+            }
             self.made_room = true;
         }
         if !persistent && self.handlers[index].message.is_none() {
@@ -393,7 +400,7 @@ impl Subsystem {
             self.handlers[index].active = true;
             let message = self.handlers[index].message.as_ref().map_or(0, |message| message.id);
             self.lanes[lane].blocked.push(Reverse((message, index)));
-        } else if self.handlers[index].message.is_some() || !self.lanes[lane].packets.is_empty() {
+        } else if self.handlers[index].message.is_some() || self.lanes[lane].has_received() {
             self.activate(now, index);
         }
     }

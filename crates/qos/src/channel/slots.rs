@@ -1,6 +1,7 @@
 //! Where packets lie while something shorter stands for them.
 
 use super::message::Packet;
+use crate::ahead::fetch;
 
 /// The name of a place with a packet: its number in its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +28,14 @@ impl Slots {
         let slot = Slot(u32::try_from(self.packets.len()).expect("fewer packets lie anywhere"));
         self.packets.push(*packet);
         slot
+    }
+
+    /// So many packets are to come: asks for the places that they will be given.
+    #[inline]
+    pub fn fetch(&self, packets: usize) {
+        for slot in self.free.iter().rev().take(packets) {
+            fetch(&self.packets[slot.0 as usize]);
+        }
     }
 
     /// The packet in a place that was not taken out.

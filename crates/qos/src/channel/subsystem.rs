@@ -11,11 +11,11 @@ use super::computing::Applications;
 use super::cores::{CoreId, Cores, Taken};
 use super::counters::Counters;
 use super::handler::Handler;
-use super::lane::Lane;
+use super::lane::{Incoming, Lane};
 use super::link::{LinkId, Links};
 use super::message::{ChannelId, Message, Packet};
 use super::policy::{ChannelConfig, Config, LinkConfig, LinkParadigm, MessageOverflow, Processing, Role};
-use super::slots::Slot;
+use super::slots::{Slot, Slots};
 use super::step::{Dropped, Sent};
 use crate::ahead::fetch;
 use crate::costs::LinkCosts;
@@ -172,13 +172,30 @@ impl Subsystem {
     /// Something comes for the channel that is kept there: asks for what will be looked at. Mostly a channel has its lane and handler at the same place.
     #[inline]
     pub fn fetch(&self, channel: ChannelId, label: Label) {
+        self.fetch_but_lane(channel, label);
+        self.lanes.get(label.place()).map(fetch);
+    }
+
+    /// The same of a message that is to be sent.
+    #[inline]
+    pub fn fetch_sender(&self, channel: ChannelId, label: Label) {
+        self.fetch_but_lane(channel, label);
+        self.lanes.get(label.place()).map(Lane::fetch_sender);
+    }
+
+    #[inline]
+    fn fetch_but_lane(&self, channel: ChannelId, label: Label) {
         self.channels.fetch_way(channel);
         self.channels.fetch(label);
+        self.handlers.get(label.place()).map(fetch);
+    }
+
+    /// A message of several packets comes for it, and its lane is there: asks for where they will lie.
+    #[inline]
+    pub fn fetch_incoming(&self, label: Label) {
         if let Some(lane) = self.lanes.get(label.place()) {
-            fetch(lane);
-        }
-        if let Some(handler) = self.handlers.get(label.place()) {
-            fetch(handler);
+            lane.packets.fetch_back();
+            lane.reassembler.fetch();
         }
     }
 
@@ -328,12 +345,22 @@ impl Subsystem {
     /// lightly loaded the hop before was (Kandlur, Shin and Ferrari 1994).
     ///
     /// What exceeded its contract at the sender, or was demoted on the way, and goes without a guarantee there, goes without one here.
-    pub fn receive(&mut self, now: Time, channel: ChannelId, mut packet: Packet) -> Result<(), Dropped> {
+    ///
+    /// It lies in `packets`, where it is given up when nobody here wants it any more: at once if it finds no buffer, which is told.
+    pub fn receive(
+        &mut self,
+        now: Time,
+        channel: ChannelId,
+        slot: Slot,
+        packets: &mut Slots,
+    ) -> Result<(), Dropped> {
+        let packet = packets.at_mut(slot);
         let own = self.channels.labelled(packet.carried.label, channel);
         let Channel { config, lane, excess, .. } = &self.channels[own];
         let ChannelConfig { class, deadline, share, level, .. } = *config;
         let lane = excess.filter(|_| packet.is_excess()).unwrap_or(*lane);
         if !self.lanes[lane].has_buffer() {
+            packets.free(slot);
             self.count_drop(channel, 1, Dropped::PacketQueue);
             return Err(Dropped::PacketQueue);
         }
@@ -347,8 +374,9 @@ impl Subsystem {
         };
         packet.channel = channel;
         packet.arrive();
+        let incoming = Incoming { slot, is_last: packet.is_last(), size: packet.size, tag: packet.tag };
         self.lanes[lane].take_buffer();
-        self.lanes[lane].packets.push_back(packet);
+        self.lanes[lane].packets.push_back(incoming);
         let handler = self.lanes[lane].handler.expect("a receiving lane has a handler");
         if !self.handlers[handler].active {
             self.activate(now, handler);

@@ -105,6 +105,11 @@ impl Subsystem {
         self.subsystem.wakeup(CoreId::FIRST, now);
     }
 
+    fn receive(&mut self, now: Time, channel: ChannelId, packet: Packet) -> Result<(), Dropped> {
+        let slot = self.packets.put(&packet);
+        self.subsystem.receive(now, channel, slot, &mut self.packets)
+    }
+
     fn transmitted(&mut self, now: Time, packet: &Packet) {
         self.subsystem.transmitted(CoreId::FIRST, now, packet);
     }

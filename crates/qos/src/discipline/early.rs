@@ -90,7 +90,13 @@ impl<T> EarlyQueue<T> {
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.queue.len() == 0
+        self.queue.is_empty()
+    }
+
+    /// Whether there is one and no other.
+    #[inline]
+    pub(super) fn has_one(&self) -> bool {
+        self.queue.has_one()
     }
 
     #[inline]

@@ -113,6 +113,17 @@ impl<T, K: Ord + Copy> Keyed<T, K> {
         usize::from(self.first.is_some()) + self.others.len()
     }
 
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// Whether there is one and no other.
+    #[inline]
+    pub(super) fn has_one(&self) -> bool {
+        self.first.is_some() && self.others.is_empty()
+    }
+
     /// Removes the last best-effort item: linear, for what is rare.
     pub(super) fn evict(&mut self) -> Option<T> {
         self.remove_last(|tag| tag.class == Class::BestEffort)

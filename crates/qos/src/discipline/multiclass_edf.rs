@@ -52,9 +52,16 @@ impl<T> MultiClassEdf<T> {
 
     #[inline]
     pub(super) fn select(&mut self, now: Time) -> Option<(Tag, T)> {
-        self.promote(now);
-        if let Some(found) = self.current.pop() {
-            return Some(found);
+        let found = match self.current.is_empty() && self.early.has_one() {
+            // Who turns current alone is first, and needs no second queue for that.
+            true => self.early.pop_current(now),
+            false => {
+                self.promote(now);
+                self.current.pop()
+            }
+        };
+        if found.is_some() {
+            return found;
         }
         if self.early.policy().above_best_effort {
             self.early.pop_ahead(now).or_else(|| self.best_effort.pop_front())

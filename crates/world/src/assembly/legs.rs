@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use laxity_qos::ahead::fetch;
 use laxity_qos::channel::{ChannelId, Label, LinkId};
 use laxity_qos::seldom::mostly;
 use laxity_units::Span;
@@ -38,9 +39,10 @@ pub(super) struct Leg {
     pub(super) turns: bool,
 }
 
-/// A leg of a lap, and where the next station keeps its channel.
+/// A leg of a lap, the station where it begins, and where the next keeps its channel: who looks for a station looks at no legs but its own.
 #[derive(Debug, Clone, Copy)]
 struct Step {
+    station: u32,
     leg: u32,
     label: Label,
 }
@@ -56,6 +58,7 @@ pub(super) struct Legs {
     first: Vec<u32>,
     /// Of the laps behind those of that number, each of which is the first of a channel: at which hop of the route they begin.
     further: Vec<u32>,
+    any_cut_through: bool,
 }
 
 impl Legs {
@@ -73,15 +76,17 @@ impl Legs {
             ways.extend(hops.clone().map(|hop| {
                 let turns = hop + 1 == hops.end && hops.end < channel.route.len();
                 let leg = Leg { turns, ..leg(experiment, channel, hop, notices) };
+                let station = leg.station;
                 let leg = *known.entry(leg).or_insert_with(|| {
                     all.push(leg);
                     number(all.len() - 1)
                 });
-                Step { leg, label: Label::NONE }
+                Step { station, leg, label: Label::NONE }
             }));
             first.push(number(ways.len()));
         }
-        Self { all, ways, first, further }
+        let any_cut_through = all.iter().any(|leg: &Leg| leg.cuts_through);
+        Self { all, ways, first, further, any_cut_through }
     }
 
     /// Stations say where they keep the channels that come to them, by the number that they know each by.
@@ -100,14 +105,36 @@ impl Legs {
     #[inline]
     pub(super) fn of(&self, number: ChannelId, station: usize) -> (usize, &Leg, Label) {
         let lap = number.0 as usize;
-        let own = &self.ways[self.first[lap] as usize..self.first[lap + 1] as usize];
-        for (hop, step) in own.iter().enumerate() {
-            let leg = &self.all[step.leg as usize];
-            if leg.station as usize == station {
-                return (self.before(lap) + hop, leg, step.label);
+        for (hop, step) in self.way(lap).iter().enumerate() {
+            if step.station as usize == station {
+                return (self.before(lap) + hop, &self.all[step.leg as usize], step.label);
             }
         }
         panic!("a packet keeps to its route");
+    }
+
+    /// Whether anything cuts through anywhere.
+    #[inline]
+    pub(super) fn any_cut_through(&self) -> bool {
+        self.any_cut_through
+    }
+
+    /// A message comes on a channel: asks for its way.
+    #[inline]
+    pub(super) fn fetch(&self, channel: usize) {
+        fetch(self.way(channel));
+    }
+
+    /// The stations behind the first of a channel, as far as they know it by the same number, and where each keeps it.
+    #[inline]
+    pub(super) fn next(&self, channel: usize) -> impl Iterator<Item = (usize, Label)> {
+        let way = self.way(channel);
+        way.iter().zip(&way[1..]).map(|(step, next)| (next.station as usize, step.label))
+    }
+
+    #[inline]
+    fn way(&self, lap: usize) -> &[Step] {
+        &self.ways[self.first[lap] as usize..self.first[lap + 1] as usize]
     }
 
     /// Hops of a channel's route that are of the laps before this one of its.
@@ -120,8 +147,7 @@ impl Legs {
     /// The station that sends on a channel.
     #[inline]
     pub(super) fn sender(&self, channel: usize) -> usize {
-        let first = &self.ways[self.first[channel] as usize];
-        self.all[first.leg as usize].station as usize
+        self.ways[self.first[channel] as usize].station as usize
     }
 }
 

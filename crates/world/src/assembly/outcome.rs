@@ -242,7 +242,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         let bound = promise.bound().map(Span::as_secs_f64);
         let papers = papers.bound().map(Span::as_secs_f64);
         let backlog = self.backlog(i);
-        let (latency, laxity) = meter.timeliness(curves);
+        let [latency, laxity, sojourn] = meter.timeliness(curves);
         let [queueing, access] = meter.waits.summaries(curves);
         Channel {
             name: spec.name.clone(),
@@ -281,7 +281,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             delivery: meter.delivery.summary(curves),
             laxity,
             latency,
-            sojourn: meter.sojourn.summary(curves),
+            sojourn,
             queueing,
             access,
         }

@@ -15,8 +15,8 @@ use crate::measure::{Meter, Tally};
 /// what is longer waits beside it.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
-    /// The source of a channel sends: the channel's place in the experiment.
-    Arrival(u64),
+    /// The source of a channel sends.
+    Arrival(Sending),
     /// A node asked to be called; stale if it has asked anew since.
     Node(Call),
     /// The medium of a network asked to be called; stale likewise.
@@ -34,6 +34,28 @@ pub enum Event {
 }
 
 const _: () = assert!(size_of::<Event>() == 16, "an event is two words");
+
+/// Which channel's source sends, and the station from where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sending(u64);
+
+impl Sending {
+    #[inline]
+    pub(super) fn new(channel: usize, station: u32) -> Self {
+        Self(u64::from(station) << 32 | channel as u64)
+    }
+
+    /// The channel's place in the experiment.
+    #[inline]
+    pub(super) fn channel(self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    #[inline]
+    pub(super) fn station(self) -> usize {
+        (self.0 >> 32) as usize
+    }
+}
 
 /// Who asked to be called, and how often it had asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -41,8 +41,6 @@ pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {
     pub(super) window: Window<Snapshot>,
     /// An edge of the window has passed, and nodes have not said what they had come to.
     pub(super) unasked: bool,
-    /// A frame has begun to leave for this station, of that channel, and where that is kept there: by when it comes, that should be at hand.
-    pub(super) soon: Option<(u32, ChannelId, Label)>,
     pub(super) observer: Observer<'a, 'f, T>,
     pub(super) outside: O,
     /// Per channel: the outside's names for messages that were offered and not answered; none at all until there is one.
@@ -210,9 +208,11 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     /// A packet begins to leave `station`, the last of it at `until`. Where it comes to a switch that does not wait for that,
     /// it goes on now.
     fn begin(&mut self, station: usize, until: Time, frame: Departing<'_>, calendar: &mut Calendar<Event>) {
+        if !self.legs.any_cut_through() {
+            return;
+        }
         let packet = frame.packet(&self.flying);
         let (hop, leg, label) = self.legs.of(packet.channel, station);
-        self.soon = leg.next.map(|next| (next, packet.channel, label));
         if leg.cuts_through {
             let (leg, packet) = (*leg, *packet);
             let channel = &self.experiment.channels[self.laps.channel(packet.channel)];

@@ -13,7 +13,7 @@ use crate::promise::Promise;
 pub(super) struct Switches {
     switches: Vec<Switch>,
     /// Per port: its switch, and which port it is there.
-    places: Vec<(usize, usize)>,
+    places: Vec<(u32, u32)>,
     /// The station that is the first port.
     first: usize,
 }
@@ -22,6 +22,7 @@ impl Switches {
     /// The switches of `experiment`, with the channels open that pass them.
     pub(super) fn new(experiment: &Experiment, laps: &Laps, promises: &[Promise]) -> Self {
         let (switches, places) = parts::switches(experiment, laps, promises);
+        let places = places.into_iter().map(|(switch, port)| (switch as u32, port as u32)).collect();
         Self { switches, places, first: experiment.nodes.len() }
     }
 
@@ -32,7 +33,8 @@ impl Switches {
     }
 
     fn place(&self, station: usize) -> (usize, usize) {
-        self.places[station - self.first]
+        let (switch, port) = self.places[station - self.first];
+        (switch as usize, port as usize)
     }
 
     /// Where a channel is at a port, for frames that are to come there.
@@ -41,18 +43,18 @@ impl Switches {
         self.switches[switch].label(port, channel)
     }
 
+    /// Frames come to a port.
+    #[inline]
+    pub(super) fn fetch_port(&self, station: usize) {
+        let (switch, port) = self.place(station);
+        self.switches[switch].fetch_port(port);
+    }
+
     /// A frame comes for the channel that is kept there at a port.
     #[inline]
     pub(super) fn fetch(&self, station: usize, label: Label) {
         let (switch, port) = self.place(station);
         self.switches[switch].fetch(port, label);
-    }
-
-    /// A port is looked at next.
-    #[inline]
-    pub(super) fn fetch_port(&self, station: usize) {
-        let (switch, port) = self.place(station);
-        self.switches[switch].fetch_port(port);
     }
 
     /// A frame is there for a port.
@@ -93,6 +95,8 @@ impl Switches {
 
     /// What each port has been through by `now`, in the order of the stations.
     pub(super) fn reports(&self, now: Time) -> impl Iterator<Item = PortReport> {
-        self.places.iter().map(move |(switch, port)| self.switches[*switch].report(*port, now))
+        self.places
+            .iter()
+            .map(move |(switch, port)| self.switches[*switch as usize].report(*port as usize, now))
     }
 }

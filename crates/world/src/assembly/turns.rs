@@ -6,7 +6,6 @@
 
 use laxity_engine::trace::Trace;
 use laxity_engine::{Calendar, World};
-use laxity_qos::ahead::fetch;
 use laxity_qos::seldom::seldom;
 use laxity_units::Time;
 
@@ -77,28 +76,6 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         }
         if seldom(self.around.observer.has_seen()) {
             self.around.observer.look_at(now, &self.nodes);
-        }
-        if seldom(self.around.soon.is_some()) {
-            self.fetch_soon();
-        }
-    }
-
-    /// Asks for what the station will look at to which a frame has begun to leave.
-    #[inline(never)]
-    fn fetch_soon(&mut self) {
-        let Some((station, channel, label)) = self.around.soon.take() else { return };
-        match self.switches.has(station as usize) {
-            true => self.switches.fetch(station as usize, label),
-            false => self.nodes[station as usize].fetch(channel, label),
-        }
-    }
-
-    /// Asks for a station itself, which is called next.
-    #[inline]
-    pub(super) fn fetch_station(&self, station: usize) {
-        match self.switches.has(station) {
-            false => fetch(&self.nodes[station]),
-            true => self.switches.fetch_port(station),
         }
     }
 

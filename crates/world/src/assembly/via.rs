@@ -377,7 +377,8 @@ impl Meter {
         self.tally.completed += 1;
         self.tally.packets += 1;
         if let Some(from) = from {
-            self.timely.push([seconds(from, now), 0.0]);
+            let latency = seconds(from, now);
+            self.timely.push([latency, 0.0, latency]);
         }
     }
 }

@@ -4,28 +4,37 @@ use laxity_qos::channel::Dropped;
 
 use crate::causes;
 
-/// How many messages were dropped for each cause: a number at the place of each, since under overload every other packet is counted here.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Drops([u64; causes::ALL.len()]);
+/// A number at the place of each cause.
+type Counts = [u64; causes::ALL.len()];
+
+/// How many messages were dropped for each cause: a number at the place of each, since under overload every other packet is counted here. Of most channels nothing is dropped,
+/// and they keep no numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Drops(Option<Box<Counts>>);
 
 impl Drops {
     /// So many more were dropped for that cause.
     #[inline]
     pub(crate) fn add(&mut self, cause: Dropped, count: u64) {
-        self.0[cause as usize] += count;
+        self.0.get_or_insert_default()[cause as usize] += count;
     }
 
     /// What was dropped since `earlier`.
     pub(crate) fn since(&self, earlier: &Drops) -> Drops {
-        let mut since = *self;
-        since.0.iter_mut().zip(earlier.0).for_each(|(count, before)| *count = count.saturating_sub(before));
+        let mut since = self.clone();
+        if let (Some(counts), Some(earlier)) = (&mut since.0, &earlier.0) {
+            for (count, before) in counts.iter_mut().zip(**earlier) {
+                *count = count.saturating_sub(before);
+            }
+        }
         since
     }
 
     /// Each cause that anything was dropped for, by its name in results, and how many.
     pub fn named(&self) -> impl Iterator<Item = (String, u64)> {
-        let counts =
-            causes::ALL.iter().map(|(cause, name, _)| (String::from(*name), self.0[*cause as usize]));
+        let counts = self.0.iter().flat_map(|counts| {
+            causes::ALL.iter().map(|(cause, name, _)| (String::from(*name), counts[*cause as usize]))
+        });
         counts.filter(|(_, count)| *count > 0)
     }
 }

@@ -10,6 +10,7 @@
 
 use std::collections::VecDeque;
 
+use laxity_qos::ahead::fetch_back;
 use laxity_qos::channel::Sent;
 use laxity_qos::short_queue::ShortQueue;
 use laxity_qos::traffic::{LogicalClock, TrafficSpec};
@@ -73,6 +74,12 @@ impl Punctuality {
     #[must_use]
     pub(crate) fn told_later(self) -> Self {
         Self { came: Some(Vec::new()), ..self }
+    }
+
+    /// A message is to come: asks for where it will lie.
+    #[inline]
+    pub(crate) fn fetch(&self) {
+        fetch_back(&self.under_way);
     }
 
     /// The host tells what it sent in a run whose window was from `opened` to `closed`.

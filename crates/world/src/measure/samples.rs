@@ -3,6 +3,7 @@
 //! A simulated run has tens of thousands of messages, and its percentiles are compared bit by bit; exact ones are
 //! worth the megabyte. An emulated one may go on for an hour at a million packets a second.
 
+use laxity_qos::ahead::fetch_end;
 use laxity_qos::seldom::seldom;
 
 use crate::results::Summary;
@@ -21,8 +22,6 @@ const LEAST: i64 = -50;
 pub(crate) struct Rows<const N: usize> {
     /// All, one by one; once there are too many, those that have not been put into buckets yet.
     rows: Vec<[f64; N]>,
-    /// How many of them there may be.
-    most: usize,
     folded: Option<Box<[Folded; N]>>,
 }
 
@@ -43,7 +42,7 @@ struct Folded {
 
 impl<const N: usize> Default for Rows<N> {
     fn default() -> Self {
-        Self { rows: Vec::new(), most: EXACT, folded: None }
+        Self { rows: Vec::new(), folded: None }
     }
 }
 
@@ -52,23 +51,35 @@ impl<const N: usize> Rows<N> {
     #[inline]
     pub(crate) fn push(&mut self, row: [f64; N]) {
         self.rows.push(row);
-        if seldom(self.rows.len() == self.most) {
+        if seldom(self.rows.len() == self.most()) {
             self.fold();
         }
+    }
+
+    /// A row is to come: asks for where it will lie.
+    #[inline]
+    pub(crate) fn fetch(&self) {
+        fetch_end(&self.rows);
     }
 
     /// Puts what is there one by one into buckets.
     #[inline(never)]
     fn fold(&mut self) {
+        let again = self.folded.is_some();
         let folded = self.folded.get_or_insert_with(|| Box::new(std::array::from_fn(|_| Folded::new())));
         for (n, folded) in folded.iter_mut().enumerate() {
             folded.add(self.rows.iter().map(|row| row[n]));
         }
-        if self.most == BATCH {
-            self.rows.clear();
-        } else {
-            (self.rows, self.most) = (Vec::with_capacity(BATCH), BATCH);
+        match again {
+            true => self.rows.clear(),
+            false => self.rows = Vec::with_capacity(BATCH),
         }
+    }
+
+    /// How many there may be one by one.
+    #[inline]
+    fn most(&self) -> usize {
+        if self.folded.is_none() { EXACT } else { BATCH }
     }
 
     /// The distributions in a few numbers, and as curves if those are asked for; `None` each if nothing was counted.

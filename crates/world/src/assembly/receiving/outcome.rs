@@ -109,7 +109,7 @@ impl<H: ReceivingHost> Receiving<'_, H> {
         let mut meter = std::mem::take(&mut self.meters[i]);
         let counted = closed.since(opened);
         let rate = |count: f64| if window > 0.0 { count / window } else { 0.0 };
-        let (latency, laxity) = meter.timeliness(self.experiment.curves);
+        let [latency, laxity, _] = meter.timeliness(self.experiment.curves);
         let real_time = spec.class == Class::RealTime;
         Channel {
             name: spec.name.clone(),

@@ -115,6 +115,7 @@ impl Counted<'_> {
         let spec = &experiment.channels[i];
         let counted = closed.since(opened);
         let rate = |count: f64| if window > 0.0 { count / window } else { 0.0 };
+        let [latency, ..] = meter.timeliness(experiment.curves);
         let real_time = spec.class == laxity_qos::discipline::Class::RealTime;
         Channel {
             name: spec.name.clone(),
@@ -137,7 +138,7 @@ impl Counted<'_> {
             on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(end)),
             drops: counted.dropped.named().collect(),
             dropped_packets: counted.dropped_packets,
-            latency: meter.timeliness(experiment.curves).0,
+            latency,
             delivery: meter.delivery.summary(experiment.curves),
             jitter_duration: gaps.mean(),
             jitter_fraction: gaps.fraction(),
