@@ -309,12 +309,11 @@ impl Host {
         entry: Entry,
         around: &mut impl Around<Output<Slot>>,
     ) {
-        let pending = Pending { interrupt, entry, link, queue };
         let core = self.steered(link, queue);
         let core = &mut self.cores[usize::from(core.0)];
         // Who is looking already need not begin again.
-        if interrupt != Interrupt::Nothing || !core.pending.iter().any(|other| *other == pending) {
-            core.pending.push_back(pending);
+        if interrupt != Interrupt::Nothing || !core.looks(entry, (link, queue)) {
+            core.pending.push_back(Pending { interrupt, entry, link, queue });
             self.settle(now, around);
         }
     }

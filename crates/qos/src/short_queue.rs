@@ -52,13 +52,9 @@ impl<T> ShortQueue<T> {
     pub fn push_back(&mut self, item: T) {
         match self.first {
             None => self.first = Some(item),
-            Some(_) => self.line_up(item),
+            // Here and not in a function of its own, to which an item would be handed in memory.
+            Some(_) => self.behind.push_back(item),
         }
-    }
-
-    #[inline(never)]
-    fn line_up(&mut self, item: T) {
-        self.behind.push_back(item);
     }
 
     /// Takes out who came first.

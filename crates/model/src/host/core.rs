@@ -47,6 +47,15 @@ pub(super) struct Core {
     pub(super) asleep: bool,
 }
 
+impl Core {
+    /// Whether it is to find out, beginning with `entry`, that there is no response in a queue.
+    #[cold]
+    pub(super) fn looks(&self, entry: Entry, (link, queue): (LinkId, u32)) -> bool {
+        let look = Pending { interrupt: Interrupt::Nothing, entry, link, queue };
+        self.pending.iter().any(|other| *other == look)
+    }
+}
+
 impl Default for Core {
     fn default() -> Self {
         Self {

@@ -19,8 +19,6 @@ pub(super) struct Mailbox {
     lines: Few<Line>,
     /// Responses that nobody has read, in all.
     unread: usize,
-    /// How many of them an interrupt has announced, or a later one's.
-    announced: usize,
     /// The host is elsewhere: what an interrupt should have announced is handed on whether it got lost or not, the last of it with the
     /// interrupt.
     elsewhere: bool,
@@ -83,7 +81,6 @@ impl Mailbox {
             interface: interface.filter(|_| !lines.is_one()).cloned().map(Box::new),
             lines,
             unread: 0,
-            announced: 0,
             elsewhere,
             bounded,
         }
@@ -97,7 +94,7 @@ impl Mailbox {
     /// Whether anything is announced and not read.
     #[inline]
     pub(super) fn is_announced(&self) -> bool {
-        self.announced > 0
+        self.lines.any(|line| line.announced > 0)
     }
 
     #[inline]
@@ -120,7 +117,6 @@ impl Mailbox {
         self.unread += 1;
         if reaches || self.elsewhere {
             line.announced = line.responses.len();
-            self.announced = self.unread;
         }
     }
 
@@ -158,7 +154,6 @@ impl Mailbox {
             let reached = reaches();
             line.interrupts += usize::from(reached);
             if reached || self.elsewhere {
-                self.announced += line.responses.len() - line.announced;
                 line.announced = line.responses.len();
             }
         }
@@ -167,7 +162,6 @@ impl Mailbox {
     /// Makes all readable that there is, without an interrupt.
     pub(super) fn uncover(&mut self) {
         for line in self.lines.iter_mut() {
-            self.announced += line.responses.len() - line.announced;
             line.announced = line.responses.len();
         }
     }
@@ -175,20 +169,13 @@ impl Mailbox {
     /// The next response that the host was told of, or that was written before one of those, in which queue it was, and what reading it
     /// begins with.
     pub(super) fn read_announced(&mut self) -> Option<(Response<Slot>, u32, Entry)> {
-        if self.announced == 0 {
-            return None;
-        }
-        let number = match self.lines.is_one() {
-            true => 0,
-            false => self.lines.iter().position(|line| line.announced > 0)?,
-        };
+        let number = self.lines.iter().position(|line| line.announced > 0)?;
         let line = &mut self.lines[number];
         let told = line.interrupts > 0 && (!self.elsewhere || line.announced == 1);
         line.interrupts -= usize::from(told);
         let entry = if told { Entry::Interrupt } else { Entry::Further };
         let response = line.take()?;
         self.unread -= 1;
-        self.announced -= 1;
         Some((response, number as u32, entry))
     }
 
@@ -196,7 +183,6 @@ impl Mailbox {
     pub(super) fn read(&mut self) -> Option<(Response<Slot>, u32)> {
         let number = self.lines.iter().position(|line| !line.responses.is_empty())?;
         let line = &mut self.lines[number];
-        self.announced -= usize::from(line.announced > 0);
         let response = line.take()?;
         self.unread -= 1;
         Some((response, number as u32))
