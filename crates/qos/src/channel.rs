@@ -22,6 +22,7 @@ mod handler;
 mod lane;
 mod link;
 mod message;
+mod names;
 mod policy;
 mod reading;
 mod scheduler;
@@ -31,10 +32,10 @@ mod subsystem;
 
 pub use by_channel::{ByChannel, Label};
 pub use computing::{Budget, Computed, Computing};
-pub use cores::{CoreId, Taken};
+pub use cores::Taken;
 pub use counters::Counters;
-pub use link::LinkId;
-pub use message::{Carried, ChannelId, Delivery, Packet};
+pub use message::{Carried, Delivery, Packet};
+pub use names::{ChannelId, CoreId, LinkId};
 pub use policy::{
     Block, ChannelConfig, Config, LinkConfig, LinkParadigm, MessageOverflow, Order, PacketOverflow,
     Preemption, Processing, Role, Way,

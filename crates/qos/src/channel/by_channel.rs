@@ -6,7 +6,7 @@
 
 use std::ops::{Index, IndexMut};
 
-use super::message::ChannelId;
+use super::names::ChannelId;
 use crate::ahead::fetch;
 
 /// Where a station keeps what it knows of a channel, so that a packet on its way there may say it and nobody looks it up by the channel's number: what

@@ -8,7 +8,7 @@
 //! A channel ends at its sender first, and at each host behind that when nothing of it is on the way there any more.
 
 use super::counters::Counters;
-use super::message::ChannelId;
+use super::names::ChannelId;
 use super::step::Dropped;
 use super::subsystem::{Channel, Subsystem};
 

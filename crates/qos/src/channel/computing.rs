@@ -16,8 +16,8 @@
 
 use laxity_units::{Bytes, Span, Time};
 
-use super::cores::CoreId;
-use super::message::{Carried, ChannelId};
+use super::message::Carried;
+use super::names::{ChannelId, CoreId};
 use super::step::{Step, Thread};
 use super::subsystem::Subsystem;
 use crate::discipline::{Request, Tag};

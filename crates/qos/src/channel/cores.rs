@@ -19,20 +19,10 @@ use laxity_units::Time;
 
 use super::computing::Ready;
 use super::handler::Running;
-use super::link::LinkId;
-use super::message::ChannelId;
+use super::names::{ChannelId, CoreId, LinkId};
 use super::policy::Config;
 use crate::discipline::{Discipline, Groups, Server};
 use crate::few::Few;
-
-/// Which of a host's cores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct CoreId(pub u8);
-
-impl CoreId {
-    /// The only one that most hosts have.
-    pub const FIRST: CoreId = CoreId(0);
-}
 
 /// A core.
 #[derive(Debug)]

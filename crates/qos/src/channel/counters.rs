@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::message::ChannelId;
+use super::names::ChannelId;
 use super::step::Dropped;
 use super::subsystem::{Channel, Subsystem};
 

@@ -8,9 +8,8 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use laxity_units::{Bytes, Span};
 
-use super::cores::CoreId;
-use super::link::LinkId;
-use super::message::{ChannelId, Message};
+use super::message::Message;
+use super::names::{ChannelId, CoreId, LinkId};
 use super::policy::{ChannelConfig, PacketOverflow, Processing, Role, Way};
 use super::reading::Inbox;
 use super::slots::Slot;

@@ -6,20 +6,12 @@ use std::ops::{Index, IndexMut};
 
 use laxity_units::{Span, Time};
 
-use super::cores::{CoreId, Lock, Taken};
+use super::cores::{Lock, Taken};
+use super::names::{CoreId, LinkId};
 use super::policy::LinkConfig;
 use super::slots::Slot;
 use crate::discipline::{Discipline, Groups, Request};
 use crate::few::Few;
-
-/// Which of a host's links: each leads through an adapter of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct LinkId(pub u8);
-
-impl LinkId {
-    /// The only one that most hosts have.
-    pub const FIRST: LinkId = LinkId(0);
-}
 
 /// The links of a host, at least one.
 #[derive(Debug)]

@@ -3,13 +3,10 @@
 use laxity_units::{Bytes, Span, Time};
 
 use super::by_channel::Label;
+use super::names::ChannelId;
 use super::policy::Way;
 use crate::discipline::{Class, Tag};
 use crate::fragment::Cut;
-
-/// A channel of one [`Subsystem`](super::Subsystem), numbered in the order of creation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ChannelId(pub u32);
 
 /// A message between its sender and its last packet.
 #[derive(Debug, Clone)]

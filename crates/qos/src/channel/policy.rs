@@ -2,8 +2,7 @@
 
 use laxity_units::{Bytes, Span};
 
-use super::cores::CoreId;
-use super::link::LinkId;
+use super::names::{CoreId, LinkId};
 use super::reading::Reader;
 use crate::costs::LinkCosts;
 pub use crate::discipline::Order;

@@ -21,9 +21,9 @@ use std::collections::VecDeque;
 use laxity_units::{Bytes, Span, Time};
 
 use super::computing::Ready;
-use super::cores::CoreId;
 use super::lane::Lane;
 use super::message::{Delivery, Packet};
+use super::names::CoreId;
 use super::step::{Dropped, Step, Thread};
 use super::subsystem::Subsystem;
 use crate::discipline::Tag;

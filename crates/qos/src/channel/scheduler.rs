@@ -10,10 +10,11 @@ use std::collections::VecDeque;
 use laxity_units::{Bytes, Time};
 
 use super::computing::Ready;
-use super::cores::{CoreId, Taken};
+use super::cores::Taken;
 use super::handler::{Doing, Running};
 use super::lane::Incoming;
 use super::message::{Carried, Delivery, Message};
+use super::names::CoreId;
 use super::policy::{Block, LinkParadigm, PacketOverflow, Processing, Role};
 use super::slots::Slots;
 use super::step::{Dropped, Finished, Step, Thread, Work};

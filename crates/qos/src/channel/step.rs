@@ -2,7 +2,8 @@
 
 use laxity_units::{Bytes, Span};
 
-use super::message::{ChannelId, Delivery};
+use super::message::Delivery;
+use super::names::ChannelId;
 use super::slots::Slot;
 
 /// A thread of the host, as far as switching between two of them costs something.

@@ -8,12 +8,13 @@ use laxity_units::{Bytes, Time};
 
 use super::by_channel::{ByChannel, Label};
 use super::computing::Applications;
-use super::cores::{CoreId, Cores, Taken};
+use super::cores::{Cores, Taken};
 use super::counters::Counters;
 use super::handler::Handler;
 use super::lane::{Incoming, Lane};
-use super::link::{LinkId, Links};
-use super::message::{ChannelId, Message, Packet};
+use super::link::Links;
+use super::message::{Message, Packet};
+use super::names::{ChannelId, CoreId, LinkId};
 use super::policy::{ChannelConfig, Config, LinkConfig, LinkParadigm, MessageOverflow, Processing, Role};
 use super::slots::{Slot, Slots};
 use super::step::{Dropped, Sent};
