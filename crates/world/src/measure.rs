@@ -66,6 +66,16 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
+    /// That of one of so many channels, of which nothing is known.
+    pub(crate) fn among(channels: usize) -> Self {
+        Self {
+            timely: Rows::among(channels),
+            waits: Rows::among(channels),
+            delivery: Rows::among(channels),
+            ..Self::default()
+        }
+    }
+
     /// A message is to come, and the meter is there: asks for what is behind it.
     #[inline]
     pub(crate) fn fetch(&self) {

@@ -56,7 +56,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                 from_arrival,
                 endless,
                 punctuality,
-                ..Meter::default()
+                ..Meter::among(experiment.channels.len())
             };
             self.around.meters.push(meter);
             let sends = host_is_here && !from_arrival && self.is_established(i);

@@ -144,7 +144,7 @@ impl<'a> Cluster<'a> {
         let meters = experiment.channels.iter().map(|channel| Meter {
             deadline_at_receiver: channel.deadline,
             punctuality: channel.deadline.map(|deadline| Punctuality::new(deadline, None)),
-            ..Meter::default()
+            ..Meter::among(experiment.channels.len())
         });
         let gaps = experiment.channels.iter();
         Self {

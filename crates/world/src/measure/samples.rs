@@ -1,15 +1,20 @@
 //! Distributions: exact while they are small, in buckets of 3 % once they are not.
 //!
 //! A simulated run has tens of thousands of messages, and its percentiles are compared bit by bit; exact ones are
-//! worth the megabyte. An emulated one may go on for an hour at a million packets a second.
+//! worth the megabyte. An emulated one may go on for an hour at a million packets a second, and a network has ten thousand channels: what a run keeps has an end
+//! in its length, and grows with its channels by what a distribution in buckets takes.
 
 use laxity_qos::ahead::fetch_end;
 use laxity_qos::seldom::seldom;
 
 use crate::results::Summary;
 
-/// Values kept one by one, at most.
+/// Rows kept one by one, at most.
 const EXACT: usize = 1 << 18;
+/// So many are always kept: buckets take as much.
+const FEW: usize = 1 << 12;
+/// So many are kept by all channels of a run together, as far as each may keep a few.
+const TOGETHER: usize = 1 << 24;
 /// So many are put into buckets together: what a distribution has come to is then in registers, and these are all in the first cache.
 const BATCH: usize = 64;
 /// Buckets of a sign: 32 in each power of two from 2⁻⁵⁰ to 2¹⁴ seconds.
@@ -22,6 +27,8 @@ const LEAST: i64 = -50;
 pub(crate) struct Rows<const N: usize> {
     /// All, one by one; once there are too many, those that have not been put into buckets yet.
     rows: Vec<[f64; N]>,
+    /// How many there may be one by one before they go into buckets.
+    exact: u32,
     folded: Option<Box<[Folded; N]>>,
 }
 
@@ -42,11 +49,17 @@ struct Folded {
 
 impl<const N: usize> Default for Rows<N> {
     fn default() -> Self {
-        Self { rows: Vec::new(), folded: None }
+        Self::among(1)
     }
 }
 
 impl<const N: usize> Rows<N> {
+    /// Those of one of so many channels.
+    pub(crate) fn among(channels: usize) -> Self {
+        let exact = (TOGETHER / channels.max(1)).clamp(FEW, EXACT);
+        Self { rows: Vec::new(), exact: exact as u32, folded: None }
+    }
+
     /// Adds a value to each.
     #[inline]
     pub(crate) fn push(&mut self, row: [f64; N]) {
@@ -79,7 +92,7 @@ impl<const N: usize> Rows<N> {
     /// How many there may be one by one.
     #[inline]
     fn most(&self) -> usize {
-        if self.folded.is_none() { EXACT } else { BATCH }
+        if self.folded.is_none() { self.exact as usize } else { BATCH }
     }
 
     /// The distributions in a few numbers, and as curves if those are asked for; `None` each if nothing was counted.
@@ -253,6 +266,20 @@ mod tests {
             assert_eq!((s.count, s.min), ((EXACT + more) as u64, 1.0));
             assert_eq!(s.max, if more == 0 { 1.0 } else { 3.0 });
             assert!((s.mean - 1.0 - 2.0 * more as f64 / s.count as f64).abs() < 1e-12, "{more}: {}", s.mean);
+        }
+    }
+
+    /// Sixty-four channels keep all that one keeps, a hundred a hundredth of what sixty-four do together, and ten thousand a few each.
+    #[test]
+    fn what_many_keep_has_an_end() {
+        for (channels, exact) in [(0, EXACT), (1, EXACT), (64, EXACT), (100, 167_772), (10_000, FEW)] {
+            let mut samples = Samples::among(channels);
+            (1..exact).for_each(|i| samples.push([i as f64]));
+            assert!(samples.folded.is_none() && samples.rows.len() == exact - 1, "{channels}");
+            samples.push([0.0]);
+            assert!(samples.folded.is_some() && samples.rows.capacity() < 2 * BATCH, "{channels}");
+            let summary = samples.summary(false).unwrap();
+            assert_eq!((summary.count, summary.max), (exact as u64, (exact - 1) as f64));
         }
     }
 

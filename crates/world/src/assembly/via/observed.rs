@@ -39,7 +39,10 @@ impl Observed {
                 SourceSpec::Rounds { after, .. } => Some(after as u32),
                 _ => None,
             },
-            meter: Meter { deadline_at_receiver: channel.deadline, ..Meter::default() },
+            meter: Meter {
+                deadline_at_receiver: channel.deadline,
+                ..Meter::among(experiment.channels.len())
+            },
             gaps: Gaps::new(channel.vtick().map(|vtick| vtick.interval())),
             playout: channel.playout.unwrap_or(Span::ZERO),
             seen: false,
