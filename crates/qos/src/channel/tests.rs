@@ -468,14 +468,21 @@ fn a_receiver_reassembles_and_a_relay_passes_on() {
         relayed.extend(relay.interrupt_transmit(at(5)));
     }
     assert_eq!(relayed[0].tag.deadline, at(12));
-    for packet in relayed {
-        sink.receive(at(12), to, packet).unwrap();
+    assert_eq!(relay.packets.len(), 0, "what has gone on lies there no more");
+    for packet in &relayed {
+        sink.receive(at(12), to, *packet).unwrap();
     }
+    // A burst of two messages is eight packets.
+    for packet in &relayed {
+        sink.receive(at(12), to, *packet).unwrap();
+    }
+    assert_eq!(sink.receive(at(12), to, relayed[0]), Err(Dropped::PacketQueue));
+    assert_eq!(sink.packets.len(), 8, "what finds no buffer lies nowhere");
     let mut delivered = Vec::new();
     while let Step::Process { .. } = sink.next_step(at(12)) {
         delivered.extend(sink.finish(at(12)).delivered);
     }
     assert_eq!(delivered.len(), 1);
     assert_eq!((delivered[0].size, delivered[0].due_from), (SPEC.max_message, at(0)));
-    assert_eq!(sink.counters(to).delivered, 1);
+    assert_eq!((sink.counters(to).delivered, sink.packets.len()), (1, 0));
 }
