@@ -197,25 +197,49 @@ impl Mailbox {
 
 #[cfg(test)]
 mod tests {
-    use laxity_qos::channel::Slots;
+    use laxity_qos::channel::{ChannelId, Slots};
     use laxity_units::Span;
 
     use super::*;
     use crate::adapter::{CommandQueue, Moderation, Notification, Selection};
     use crate::node::driver::tests::{at, packet};
 
-    /// A response of 0 is announced at 10, unless somebody looks before; then one of 8 waits for company of its own until 18, and not for what is left of the other's time.
-    #[test]
-    fn who_comes_after_a_look_waits_from_then_on() {
-        let moderation = Moderation { frames: None, delay: Span::from_us(10), interval: Span::ZERO };
-        let interface = Interface {
+    fn interface(queue: ResponseQueue) -> Interface {
+        Interface {
             queues: vec![CommandQueue::default()],
             selection: Selection::Priority,
             doorbell: Span::ZERO,
             poll: None,
             notification: Notification::Interrupt,
-            responses: vec![ResponseQueue { moderation, ..ResponseQueue::default() }],
-        };
+            responses: vec![queue],
+        }
+    }
+
+    /// Channels are spread over two queues. Whichever it is that something lies in, the host is told.
+    #[test]
+    fn each_queue_is_heard() {
+        let interface = interface(ResponseQueue { spread: 2, ..ResponseQueue::default() });
+        let mut queues = Vec::new();
+        for channel in (0..8).map(ChannelId) {
+            let (mut mailbox, mut packets) = (Mailbox::new(Some(&interface), false), Slots::default());
+            let packet = Packet { channel, ..packet() };
+            let response = Response::Transmitted(packets.put(&packet));
+            mailbox.write(at(0), response, &packet);
+            assert!(!mailbox.is_announced());
+            mailbox.raise(at(0), || true);
+            assert!(mailbox.is_announced());
+            let (read, queue, entry) = mailbox.read_announced().unwrap();
+            assert_eq!((read, entry, mailbox.is_announced()), (response, Entry::Interrupt, false));
+            queues.push(queue);
+        }
+        assert!(queues.contains(&0) && queues.contains(&1), "{queues:?}");
+    }
+
+    /// A response of 0 is announced at 10, unless somebody looks before; then one of 8 waits for company of its own until 18, and not for what is left of the other's time.
+    #[test]
+    fn who_comes_after_a_look_waits_from_then_on() {
+        let moderation = Moderation { frames: None, delay: Span::from_us(10), interval: Span::ZERO };
+        let interface = interface(ResponseQueue { moderation, ..ResponseQueue::default() });
         let (mut mailbox, mut packets) = (Mailbox::new(Some(&interface), false), Slots::default());
         let response = Response::Transmitted(packets.put(&packet()));
         mailbox.write(at(0), response, &packet());

@@ -390,6 +390,14 @@ fn a_poll_pays_for_a_poll() {
     assert_eq!(others, ["102 departed, handed 52"]);
 }
 
+/// A look costs 2 and is due at each multiple of 1: who is looking, or is done just then, need not begin again.
+#[test]
+fn who_is_looking_does_not_begin_again() {
+    let polled = answering(Notification::Poll(Span::from_us(1)), ResponseQueue::default());
+    let (stretches, _) = paying(polled, 1, 10);
+    assert_eq!(stretches, ["1-3", "4-6", "7-9"]);
+}
+
 /// Packets out at 100, 150 and 200 with three under way: made 0-40, 50-70 and 80-100, each handed over 10 later. The first two are
 /// announced at 150, once, and read in 5 + 1 and 1; the third waits for 60 and for nobody.
 #[test]
