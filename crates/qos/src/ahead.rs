@@ -8,19 +8,14 @@ use std::collections::VecDeque;
 /// Asks for all lines of `value`: a hint, which changes nothing.
 #[inline(always)]
 pub fn fetch<T: ?Sized>(value: &T) {
-    let lines = size_of_val(value).div_ceil(64);
-    for line in 0..lines {
-        ask(std::ptr::from_ref(value).cast::<i8>().wrapping_add(64 * line));
-    }
+    ask_all(std::ptr::from_ref(value).cast(), size_of_val(value));
 }
 
 /// The same of those before `end`, which is a part of it.
 #[inline(always)]
 pub fn fetch_before<T, P>(value: &T, end: &P) {
-    let lines = (std::ptr::from_ref(end).addr() - std::ptr::from_ref(value).addr()).div_ceil(64);
-    for line in 0..lines {
-        ask(std::ptr::from_ref(value).cast::<i8>().wrapping_add(64 * line));
-    }
+    let start = std::ptr::from_ref(value);
+    ask_all(start.cast(), std::ptr::from_ref(end).addr() - start.addr());
 }
 
 /// Asks for the place behind the last of `items`, where the next will be written if there is room.
@@ -34,6 +29,14 @@ pub fn fetch_end<T>(items: &[T]) {
 pub fn fetch_back<T>(queue: &VecDeque<T>) {
     let (front, back) = queue.as_slices();
     fetch_end(if back.is_empty() { front } else { back });
+}
+
+/// Asks for the lines of so many bytes.
+#[inline(always)]
+fn ask_all(at: *const i8, bytes: usize) {
+    for line in 0..bytes.div_ceil(64) {
+        ask(at.wrapping_add(64 * line));
+    }
 }
 
 /// Asks for a line, if there is one at that address.

@@ -58,6 +58,7 @@ pub(super) struct Legs {
     first: Vec<u32>,
     /// Of the laps behind those of that number, each of which is the first of a channel: at which hop of the route they begin.
     further: Vec<u32>,
+    /// Whether anything cuts through anywhere, where otherwise nobody has to look.
     any_cut_through: bool,
 }
 
@@ -142,12 +143,6 @@ impl Legs {
     fn before(&self, lap: usize) -> usize {
         let firsts = self.first.len() - 1 - self.further.len();
         if mostly(lap < firsts) { 0 } else { self.further[lap - firsts] as usize }
-    }
-
-    /// The station that sends on a channel.
-    #[inline]
-    pub(super) fn sender(&self, channel: usize) -> usize {
-        self.ways[self.first[channel] as usize].station as usize
     }
 }
 

@@ -19,7 +19,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         };
         legs.label(laps, label);
         for (channel, coming) in coming.iter_mut().enumerate() {
-            coming.label = label(legs.sender(channel), ChannelId(channel as u32));
+            coming.label = label(coming.station as usize, ChannelId(channel as u32));
         }
     }
 
