@@ -10,16 +10,13 @@
 
 mod bells;
 mod cluster;
-mod connections;
 mod control;
-mod hearing;
+mod desk;
 mod inputs;
 mod interface;
 mod load;
-mod messages;
 mod regions;
 mod replay;
-mod requests;
 mod stepped;
 mod turns;
 
@@ -28,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use laxity_engine::{Calendar, Dilation, Epoch, Limits, Outcome, RealClock, Ticks};
+use laxity_engine::{Calendar, Dilation, Epoch, Limits, RealClock, Ticks};
 use laxity_machine::place::{Placed, Placement, spawn_on};
 use laxity_machine::{Refused, claim_core};
 use laxity_model::via::{ViaConfig, ViaOutput, ViaReport};
@@ -40,12 +37,12 @@ use crate::emulate::{real_time, stops};
 use crate::log::{Header, Recorder};
 use cluster::Cluster;
 pub use cluster::Violations;
+use control::Doors;
 pub use control::socket_of;
-use control::{Counter, Doors};
+use desk::{Counter, Desk};
 use inputs::{Inputs, Journal};
 pub use interface::Tally;
 pub use replay::{Replayed, replay};
-use requests::Desk;
 pub use stepped::Stepped;
 
 /// Adapters to be emulated.
@@ -190,25 +187,6 @@ fn run(setup: Setup, epoch: Epoch, desk: Desk, beside: Beside) -> Served {
     let run = Run { simulated: outcome.now.as_secs_f64(), ..Run::default() };
     kept.fitness = Fitness::of(&run, stops(clock.attribution(), &epoch), &outcome.lateness);
     Served { kept, ..cluster.into_served(&outcome) }
-}
-
-impl Cluster {
-    /// What came of it, but for how well time was kept.
-    fn into_served(self, outcome: &Outcome) -> Served {
-        Served {
-            kept: RealTime::default(),
-            adapters: self.adapters.iter().map(laxity_model::via::Via::report).collect(),
-            tally: self.tally(),
-            violations: self.violations,
-            end: outcome.now,
-            events: outcome.events,
-            inputs: outcome.wakes,
-            departures: self.digest,
-            refused: Vec::new(),
-            channels: self.channels,
-            recorded: self.recorded,
-        }
-    }
 }
 
 /// Begins a log of adapters that serve programs, in `file`: what they are told goes to the one, and the other ends it.

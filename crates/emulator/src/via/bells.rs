@@ -4,9 +4,18 @@ use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 
 use laxity_engine::Doorbell as Bell;
-use laxity_vi::provider::{self, Hearer, Memory};
+use laxity_vi::provider::{self, Hearer, Memory, Which};
 
-use super::requests::Desk;
+use super::desk::Desk;
+
+/// A process rang: the virtual interface that it named, the queue, how many descriptors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rung {
+    pub(super) process: u32,
+    pub(super) vi: u32,
+    pub(super) which: Which,
+    pub(super) count: u16,
+}
 
 /// The doorbells of all processes, which the clock looks at and the cluster hears.
 #[derive(Debug, Default)]

@@ -7,37 +7,17 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender};
 
 use laxity_machine::poll;
 use laxity_vi::Refusal;
 use laxity_vi::provider::{self, Answer, CompletionEntries, Memory, Request, Socket, ViQueues};
 
+use super::desk::{Counter, MOST_PROCESSES, Order, Thing};
 use super::regions::MOST_BYTES;
-use super::requests::{Order, Reply, Thing};
 
-/// Processes that may have opened an adapter at once.
-pub(super) const MOST_PROCESSES: usize = 64;
 /// How often it looks whether it is over.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
-
-/// END's desk, from outside.
-pub(super) struct Counter {
-    pub(super) orders: Sender<Order>,
-    pub(super) replies: Receiver<Reply>,
-    pub(super) asked: Arc<AtomicBool>,
-}
-
-impl Counter {
-    /// Puts an order on the desk and waits for the answer; `None` when END has ended.
-    fn ask(&self, order: Order) -> Option<Reply> {
-        self.orders.send(order).ok()?;
-        self.asked.store(true, Ordering::Release);
-        self.replies.recv().ok()
-    }
-}
 
 /// Where an adapter's socket is.
 pub fn socket_of(directory: &Path, node: usize) -> PathBuf {

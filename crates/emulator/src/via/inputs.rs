@@ -18,10 +18,9 @@ use laxity_vi::provider::{self, CompletionEntries, Memory, Posted, Request, ViQu
 use laxity_vi::{Operation, Remote, Segment, Status};
 use serde::{Deserialize, Serialize};
 
-use super::cluster::Rung;
-use super::control::MOST_PROCESSES;
+use super::bells::Rung;
+use super::desk::{MOST_PROCESSES, Order, Thing};
 use super::regions::MOST_BYTES;
-use super::requests::{Order, Thing};
 use crate::log::{Log, LogError, Pack, Tape, block};
 
 /// The mark of a block of entries.

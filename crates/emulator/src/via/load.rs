@@ -1,11 +1,13 @@
-//! Whether an adapter has a bandwidth left: no unit is asked for more time than there is.
+//! What a bandwidth is to an adapter: what its firmware is told of it, and whether there is as much left, which is that no unit is asked for
+//! more time than there is.
 //!
 //! By the stage times, what is reserved takes each unit so much of every second: the sender's processor, HDMA and NSDMA, the
 //! receiver's processor, HDMA and NRDMA. That all of it fits is what a rate needs; it is no bound on a delay, which takes the analysis of a
 //! scenario.
 
 use laxity_model::via::ViaConfig;
-use laxity_units::{Bytes, Span};
+use laxity_qos::virtual_clock::Vtick;
+use laxity_units::{Bytes, Rate, Span};
 use laxity_vi::Bandwidth;
 
 /// Picoseconds in a second.
@@ -55,6 +57,13 @@ impl Load {
     pub(super) fn fits(self) -> bool {
         self.0.iter().all(|time| *time <= SECOND)
     }
+}
+
+/// What the firmware is told of a bandwidth.
+pub(super) fn vtick(bandwidth: Bandwidth) -> Option<Vtick> {
+    let (rate, message) = bandwidth.reserved()?;
+    let size = Bytes::new(message);
+    Some(Vtick::new(Rate::from_bytes_per_sec(rate).time_for_ceil(size), size))
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use laxity_world::Observed;
 use laxity_world::results::{Fitness, RealTime};
 
 use super::cluster::Cluster;
+use super::desk::Desk;
 use super::inputs::{Failure, Inputs, Script, ScriptClock};
-use super::requests::Desk;
 use super::{Served, Setup};
 use crate::emulate::ReplayError;
 use crate::log::{Log, LogError};

@@ -15,8 +15,8 @@ use laxity_units::{Span, Time};
 use super::bells::AnyBell;
 use super::cluster::{Cluster, Event, Violations};
 use super::control::{Doors, socket_of};
+use super::desk::Desk;
 use super::interface::Tally;
-use super::requests::Desk;
 use super::{Setup, attend};
 
 /// Adapters to be taken forward.

@@ -1,12 +1,12 @@
 //! When the adapters' process is called, and what it hears then: doorbells by turns, and whether something is asked for.
 
 use laxity_engine::{Calendar, World};
-use laxity_model::via::ViaOutput;
 use laxity_units::Time;
 use laxity_vi::provider;
 
-use super::cluster::{Cluster, Event, Rung};
-use super::inputs::Inputs;
+use super::super::bells::Rung;
+use super::super::inputs::Inputs;
+use super::{Cluster, Event};
 
 /// Descriptors for which one process rang that are heard before it is another's turn.
 const TURN: u32 = 8;
@@ -52,29 +52,6 @@ impl Cluster {
         self.inputs.keep(self.events, (at, now), &self.heard, (garbled, asked));
         Some((now, asked))
     }
-}
-
-/// A digest of what adapters have done up to now, and of this.
-pub(super) fn digest(before: u64, node: usize, at: Time, output: ViaOutput) -> u64 {
-    let (kind, vi, number) = match output {
-        ViaOutput::Departs(message) => (0, message.vi, message.number),
-        ViaOutput::Sent(message) => (1, message.vi, message.number),
-        ViaOutput::Received(message) => (2, message.vi, message.number),
-        ViaOutput::Dropped(message) => (3, message.vi, message.number),
-        ViaOutput::Posted(vi) => (4, vi, 0),
-        // They follow from these.
-        ViaOutput::Moved(..) | ViaOutput::Did(..) | ViaOutput::Worked(..) => return before,
-    };
-    [kind << 56 | (node as u64) << 32 | u64::from(vi), number, at.as_ps()].into_iter().fold(
-        before,
-        |state, word| {
-            // The step of splitmix64.
-            let z = (state ^ word).wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            z ^ (z >> 31)
-        },
-    )
 }
 
 impl World for Cluster {
@@ -137,8 +114,8 @@ mod tests {
     use laxity_model::via::{Firmware, ViaConfig};
     use laxity_units::Span;
 
+    use super::super::super::desk::Desk;
     use super::super::Setup;
-    use super::super::requests::Desk;
     use super::*;
 
     /// Rings for so many descriptors of `vi`, by the layout that the crate `vi` documents.

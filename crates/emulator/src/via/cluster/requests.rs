@@ -1,26 +1,21 @@
 //! What programs ask for, decided where the adapters are: one owner of all state, no locks.
 //!
-//! Whoever talks to programs ([`super::control`]) makes the system calls, maps memory, and puts an [`Order`] on the desk with what it
+//! Whoever talks to programs ([`super::super::control`]) makes the system calls, maps memory, and puts an [`Order`] on the desk with what it
 //! made; here it is answered between two events. What is no longer needed goes back with the answer, since giving memory back is a
 //! system call too.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
-
 use laxity_engine::Calendar;
 use laxity_model::via::Vi;
-use laxity_qos::virtual_clock::Vtick;
-use laxity_units::{Bytes, Rate, Span, Time};
-use laxity_vi::provider::{Answer, CompletionEntries, Memory, Request, ViQueues};
+use laxity_units::{Span, Time};
+use laxity_vi::provider::{Answer, Memory, Request, ViQueues};
 use laxity_vi::{Attributes, Bandwidth, DEPTH, Refusal, State};
 
-use super::cluster::{Cluster, Event, Process};
-use super::control::Counter;
-use super::interface::{Interface, Made};
-use super::load::Load;
-use super::regions::{self, Region, Regions};
-use super::turns::Share;
+use super::super::desk::{Order, Reply, Thing};
+use super::super::interface::{Interface, Made};
+use super::super::load::{Load, vtick};
+use super::super::regions::{self, Region, Regions};
+use super::super::turns::Share;
+use super::{Cluster, Decided, Event, Process};
 
 /// Virtual interfaces that a process may have.
 const MOST_VIS: u32 = 64;
@@ -28,64 +23,6 @@ const MOST_VIS: u32 = 64;
 const MOST_MADE: usize = 64;
 /// Virtual interfaces of one adapter, those included that the firmware has not done with.
 const MOST_AT_ADAPTER: usize = 256;
-
-/// Something that was made for a process, or is no longer needed.
-#[derive(Debug)]
-pub(super) enum Thing {
-    Memory(Memory),
-    Queues(ViQueues),
-    Entries(CompletionEntries),
-}
-
-/// What is put on the desk.
-#[derive(Debug)]
-pub(super) enum Order {
-    /// A process has opened an adapter, and has these doorbells.
-    Open { process: u32, node: u32, doorbells: Memory },
-    /// It asks for something; what that takes has been made.
-    Ask { process: u32, request: Request, brought: Option<Thing> },
-    /// It is gone.
-    Gone { process: u32 },
-    /// It is over.
-    Stop,
-}
-
-/// The answer, and what nobody needs any more.
-pub(super) struct Reply {
-    pub(super) answer: Answer,
-    /// Held to be dropped where that may take its time.
-    pub(super) _rest: Vec<Thing>,
-}
-
-/// Where orders come in.
-pub(super) struct Desk {
-    pub(super) orders: Receiver<Order>,
-    pub(super) replies: Sender<Reply>,
-    /// Whether there is an order.
-    pub(super) asked: Arc<AtomicBool>,
-}
-
-impl Desk {
-    /// A desk, and how it is reached from outside.
-    pub(super) fn with_counter() -> (Self, Counter) {
-        let (orders, taken) = mpsc::channel();
-        let (answered, replies) = mpsc::channel();
-        let asked = Arc::new(AtomicBool::new(false));
-        (Self { orders: taken, replies: answered, asked: asked.clone() }, Counter { orders, replies, asked })
-    }
-
-    #[inline]
-    pub(super) fn is_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
-    }
-
-    /// Whether there is an order; those that come from now on are new ones.
-    pub(super) fn hear(&self) -> bool {
-        self.is_asked() && self.asked.swap(false, Ordering::AcqRel)
-    }
-}
-
-pub(super) type Decided = Result<Answer, Refusal>;
 
 impl Cluster {
     /// Answers the order on the desk. There is one for each time that it was announced: the next is put there when this one is answered.
@@ -288,29 +225,6 @@ impl Cluster {
         Ok(Answer::Done)
     }
 
-    /// A virtual interface that is not destroyed; of this process, if one is named.
-    pub(super) fn own(&mut self, process: Option<u32>, vi: u32) -> Result<&mut Interface, Refusal> {
-        let found = self.interfaces.get_mut(vi as usize).and_then(Option::as_mut);
-        let right =
-            |own: &&mut Interface| own.queues.is_some() && process.is_none_or(|process| own.owner == process);
-        found.filter(right).ok_or(Refusal::InvalidParameter)
-    }
-
-    /// What all that is reserved asks of an adapter.
-    pub(super) fn load(&self, node: u32) -> Load {
-        let mut load = Load::default();
-        for own in self.interfaces.iter().flatten().filter(|own| own.queues.is_some()) {
-            if own.node == node {
-                load = load.and(Load::of(&self.setup.adapter, own.bandwidth, true));
-            }
-            let there = own.peer.and_then(|peer| self.interfaces[peer as usize].as_ref());
-            if there.is_some_and(|there| there.node == node) {
-                load = load.and(Load::of(&self.setup.adapter, own.bandwidth, false));
-            }
-        }
-        load
-    }
-
     fn create(
         &mut self,
         now: Time,
@@ -413,11 +327,4 @@ impl Cluster {
         }
         Ok(Answer::Done)
     }
-}
-
-/// What the firmware is told of a bandwidth.
-pub(super) fn vtick(bandwidth: Bandwidth) -> Option<Vtick> {
-    let (rate, message) = bandwidth.reserved()?;
-    let size = Bytes::new(message);
-    Some(Vtick::new(Rate::from_bytes_per_sec(rate).time_for_ceil(size), size))
 }

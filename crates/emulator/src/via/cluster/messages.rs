@@ -6,13 +6,11 @@ use laxity_units::{Bytes, Span, Time};
 use laxity_vi::provider::{Posted, Which};
 use laxity_vi::{Completion, Fault, Operation, Reliability, Segment, Status};
 
-use super::cluster::{Cluster, Event};
-use super::interface::{Arrival, Interface, Kind, Outgoing};
+use super::super::interface::{Arrival, Interface, Kind, Outgoing};
+use super::{Cluster, Event};
 
 /// Messages that may be on their way to one virtual interface: beyond that, the network drops.
 const MOST_ARRIVALS: usize = 1024;
-/// Buffers that are kept for the next message.
-const POOL: usize = 256;
 
 impl Cluster {
     /// HDMA has data down: it is copied, and whatever happens to the program's memory from now on, this is what is sent.
@@ -75,6 +73,16 @@ impl Cluster {
                 of.into_iter().for_each(|channel| self.channels[channel as usize].lose());
                 self.lose(now, vi, message.number, kind, calendar);
             }
+        }
+    }
+
+    /// A message is on the wire to an adapter.
+    fn carry(&mut self, now: Time, node: u32, message: Message, calendar: &mut Calendar<Event>) {
+        if self.setup.latency.is_zero() {
+            self.adapters[node as usize].reach(now, message);
+            self.stir(node as usize);
+        } else {
+            calendar.schedule(now.saturating_add(self.setup.latency), Event::Reach { node, message });
         }
     }
 
@@ -244,19 +252,6 @@ impl Cluster {
         };
         let answer = Outgoing { answers: Some((number, status)), ..Outgoing::new(posted, None) };
         self.ring(now, vi, answer);
-    }
-
-    /// A buffer for a message.
-    fn buffer(&mut self) -> Vec<u8> {
-        let mut data = self.pool.pop().unwrap_or_default();
-        data.clear();
-        data
-    }
-
-    pub(super) fn give_back(&mut self, data: Vec<u8>) {
-        if data.capacity() > 0 && self.pool.len() < POOL {
-            self.pool.push(data);
-        }
     }
 }
 

@@ -7,28 +7,8 @@ use laxity_vi::provider::Answer;
 use laxity_vi::{Address, Fault, Refusal, State};
 use laxity_world::Observed;
 
-use super::cluster::{Cluster, Event};
-use super::load::Load;
-use super::requests::{Decided, vtick};
-
-/// Somebody who wants to be connected.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Call {
-    number: u64,
-    pub(super) vi: u32,
-    from: Address,
-    to: Address,
-    /// Who was told of it.
-    pub(super) told: Option<u32>,
-}
-
-/// Somebody who wants to be connected with who wants the same of him.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Peer {
-    vi: u32,
-    from: Address,
-    to: Address,
-}
+use super::super::load::{Load, vtick};
+use super::{Call, Cluster, Decided, Event, Peer};
 
 impl Cluster {
     pub(super) fn connect(&mut self, process: u32, vi: u32, to: Address, from: u64) -> Decided {
