@@ -21,7 +21,7 @@ pub fn fetch_before<T, P>(value: &T, end: &P) {
 /// Asks for the place behind the last of `items`, where the next will be written if there is room.
 #[inline]
 pub fn fetch_end<T>(items: &[T]) {
-    ask(items.as_ptr().wrapping_add(items.len()).cast());
+    ask_all(items.as_ptr().wrapping_add(items.len()).cast(), size_of::<T>());
 }
 
 /// The same of a queue.
@@ -36,6 +36,10 @@ pub fn fetch_back<T>(queue: &VecDeque<T>) {
 fn ask_all(at: *const i8, bytes: usize) {
     for line in 0..bytes.div_ceil(64) {
         ask(at.wrapping_add(64 * line));
+    }
+    // What begins within a line may end in one more.
+    if bytes % 64 != 1 {
+        ask(at.wrapping_add(bytes - 1));
     }
 }
 

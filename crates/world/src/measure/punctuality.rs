@@ -130,7 +130,12 @@ impl Punctuality {
     /// Takes out a message that is under way: mostly the first.
     fn end(&mut self, message: u64) -> Option<UnderWay> {
         if self.under_way.front()?.message == message {
-            return self.under_way.pop_front();
+            let first = self.under_way.pop_front();
+            if self.under_way.is_empty() {
+                // The next one lies where it was asked for, and not behind this one.
+                self.under_way.clear();
+            }
+            return first;
         }
         let place = self.under_way.binary_search_by_key(&message, |other| other.message).ok()?;
         self.under_way.remove(place)
@@ -151,14 +156,22 @@ impl Punctuality {
     }
 
     fn settle(&mut self, now: Time, due: Time, in_time: bool) {
-        self.settled.push_back((due, in_time));
+        // First, for then the one that waits mostly waits alone.
         while self.settled.front().is_some_and(|(due, _)| *due <= now) {
             self.count_first();
+        }
+        match self.settled.is_empty() && due <= now {
+            true => self.count(in_time),
+            false => self.settled.push_back((due, in_time)),
         }
     }
 
     fn count_first(&mut self) {
         let (_, in_time) = self.settled.pop_front().expect("there is a first");
+        self.count(in_time);
+    }
+
+    fn count(&mut self, in_time: bool) {
         self.due += 1;
         self.in_time += u64::from(in_time);
     }

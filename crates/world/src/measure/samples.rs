@@ -63,10 +63,21 @@ impl<const N: usize> Rows<N> {
     /// Adds a value to each.
     #[inline]
     pub(crate) fn push(&mut self, row: [f64; N]) {
+        if seldom(self.rows.len() == self.rows.capacity()) {
+            self.grow();
+        }
         self.rows.push(row);
         if seldom(self.rows.len() == self.most()) {
             self.fold();
         }
+    }
+
+    /// Makes room for four times as many: of ten thousand channels, what is moved lies in no cache.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let rows = self.rows.len();
+        self.rows.reserve_exact((3 * rows).max(16).min(self.most() - rows));
     }
 
     /// A row is to come: asks for where it will lie.
