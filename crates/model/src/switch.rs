@@ -22,7 +22,6 @@
 //! What it takes from the last bit of a frame, or at a cut-through switch from its header, until it is in its queue is
 //! for whoever brings it here to wait: time is an argument, and a frame comes when it is there.
 
-use laxity_qos::ahead::fetch;
 use laxity_qos::channel::{ByChannel, ChannelId, Label, Packet, Slot};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Groups, Order, Request, Server, Tag};
@@ -200,12 +199,6 @@ impl Switch {
     /// Where a channel is at `port`, for frames that are to come there; none if it does not leave by it.
     pub fn label(&self, port: usize, channel: ChannelId) -> Label {
         self.ports[port].flows.label(channel)
-    }
-
-    /// Frames come to `port`.
-    #[inline]
-    pub fn fetch_port(&self, port: usize) {
-        fetch(&self.ports[port]);
     }
 
     /// A frame comes for the channel that is kept there at `port`.

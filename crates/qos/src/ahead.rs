@@ -38,7 +38,7 @@ fn ask_all(at: *const i8, bytes: usize) {
         ask(at.wrapping_add(64 * line));
     }
     // What begins within a line may end in one more.
-    if bytes % 64 != 1 {
+    if bytes > 1 {
         ask(at.wrapping_add(bytes - 1));
     }
 }

@@ -8,7 +8,10 @@ use crate::costs::LinkCosts;
 use crate::virtual_clock::Vtick;
 
 /// Whether an item has a guarantee.
+// Two bytes and not one: a queue tells that it has no item by a value that this never has, and what lies around a byte of its own is moved in pieces that
+// overlap, of which each waits for the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u16)]
 pub enum Class {
     /// Admitted with a bound.
     RealTime,

@@ -20,7 +20,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             _ => None,
         });
         arrivals.clone().for_each(|sending| self.fetch_source(sending));
-        arrivals.clone().for_each(|sending| self.fetch_stations(sending));
+        arrivals.clone().for_each(|sending| self.fetch_samples(sending));
         arrivals.clone().for_each(|sending| self.fetch_channel(sending));
         arrivals.for_each(|sending| self.fetch_queues(sending));
     }
@@ -35,19 +35,12 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         fetch(&self.nodes[sending.station()]);
     }
 
-    /// The stations of its way, and what lies behind its meter.
-    fn fetch_stations(&self, sending: Sending) {
-        let channel = sending.channel();
-        self.around.meters[channel].fetch();
-        for (station, _) in self.around.legs.next(channel) {
-            match self.switches.has(station) {
-                true => self.switches.fetch_port(station),
-                false => fetch(&self.nodes[station]),
-            }
-        }
+    /// What lies behind its meter.
+    fn fetch_samples(&self, sending: Sending) {
+        self.around.meters[sending.channel()].fetch();
     }
 
-    /// What they have of the channel.
+    /// What the stations of its way have of the channel. They themselves, but for the one that sends, have been there for others not long ago.
     fn fetch_channel(&self, sending: Sending) {
         let channel = sending.channel();
         let id = ChannelId(channel as u32);

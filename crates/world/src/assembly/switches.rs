@@ -43,13 +43,6 @@ impl Switches {
         self.switches[switch].label(port, channel)
     }
 
-    /// Frames come to a port.
-    #[inline]
-    pub(super) fn fetch_port(&self, station: usize) {
-        let (switch, port) = self.place(station);
-        self.switches[switch].fetch_port(port);
-    }
-
     /// A frame comes for the channel that is kept there at a port.
     #[inline]
     pub(super) fn fetch(&self, station: usize, label: Label) {

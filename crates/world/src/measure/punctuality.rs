@@ -160,7 +160,7 @@ impl Punctuality {
         while self.settled.front().is_some_and(|(due, _)| *due <= now) {
             self.count_first();
         }
-        match self.settled.is_empty() && due <= now {
+        match due <= now {
             true => self.count(in_time),
             false => self.settled.push_back((due, in_time)),
         }

@@ -287,6 +287,7 @@ mod tests {
             let mut samples = Samples::among(channels);
             (1..exact).for_each(|i| samples.push([i as f64]));
             assert!(samples.folded.is_none() && samples.rows.len() == exact - 1, "{channels}");
+            assert!(samples.rows.capacity() <= exact, "{channels}: room for {}", samples.rows.capacity());
             samples.push([0.0]);
             assert!(samples.folded.is_some() && samples.rows.capacity() < 2 * BATCH, "{channels}");
             let summary = samples.summary(false).unwrap();
