@@ -242,6 +242,21 @@ mod tests {
         assert_eq!((punctuality.clone().share(ms(94)), punctuality.share(ms(95))), (Some(0.75), Some(0.6)));
     }
 
+    /// Every other one comes late. Of a long run what waits to be counted is the last that was in time, until the next comes.
+    #[test]
+    fn what_is_past_is_counted_and_gone() {
+        let mut punctuality = Punctuality::new(Span::from_ms(5), None);
+        for message in 0..1000 {
+            let at = ms(10 * message);
+            punctuality.offer(at, true);
+            punctuality.answer(at, SPEC.max_message, Sent::Accepted { message }, true);
+            punctuality.arrive(at + Span::from_ms(if message % 2 == 0 { 1 } else { 6 }), message, at);
+            assert_eq!(punctuality.settled.len() as u64, (message + 1) % 2, "{message}");
+            assert!(punctuality.under_way.is_empty());
+        }
+        assert_eq!(punctuality.share(ms(20_000)), Some(0.5));
+    }
+
     #[test]
     fn only_what_was_sent_in_the_window_is_asked_about() {
         let mut punctuality = Punctuality::new(Span::from_ms(5), None);
