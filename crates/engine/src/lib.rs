@@ -58,5 +58,5 @@ pub use clock::{Attribution, Dilation, Doorbell, During, Epoch, Gap, Late, RealC
 pub use clock::{Clock, ScriptedClock, VirtualClock, Wait};
 pub use driver::{Limits, Outcome, Stop, run};
 pub use lateness::{Bucket, Lateness};
-pub use random::{Exponentials, Seed, Stream};
+pub use random::{Exponentials, Seed, Stream, splitmix64};
 pub use world::World;

@@ -52,12 +52,9 @@ impl Seed {
         let hash = name.bytes().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
         });
-        let mut counter = self.0.wrapping_add(mix(hash));
+        let start = self.0.wrapping_add(mix(hash));
         Stream {
-            state: std::array::from_fn(|_| {
-                counter = counter.wrapping_add(0x9E37_79B9_7F4A_7C15);
-                mix(counter)
-            }),
+            state: std::array::from_fn(|n| splitmix64(start.wrapping_add((n as u64).wrapping_mul(GAMMA)))),
         }
     }
 }
@@ -146,7 +143,18 @@ impl Stream {
     }
 }
 
+/// By how much splitmix64's counter goes on.
+const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// What splitmix64 puts out next when its counter is at `counter`: its step. Numbers that are close come out scattered, and whoever takes
+/// words in by exclusive or, with this behind each, has a digest of them.
+#[inline]
+pub const fn splitmix64(counter: u64) -> u64 {
+    mix(counter.wrapping_add(GAMMA))
+}
+
 /// splitmix64's finaliser (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+#[inline]
 const fn mix(z: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -31,6 +31,16 @@ pub fn fetch_back<T>(queue: &VecDeque<T>) {
     fetch_end(if back.is_empty() { front } else { back });
 }
 
+/// Takes out the first. A queue that is empty then begins anew where its memory does: there [`fetch_back`] asks for the next, and not behind the last.
+#[inline]
+pub fn pop_front<T>(queue: &mut VecDeque<T>) -> Option<T> {
+    let first = queue.pop_front();
+    if queue.is_empty() {
+        queue.clear();
+    }
+    first
+}
+
 /// Asks for the lines of so many bytes.
 #[inline(always)]
 fn ask_all(at: *const i8, bytes: usize) {

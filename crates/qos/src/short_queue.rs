@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use crate::ahead::fetch_back;
+use crate::ahead::{fetch_back, pop_front};
 use crate::seldom::seldom;
 
 /// First in, first out.
@@ -69,11 +69,7 @@ impl<T> ShortQueue<T> {
 
     #[inline(never)]
     fn move_up(&mut self) {
-        self.first = self.behind.pop_front();
-        if self.behind.is_empty() {
-            // The next one lies where the last one lay, and not behind it.
-            self.behind.clear();
-        }
+        self.first = pop_front(&mut self.behind);
     }
 
     /// One is to come: asks for where it will lie if another is there.

@@ -221,10 +221,9 @@ impl Cluster {
 
     /// A virtual interface that is not destroyed; of this process, if one is named.
     fn own(&mut self, process: Option<u32>, vi: u32) -> Result<&mut Interface, Refusal> {
-        let found = self.interfaces.get_mut(vi as usize).and_then(Option::as_mut);
         let right =
             |own: &&mut Interface| own.queues.is_some() && process.is_none_or(|process| own.owner == process);
-        found.filter(right).ok_or(Refusal::InvalidParameter)
+        self.interface(vi).filter(right).ok_or(Refusal::InvalidParameter)
     }
 
     /// What all that is reserved asks of an adapter.

@@ -10,6 +10,7 @@
 use laxity_units::Time;
 
 use super::{Arguments, Flow, Trace, Track, Tracks};
+use crate::random::splitmix64;
 
 /// Hashes every record, in order.
 #[derive(Debug, Clone, Default)]
@@ -36,10 +37,7 @@ impl TraceHasher {
     }
 
     fn word(&mut self, word: u64) {
-        let z = (self.state ^ word).wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        self.state = z ^ (z >> 31);
+        self.state = splitmix64(self.state ^ word);
     }
 
     fn text(&mut self, text: &str) {

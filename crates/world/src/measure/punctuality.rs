@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 
-use laxity_qos::ahead::fetch_back;
+use laxity_qos::ahead::{fetch_back, pop_front};
 use laxity_qos::channel::Sent;
 use laxity_qos::short_queue::ShortQueue;
 use laxity_qos::traffic::{LogicalClock, TrafficSpec};
@@ -130,12 +130,7 @@ impl Punctuality {
     /// Takes out a message that is under way: mostly the first.
     fn end(&mut self, message: u64) -> Option<UnderWay> {
         if self.under_way.front()?.message == message {
-            let first = self.under_way.pop_front();
-            if self.under_way.is_empty() {
-                // The next one lies where it was asked for, and not behind this one.
-                self.under_way.clear();
-            }
-            return first;
+            return pop_front(&mut self.under_way);
         }
         let place = self.under_way.binary_search_by_key(&message, |other| other.message).ok()?;
         self.under_way.remove(place)

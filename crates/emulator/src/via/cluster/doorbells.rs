@@ -7,7 +7,7 @@ use laxity_vi::provider::{Posted, Which};
 use laxity_vi::{DEPTH, Fault, Operation, State, Status};
 
 use super::super::bells::Rung;
-use super::super::interface::{Interface, Outgoing};
+use super::super::interface::Outgoing;
 use super::super::turns::Turns;
 use super::{Cluster, Event, flushed};
 
@@ -21,13 +21,10 @@ impl Cluster {
         Rung { process, vi, which, count }: Rung,
         calendar: &mut Calendar<Event>,
     ) {
-        let own = |interface: &&mut Interface| interface.owner == process && interface.queues.is_some();
-        let Some(interface) = self.interfaces.get_mut(vi as usize).and_then(Option::as_mut).filter(own)
-        else {
+        let Ok(node) = self.own(Some(process), vi).map(|own| own.node as usize) else {
             self.violations.foreign_doorbells += 1;
             return;
         };
-        let node = interface.node as usize;
         let most = if u32::from(count) <= DEPTH { count } else { 0 };
         let heard = (0..most).all(|_| self.post(now, vi, which));
         if most < count || !heard {

@@ -1,6 +1,6 @@
 //! What adapters did, carried out with what others do for that, until none has done anything more.
 
-use laxity_engine::Calendar;
+use laxity_engine::{Calendar, splitmix64};
 use laxity_model::via::{Direction, ViaOutput};
 use laxity_units::Time;
 use laxity_vi::{Fault, Reliability};
@@ -108,14 +108,6 @@ fn digest(before: u64, node: usize, at: Time, output: ViaOutput) -> u64 {
         // They follow from these.
         ViaOutput::Moved(..) | ViaOutput::Did(..) | ViaOutput::Worked(..) => return before,
     };
-    [kind << 56 | (node as u64) << 32 | u64::from(vi), number, at.as_ps()].into_iter().fold(
-        before,
-        |state, word| {
-            // The step of splitmix64.
-            let z = (state ^ word).wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            z ^ (z >> 31)
-        },
-    )
+    let words = [kind << 56 | (node as u64) << 32 | u64::from(vi), number, at.as_ps()];
+    words.into_iter().fold(before, |state, word| splitmix64(state ^ word))
 }

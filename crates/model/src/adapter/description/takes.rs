@@ -1,5 +1,6 @@
 //! Which packets a queue or phase is for.
 
+use laxity_engine::splitmix64;
 use laxity_qos::channel::ChannelId;
 use laxity_qos::discipline::{Class, Tag};
 
@@ -42,13 +43,10 @@ pub(in crate::adapter) fn spread_over(
     None
 }
 
-/// What an adapter makes of a flow's addresses and ports. Channels stand for flows, and any function that scatters will do: the
-/// finaliser of SplitMix64, not the Toeplitz hash of real addresses.
+/// What an adapter makes of a flow's addresses and ports. Channels stand for flows, and any function that scatters will do, not only the
+/// Toeplitz hash of real addresses.
 fn hash(channel: ChannelId) -> u64 {
-    let mut x = u64::from(channel.0).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
+    splitmix64(u64::from(channel.0))
 }
 
 #[cfg(test)]
