@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source};
 
-/// The largest scenario or profile: 1 MiB.
-pub const LARGEST: u64 = 1 << 20;
+/// The largest scenario or profile: 16 MiB, room for ten thousand nodes and as many channels, each described by itself.
+pub const LARGEST: u64 = 16 << 20;
 
 /// Where files come from: a disk, or for tests and browsers, memory.
 pub trait Files {
@@ -87,8 +87,11 @@ pub(crate) fn read_text(files: &dyn Files, path: &Path, what: &str) -> Result<Ar
     });
     let opened = opened.map_err(Diagnostics::from)?;
     let too_large = || {
-        Diagnostic::of_file(&name, format!("the file is larger than 1 MiB, which {what} never is"))
-            .help("was another file meant? A trace is named by a source, in `trace`")
+        Diagnostic::of_file(
+            &name,
+            format!("the file is larger than {} MiB, which {what} never is", LARGEST >> 20),
+        )
+        .help("was another file meant? A trace is named by a source, in `trace`")
     };
     if opened.length.is_some_and(|length| length > LARGEST) {
         return Err(too_large().into());

@@ -255,19 +255,32 @@ fn formats(fields: &[Field], shown: &[(&Run, Vec<Channel>)]) -> Vec<Format> {
     fields.iter().map(format).collect()
 }
 
-/// The further figures of every point.
+/// The further figures of every point; of those that each of many stations has, the largest.
 pub(crate) fn figures(results: &Results) -> Grid {
-    let mut names: Vec<&String> = results.runs.iter().flat_map(|run| run.figures.keys()).collect();
-    names.sort_unstable();
-    names.dedup();
-    named(results, &names, |run, name| run.figures.get(name).copied(), Kind::of_figure)
+    let names: BTreeSet<&str> =
+        results.runs.iter().flat_map(|run| run.figures.keys()).map(String::as_str).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    let of = |run: usize, name: &str| results.runs[run].figures.get(name).copied();
+    let mut told = Vec::new();
+    for alike in names.chunk_by(|a, b| figure_of(a) == figure_of(b)) {
+        let largest =
+            |name: &str| (0..results.runs.len()).filter_map(|run| of(run, name)).fold(0.0, f64::max);
+        told.extend(tell(alike, largest, |others| {
+            format!("most {} of {others} others", figure_of(alike[0]))
+        }));
+    }
+    named(results, &told, of, Kind::of_figure)
+}
+
+/// A figure's name without that of the station whose it is.
+pub(crate) fn figure_of(name: &str) -> &str {
+    name.split_once('@').map_or(name, |(figure, _)| figure)
 }
 
 /// The utilisation of every resource at every point; of a large network that of the busiest, and of the busiest of the others.
-pub(crate) fn resources(results: &Results) -> Grid {
-    const MOST: usize = 24;
-    let mut busiest: BTreeMap<&String, f64> = BTreeMap::new();
-    let mut names: Vec<&String> = Vec::new();
+pub(crate) fn resources<'r>(results: &'r Results) -> Grid {
+    let mut busiest: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut names: Vec<&str> = Vec::new();
     for resource in results.runs.iter().flat_map(|run| &run.resources) {
         let most = busiest.entry(&resource.name).or_insert_with(|| {
             names.push(&resource.name);
@@ -275,53 +288,60 @@ pub(crate) fn resources(results: &Results) -> Grid {
         });
         *most = most.max(resource.utilisation);
     }
-    let of = |run: &Run, name: &str| {
-        run.resources.iter().find(|resource| resource.name == name).map(|resource| resource.utilisation)
-    };
-    if names.len() <= MOST {
-        return named(results, &names, of, |_| Kind::Share);
-    }
-    let mut ranked = names.clone();
-    ranked.sort_by(|a, b| busiest[b].total_cmp(&busiest[a]));
-    let (shown, others) = ranked.split_at(MOST);
-    let shown: BTreeSet<&String> = shown.iter().copied().collect();
-    let rest = format!("busiest of {} others", others.len());
-    names.retain(|name| shown.contains(name));
-    names.push(&rest);
-    let utilisation = |run: &Run, name: &str| match name == rest {
-        true => {
-            let others = run.resources.iter().filter(|resource| !shown.contains(&resource.name));
-            others.map(|resource| resource.utilisation).reduce(f64::max)
-        }
-        false => of(run, name),
-    };
-    named(results, &names, utilisation, |_| Kind::Share)
+    let told = tell(&names, |name| busiest[name], |others| format!("busiest of {others} others"));
+    let by_name = |run: &'r Run| run.resources.iter().map(|r| (r.name.as_str(), r.utilisation)).collect();
+    let utilisations: Vec<BTreeMap<&str, f64>> = results.runs.iter().map(by_name).collect();
+    let of = |run: usize, name: &str| utilisations[run].get(name).copied();
+    named(results, &told, of, |_| Kind::Share)
 }
 
-/// One row per point, one column per name.
+/// A column's title, and those of whom it shows the largest value: one, or all that have no column of their own.
+type Told<'n> = (String, Vec<&'n str>);
+
+/// Columns for `names`, which are alike: each has one, or where there are many those that are `large`, in their order, and all `others` one.
+fn tell<'n>(
+    names: &[&'n str],
+    large: impl Fn(&str) -> f64,
+    others: impl Fn(usize) -> String,
+) -> Vec<Told<'n>> {
+    const MOST: usize = 24;
+    let mut ranked = names.to_vec();
+    ranked.sort_by(|a, b| large(b).total_cmp(&large(a)));
+    let rest = ranked.split_off(MOST.min(ranked.len()));
+    let shown: BTreeSet<&str> = ranked.into_iter().collect();
+    let shown = names.iter().filter(|name| shown.contains(*name));
+    let mut told: Vec<Told<'n>> = shown.map(|name| (name.to_string(), vec![*name])).collect();
+    if !rest.is_empty() {
+        told.push((others(rest.len()), rest));
+    }
+    told
+}
+
+/// One row per point, one column for each that is told.
 fn named(
     results: &Results,
-    names: &[&String],
-    read: impl Fn(&Run, &str) -> Option<f64>,
+    told: &[Told<'_>],
+    read: impl Fn(usize, &str) -> Option<f64>,
     kind: impl Fn(&str) -> Kind,
 ) -> Grid {
-    if names.is_empty() {
+    if told.is_empty() {
         return Grid::default();
     }
-    let formats: Vec<Format> = names
-        .iter()
-        .map(|name| Format::of(kind(name), results.runs.iter().filter_map(|run| read(run, name))))
-        .collect();
+    let read = |run, names: &[&str]| names.iter().filter_map(|name| read(run, name)).reduce(f64::max);
+    let runs = || 0..results.runs.len();
+    let format =
+        |(_, names): &Told<'_>| Format::of(kind(names[0]), runs().filter_map(|run| read(run, names)));
+    let formats: Vec<Format> = told.iter().map(format).collect();
     let mut columns = axis_columns(results);
-    columns.extend(names.iter().zip(&formats).map(|(name, format)| Column {
-        title: name.replace('_', " "),
+    columns.extend(told.iter().zip(&formats).map(|((title, _), format)| Column {
+        title: title.replace('_', " "),
         unit: format.scale.unit,
         numeric: true,
         rank: 0,
     }));
-    let rows = results.runs.iter().map(|run| {
-        let mut cells = point_cells(results, run);
-        cells.extend(names.iter().zip(&formats).map(|(name, format)| format.cell(read(run, name))));
+    let rows = runs().map(|run| {
+        let mut cells = point_cells(results, &results.runs[run]);
+        cells.extend(told.iter().zip(&formats).map(|((_, names), format)| format.cell(read(run, names))));
         Row { cells, leads: true, mark: Mark::Plain }
     });
     Grid { columns, rows: rows.collect() }

@@ -7,7 +7,8 @@
 //!   with text otherwise, and `<axis>_text` as written beside numbers; `simulated`, `window`;
 //! * `channel`, `class` and every number of a channel ([`laxity_world::metric`]) under its own name with `_` for `.`
 //!   (`laxity_min`, with `laxity_count` beside), and `drops_<cause>`;
-//! * of the run, repeated in each of its rows: `utilisation_<resource>`, `longest_queue_<resource>`, `figure_<name>`.
+//! * of the run, repeated in each of its rows: `utilisation_<resource>`, `longest_queue_<resource>`, `figure_<name>`; but of resources
+//!   or figures that more than 500 have, none.
 //!
 //! Units are SI: seconds, bytes, bytes per second. Absent values are null. The provenance, and each axis's
 //! label, stand in the file's key-value metadata under `laxity.…`. Equal results give equal bytes.
@@ -25,6 +26,8 @@ use ::parquet::schema::types::{Type, TypePtr};
 
 use laxity_world::metric::{STATISTICS, distributions, numbers};
 use laxity_world::results::{Axis, Channel, Reading, Resource, Results, Run};
+
+use super::grid::figure_of;
 
 /// A column and the values of all its rows.
 struct Column {
@@ -171,8 +174,7 @@ fn columns(results: &Results) -> Vec<Column> {
         let longest = |row: &Row<'_>| resource(row).and_then(|r| r.longest_queue);
         measured.push(integers(format!("longest_queue_{name}"), &longest));
     }
-    let figures: BTreeSet<&String> = results.runs.iter().flat_map(|run| run.figures.keys()).collect();
-    for name in figures {
+    for name in figures(results).0 {
         measured.push(doubles(format!("figure_{name}"), &|row| row.1.figures.get(name).copied()));
     }
 
@@ -194,13 +196,25 @@ fn columns(results: &Results) -> Vec<Column> {
     columns
 }
 
-/// The resources that have columns: none where there are so many, as in a network of a thousand nodes, that these columns, which
-/// say the same in every row of a run, would be nearly all of the file.
+/// Of what a run has for each of its stations there are no columns beyond so many, as in a network of a thousand nodes: they say the same in every row of a
+/// run, and would be nearly all of the file.
+const MOST: usize = 500;
+
+/// The resources that have columns: none where there are too many.
 fn resources(results: &Results) -> Option<BTreeSet<&String>> {
-    const MOST: usize = 500;
     let names: BTreeSet<&String> =
         results.runs.iter().flat_map(|run| run.resources.iter().map(|r| &r.name)).collect();
     (names.len() <= MOST).then_some(names)
+}
+
+/// The figures that have columns, and whether there are others.
+fn figures(results: &Results) -> (Vec<&String>, bool) {
+    let names: BTreeSet<&String> = results.runs.iter().flat_map(|run| run.figures.keys()).collect();
+    let names: Vec<&String> = names.into_iter().collect();
+    let alike = names.chunk_by(|a, b| figure_of(a) == figure_of(b));
+    let few: Vec<&String> = alike.filter(|alike| alike.len() <= MOST).flatten().copied().collect();
+    let others = few.len() < names.len();
+    (few, others)
 }
 
 /// A column name for an axis: its own, unless a metric or another axis has that.
@@ -226,10 +240,11 @@ fn metadata(results: &Results) -> Vec<KeyValue> {
         ("laxity.clock".into(), p.clock.clone()),
         ("laxity.units".into(), "seconds, bytes, bytes per second".into()),
     ];
-    if resources(results).is_none() {
+    if resources(results).is_none() || figures(results).1 {
         pairs.push((
             "laxity.left_out".into(),
-            "utilisation and longest queue of resources: they are in the JSON".into(),
+            "what each of more than 500 stations or resources has, such as utilisation: it is in the JSON"
+                .into(),
         ));
     }
     pairs.extend(results.axes.iter().map(|axis| (format!("laxity.axis.{}", axis.name), axis.label.clone())));
@@ -279,6 +294,23 @@ mod tests {
         let value = |key: &str| pairs.iter().find(|p| p.key == key).and_then(|p| p.value.clone()).unwrap();
         assert_eq!(value("laxity.seed"), "1");
         assert_eq!(value("laxity.axis.load"), "offered best-effort load (KiB/s)");
+    }
+
+    /// Beyond 500 stations what each has is left to the JSON, and the file says so.
+    #[test]
+    fn of_many_stations_there_are_no_columns() {
+        for (stations, are_there) in [(500, true), (501, false)] {
+            let mut results = sample::sweep();
+            let figures = (0..stations).map(|station| (format!("driver_interrupts@h-{station}"), 1.0));
+            results.runs[0].figures.extend(figures);
+            results.runs[0].figures.insert("admitted".into(), 3.0);
+            let (reader, rows) = read(bytes(&results).unwrap());
+            assert_eq!(*field(&rows[0], "figure_admitted"), Field::Double(3.0));
+            let column = |(column, _): &(String, Field)| column == "figure_driver_interrupts@h-7";
+            assert_eq!(rows[0].iter().any(column), are_there);
+            let pairs = reader.metadata().file_metadata().key_value_metadata().unwrap().clone();
+            assert_eq!(pairs.iter().any(|pair| pair.key == "laxity.left_out"), !are_there);
+        }
     }
 
     #[test]

@@ -279,7 +279,7 @@ impl Paint {
 mod tests {
     use super::super::sample;
     use super::*;
-    use laxity_world::results::Results;
+    use laxity_world::results::{Resource, Results};
 
     fn plain(results: &Results, verdicts: &[Verdict], width: Option<u16>) -> String {
         text(results, verdicts, &Options { width, ..Options::default() })
@@ -325,6 +325,36 @@ mod tests {
         results.runs[0].channels[0].drops.insert("program_queue".into(), 104);
         let text = plain(&results, &[], None);
         assert!(text.contains("messages dropped") && text.contains("program queue 104"), "{text}");
+    }
+
+    /// Of what a thousand stations have, each for itself, the largest is told and who else there is: 24 columns of each kind and one more.
+    #[test]
+    fn a_large_network_is_told_by_its_busiest() {
+        let mut results = sample::single();
+        let run = &mut results.runs[0];
+        let resource = run.resources.swap_remove(0);
+        run.resources.clear();
+        for station in 0..1000 {
+            run.figures.insert(format!("driver_interrupts@h-{station}"), f64::from(station));
+            let utilisation = f64::from(station) / 1000.0;
+            run.resources.push(Resource {
+                name: format!("cpu@h-{station}"),
+                utilisation,
+                ..resource.clone()
+            });
+        }
+        let text = plain(&results, &[], None);
+        for shown in ["driver interrupts@h-976", "driver interrupts@h-999", "cpu@h-976", "cpu@h-999"] {
+            assert!(text.contains(&format!("{shown} ")), "{shown}: {text}");
+        }
+        assert!(!text.contains("interrupts@h-975") && !text.contains("cpu@h-975"), "{text}");
+        assert!(text.contains("most driver interrupts of 976 others"), "{text}");
+        assert!(
+            text.lines().any(|line| line.ends_with("  975")),
+            "the most that any of the others has: {text}"
+        );
+        assert!(text.contains("busiest of 976 others"), "{text}");
+        assert!(text.lines().any(|line| line.ends_with("  97.5")), "{text}");
     }
 
     #[test]
