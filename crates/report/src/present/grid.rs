@@ -351,12 +351,15 @@ fn named(
 /// only channels that were promised something and measured.
 pub(crate) fn tightest(results: &Results) -> Vec<(&Run, &Channel)> {
     let mut found: Vec<(&Run, &Channel)> = Vec::new();
+    let mut places = BTreeMap::new();
     for run in &results.runs {
         for channel in run.channels.iter().filter(|c| tightness(c) > f64::NEG_INFINITY) {
-            match found.iter_mut().find(|(_, c)| alike(c, channel)) {
-                Some(best) if tightness(channel) > tightness(best.1) => *best = (run, channel),
-                Some(_) => {}
-                None => found.push((run, channel)),
+            let place = *places.entry(promise_of(channel)).or_insert_with(|| {
+                found.push((run, channel));
+                found.len() - 1
+            });
+            if tightness(channel) > tightness(found[place].1) {
+                found[place] = (run, channel);
             }
         }
     }
@@ -364,10 +367,10 @@ pub(crate) fn tightest(results: &Results) -> Vec<(&Run, &Channel)> {
     found
 }
 
-/// The same channel, both times with a bound or both times without: a promise kept at some points of a sweep
+/// By what a channel is told from others in a sweep: its name, and whether it has a bound. A promise kept at some points
 /// is not to be hidden by what happened where none was given.
-pub(crate) fn alike(a: &Channel, b: &Channel) -> bool {
-    a.name == b.name && a.bound.is_some() == b.bound.is_some()
+pub(crate) fn promise_of(channel: &Channel) -> (&str, bool) {
+    (&channel.name, channel.bound.is_some())
 }
 
 /// The point of a sweep in words, `load = 1200 KiB/s, P = 4`; empty for a single run.

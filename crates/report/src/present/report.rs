@@ -4,6 +4,8 @@
 //! policy forbids it to load anything, so that a name in a scenario file can do nothing. It follows the
 //! reader's light or dark scheme and prints.
 
+use std::collections::BTreeMap;
+
 use laxity_scenario::figure::FigureSpec;
 use laxity_world::metric::Kind;
 use laxity_world::results::{Channel, Results, Ruling, Run, Tally, Verdict};
@@ -185,7 +187,17 @@ fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
     let limits: Vec<f64> = tightest.iter().flat_map(|(_, c)| compared(c)).flatten().collect();
     let scale = Kind::Time.scale(limits.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max));
     let limit = Format::at(Kind::Time, scale, limits.into_iter(), 3);
+    // Missed anywhere in the sweep, not only at the point where the bound was closest; the least laxity likewise.
+    let mut anywhere: BTreeMap<_, (bool, Option<f64>)> = BTreeMap::new();
+    for channel in results.runs.iter().flat_map(|run| &run.channels) {
+        let (missed, laxity) = anywhere.entry(grid::promise_of(channel)).or_default();
+        let misses = channel.missed_packets + channel.missed_messages + channel.late_outside;
+        *missed |= channel.deadline.is_some() && misses > 0;
+        let least = channel.laxity.as_ref().filter(|summary| summary.count > 0).map(|summary| summary.min);
+        *laxity = [*laxity, least].into_iter().flatten().reduce(f64::min);
+    }
     let row = |(run, channel): (&Run, &Channel)| {
+        let (missed, laxity) = anywhere[&grid::promise_of(channel)];
         let time = |value: Option<f64>| match value {
             None => "–".into(),
             value => typeset(&limit.cell(value)),
@@ -193,14 +205,6 @@ fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
         let limits = [channel.bound, channel.deadline, channel.worst];
         let whole = limits.into_iter().flatten().filter(|v| v.is_finite()).fold(0.0, f64::max);
         let at = |value: f64| fixed(if whole > 0.0 { value / whole * 100.0 } else { 0.0 }, 2);
-        // Missed anywhere in the sweep, not only at the point where the bound was closest.
-        let missed = results.runs.iter().flat_map(|r| &r.channels).any(|c| {
-            grid::alike(c, channel)
-                && c.deadline.is_some()
-                && c.missed_packets + c.missed_messages + c.late_outside > 0
-        });
-        let least = |c: &Channel| c.laxity.as_ref().filter(|s| s.count > 0).map(|s| s.min);
-        let of_channel = results.runs.iter().flat_map(|r| &r.channels).filter(|c| grid::alike(c, channel));
         BoundRow {
             channel: channel.name.clone(),
             class: super::merge::class_name(&channel.class),
@@ -214,7 +218,7 @@ fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
                 "-" => "–".into(),
                 used => format!("{used}\u{a0}%"),
             },
-            laxity: time(of_channel.filter_map(least).reduce(f64::min)),
+            laxity: time(laxity),
             state: match grid::mark(channel) {
                 Mark::Broken => "broken",
                 _ if missed => "missed",
