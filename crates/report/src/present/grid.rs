@@ -50,6 +50,23 @@ pub(crate) struct Row {
 pub(crate) struct Grid {
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
+    /// From which on columns say the same of others, if any do: those for which there is no room may stand below.
+    pub(crate) alike: Option<usize>,
+}
+
+impl Grid {
+    /// The same of some columns.
+    pub(crate) fn of(&self, columns: &[usize]) -> Grid {
+        let row = |row: &Row| {
+            let cells = columns.iter().map(|column| row.cells[*column].clone()).collect();
+            Row { cells, ..*row }
+        };
+        Grid {
+            columns: columns.iter().map(|column| self.columns[*column].clone()).collect(),
+            rows: self.rows.iter().map(row).collect(),
+            alike: None,
+        }
+    }
 }
 
 /// What [`channels`] shows.
@@ -219,7 +236,7 @@ pub(crate) fn channels(results: &Results, detail: Detail) -> Grid {
             rows.push(Row { cells, leads: i == 0, mark: mark(channel) });
         }
     }
-    Grid { columns, rows }
+    Grid { columns, rows, alike: None }
 }
 
 /// How each field prints. What is compared along a row has one unit: rates with rates, and all times, in that of what
@@ -333,6 +350,7 @@ fn named(
         |(_, names): &Told<'_>| Format::of(kind(names[0]), runs().filter_map(|run| read(run, names)));
     let formats: Vec<Format> = told.iter().map(format).collect();
     let mut columns = axis_columns(results);
+    let alike = Some(columns.len());
     columns.extend(told.iter().zip(&formats).map(|((title, _), format)| Column {
         title: title.replace('_', " "),
         unit: format.scale.unit,
@@ -344,7 +362,7 @@ fn named(
         cells.extend(told.iter().zip(&formats).map(|((_, names), format)| format.cell(read(run, names))));
         Row { cells, leads: true, mark: Mark::Plain }
     });
-    Grid { columns, rows: rows.collect() }
+    Grid { columns, rows: rows.collect(), alike }
 }
 
 /// Every channel at the point of the sweep where it came closest to its bound, in order of appearance;

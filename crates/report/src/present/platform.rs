@@ -245,7 +245,7 @@ fn grid<T>(
             lines.push(Row { cells, leads: i == 0, mark: Mark::Plain });
         }
     }
-    Grid { columns, rows: lines }
+    Grid { columns, rows: lines, alike: None }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The outcome in a terminal: a table per question and a line per claim.
 //!
 //! Rows never wrap; where the terminal is too narrow, the least telling columns go and are named below
-//! the table, so that what is left still lines up. A sweep of many points prints one row per point and
+//! the table, so that what is left still lines up; columns that say the same of one station after the other stand below each other. A sweep of many points prints one row per point and
 //! class of channels in place of one per channel.
 
 use comfy_table::{CellAlignment, ContentArrangement, Row as TableRow, Table, presets};
@@ -91,11 +91,34 @@ fn push_grid(out: &mut String, grid: &Grid, options: &Options) {
     if grid.rows.is_empty() {
         return;
     }
+    let (Some(first), Some(limit)) = (grid.alike, options.width) else {
+        return push_part(out, grid, options);
+    };
+    // What tells the rows apart stands in each part, and at least one column beside it.
+    let mut part: Vec<usize> = (0..first).collect();
+    for column in first..grid.columns.len() {
+        part.push(column);
+        if part.len() > first + 1 && wide(&render(&grid.of(&part), &[])) > usize::from(limit) {
+            part.pop();
+            push_part(out, &grid.of(&part), options);
+            part.truncate(first);
+            part.push(column);
+        }
+    }
+    push_part(out, &grid.of(&part), options);
+}
+
+/// How many columns of text the longest line takes.
+fn wide(text: &str) -> usize {
+    text.lines().map(|line| line.trim_end().chars().count()).max().unwrap_or(0)
+}
+
+/// The columns of a grid that stand beside each other.
+fn push_part(out: &mut String, grid: &Grid, options: &Options) {
     let mut hidden: Vec<usize> = Vec::new();
     let mut printed = render(grid, &hidden);
     while let Some(limit) = options.width {
-        let wide = printed.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-        if wide <= usize::from(limit) {
+        if wide(&printed) <= usize::from(limit) {
             break;
         }
         let candidates = (0..grid.columns.len()).filter(|i| grid.columns[*i].rank > 0 && !hidden.contains(i));
@@ -355,6 +378,29 @@ mod tests {
         );
         assert!(text.contains("busiest of 976 others"), "{text}");
         assert!(text.lines().any(|line| line.ends_with("  97.5")), "{text}");
+    }
+
+    /// In a narrow terminal such columns stand below each other, each part with what tells its rows apart, and no line is longer than it.
+    #[test]
+    fn what_is_alike_stands_below_where_there_is_no_room() {
+        let mut results = sample::sweep();
+        for run in &mut results.runs {
+            run.figures = (0..9).map(|host| (format!("driver_interrupts@host-{host}"), 7.0)).collect();
+        }
+        let text = plain(&results, &[], Some(80));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        for host in 0..9 {
+            assert_eq!(text.matches(&format!("interrupts@host-{host}")).count(), 1, "{text}");
+        }
+        let heads: Vec<&str> = text.lines().filter(|line| line.contains("interrupts@")).collect();
+        assert_eq!(heads.len(), 5, "two names of 24 letters beside a load");
+        assert!(heads.iter().all(|head| head.trim_start().starts_with("load")), "{heads:?}");
+        let whole = plain(&results, &[], None);
+        assert_eq!(
+            whole.lines().filter(|line| line.contains("interrupts@")).count(),
+            1,
+            "a file is as wide as it gets"
+        );
     }
 
     #[test]
