@@ -3,10 +3,20 @@
 /// Stands before the name of a figure of a simulation that was run beside what was measured in real time.
 pub const SIMULATED: &str = "simulated_";
 
-/// What a figure is of: its name without the node that stands behind an `@`, and without what says that it was simulated beside.
+/// A figure's name without the node that stands behind an `@`.
+pub fn without_node(name: &str) -> &str {
+    name.split('@').next().unwrap_or(name)
+}
+
+/// What a figure is of: its name without the node, and without what says that it was simulated beside.
 pub fn plain(name: &str) -> &str {
-    let name = name.split('@').next().unwrap_or(name);
+    let name = without_node(name);
     name.strip_prefix(SIMULATED).unwrap_or(name)
+}
+
+/// Those of `names`, which are in order, that differ in no more than the node, together.
+pub fn by_node<'a, 'n>(names: &'a [&'n str]) -> impl Iterator<Item = &'a [&'n str]> {
+    names.chunk_by(|a, b| without_node(a) == without_node(b))
 }
 
 /// Figures that a run may have; at node `n` past the first with `@n` behind the name, and with `simulated_` before it where programs used

@@ -13,7 +13,7 @@ mod fitness;
 mod kind;
 mod verdict;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -330,5 +330,11 @@ impl Results {
     pub fn has_unexpected_refusal(&self) -> bool {
         let channels = self.runs.iter().flat_map(|run| &run.channels);
         channels.filter_map(|channel| channel.refused.as_ref()).any(|refused| !refused.expected)
+    }
+
+    /// The names of the further figures of all runs, each once, in order.
+    pub fn figure_names(&self) -> Vec<&str> {
+        let names: BTreeSet<&String> = self.runs.iter().flat_map(|run| run.figures.keys()).collect();
+        names.into_iter().map(String::as_str).collect()
     }
 }

@@ -79,10 +79,7 @@ pub fn defaults(results: &Results) -> Vec<FigureSpec> {
     add(happened("missed_packets"), "missed_packets");
     add(happened("dropped_packets"), "dropped_packets");
     add(results.runs.iter().any(|run| !run.resources.is_empty()), "utilisation");
-    let mut names: Vec<&String> = results.runs.iter().flat_map(|run| run.figures.keys()).collect();
-    names.sort_unstable();
-    names.dedup();
-    for name in names {
+    for name in results.figure_names() {
         add(true, &format!("figure:{name}"));
     }
     if figures.iter().any(|f| f.y.name() == "worst") {

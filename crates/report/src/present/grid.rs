@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use laxity_world::figures::{by_node, without_node};
 use laxity_world::metric::{self, Kind, Shown, Statistic, dropped_messages, is_above, used};
 use laxity_world::results::{Channel, Results, Run};
 
@@ -154,16 +155,19 @@ fn fields() -> Vec<Field> {
 /// How bad what a channel got is.
 pub(crate) fn mark(channel: &Channel) -> Mark {
     let broken = used(channel).is_some_and(|u| is_above(u, 1.0));
-    let promised = channel.deadline.is_some();
     let refused = channel.refused.as_ref().is_some_and(|refused| !refused.expected);
     match () {
         () if refused => Mark::Refused,
         () if broken => Mark::Broken,
-        () if promised && channel.missed_packets + channel.missed_messages + channel.late_outside > 0 => {
-            Mark::Missed
-        }
+        () if misses(channel) => Mark::Missed,
         () => Mark::Plain,
     }
+}
+
+/// Whether it was promised a deadline and missed any.
+pub(crate) fn misses(channel: &Channel) -> bool {
+    let missed = channel.missed_packets + channel.missed_messages + channel.late_outside;
+    channel.deadline.is_some() && missed > 0
 }
 
 /// What `used` prints: a share that rounds down to 100 % while it is above it says so.
@@ -274,58 +278,46 @@ fn formats(fields: &[Field], shown: &[(&Run, Vec<Channel>)]) -> Vec<Format> {
 
 /// The further figures of every point; of those that each of many stations has, the largest.
 pub(crate) fn figures(results: &Results) -> Grid {
-    let names: BTreeSet<&str> =
-        results.runs.iter().flat_map(|run| run.figures.keys()).map(String::as_str).collect();
-    let names: Vec<&str> = names.into_iter().collect();
+    let names = results.figure_names();
     let of = |run: usize, name: &str| results.runs[run].figures.get(name).copied();
     let mut told = Vec::new();
-    for alike in names.chunk_by(|a, b| figure_of(a) == figure_of(b)) {
-        let largest =
-            |name: &str| (0..results.runs.len()).filter_map(|run| of(run, name)).fold(0.0, f64::max);
-        told.extend(tell(alike, largest, |others| {
-            format!("most {} of {others} others", figure_of(alike[0]))
-        }));
+    for alike in by_node(&names) {
+        let others = |others| format!("most {} of {others} others", without_node(alike[0]));
+        told.extend(tell(results, alike, of, others));
     }
     named(results, &told, of, Kind::of_figure)
 }
 
-/// A figure's name without that of the station whose it is.
-pub(crate) fn figure_of(name: &str) -> &str {
-    name.split_once('@').map_or(name, |(figure, _)| figure)
-}
-
 /// The utilisation of every resource at every point; of a large network that of the busiest, and of the busiest of the others.
-pub(crate) fn resources<'r>(results: &'r Results) -> Grid {
-    let mut busiest: BTreeMap<&str, f64> = BTreeMap::new();
-    let mut names: Vec<&str> = Vec::new();
-    for resource in results.runs.iter().flat_map(|run| &run.resources) {
-        let most = busiest.entry(&resource.name).or_insert_with(|| {
-            names.push(&resource.name);
-            0.0
-        });
-        *most = most.max(resource.utilisation);
+pub(crate) fn resources(results: &Results) -> Grid {
+    let (mut names, mut known) = (Vec::new(), BTreeSet::new());
+    let mut utilisations: Vec<BTreeMap<&str, f64>> = Vec::new();
+    for Run { resources, .. } in &results.runs {
+        names.extend(resources.iter().map(|r| r.name.as_str()).filter(|name| known.insert(*name)));
+        utilisations.push(resources.iter().map(|r| (r.name.as_str(), r.utilisation)).collect());
     }
-    let told = tell(&names, |name| busiest[name], |others| format!("busiest of {others} others"));
-    let by_name = |run: &'r Run| run.resources.iter().map(|r| (r.name.as_str(), r.utilisation)).collect();
-    let utilisations: Vec<BTreeMap<&str, f64>> = results.runs.iter().map(by_name).collect();
     let of = |run: usize, name: &str| utilisations[run].get(name).copied();
+    let told = tell(results, &names, of, |others| format!("busiest of {others} others"));
     named(results, &told, of, |_| Kind::Share)
 }
 
 /// A column's title, and those of whom it shows the largest value: one, or all that have no column of their own.
 type Told<'n> = (String, Vec<&'n str>);
 
-/// Columns for `names`, which are alike: each has one, or where there are many those that are `large`, in their order, and all `others` one.
+/// Columns for `names`, which are alike: each has one, or where there are many those that are largest at any point, in their order, and all `others` one.
 fn tell<'n>(
+    results: &Results,
     names: &[&'n str],
-    large: impl Fn(&str) -> f64,
+    read: impl Fn(usize, &str) -> Option<f64>,
     others: impl Fn(usize) -> String,
 ) -> Vec<Told<'n>> {
     const MOST: usize = 24;
-    let mut ranked = names.to_vec();
-    ranked.sort_by(|a, b| large(b).total_cmp(&large(a)));
-    let rest = ranked.split_off(MOST.min(ranked.len()));
-    let shown: BTreeSet<&str> = ranked.into_iter().collect();
+    let largest = |name| (0..results.runs.len()).filter_map(|run| read(run, name)).fold(0.0, f64::max);
+    let mut ranked: Vec<(f64, &str)> = names.iter().map(|name| (largest(name), *name)).collect();
+    ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let mut ranked = ranked.into_iter().map(|(_, name)| name);
+    let shown: BTreeSet<&str> = ranked.by_ref().take(MOST).collect();
+    let rest: Vec<&str> = ranked.collect();
     let shown = names.iter().filter(|name| shown.contains(*name));
     let mut told: Vec<Told<'n>> = shown.map(|name| (name.to_string(), vec![*name])).collect();
     if !rest.is_empty() {

@@ -7,8 +7,8 @@
 //!   with text otherwise, and `<axis>_text` as written beside numbers; `simulated`, `window`;
 //! * `channel`, `class` and every number of a channel ([`laxity_world::metric`]) under its own name with `_` for `.`
 //!   (`laxity_min`, with `laxity_count` beside), and `drops_<cause>`;
-//! * of the run, repeated in each of its rows: `utilisation_<resource>`, `longest_queue_<resource>`, `figure_<name>`; but of resources
-//!   or figures that more than 500 have, none.
+//! * of the run, repeated in each of its rows: `utilisation_<resource>`, `longest_queue_<resource>`, `figure_<name>`; none of
+//!   resources if there are more than 500, and none of a figure that more than 500 stations have.
 //!
 //! Units are SI: seconds, bytes, bytes per second. Absent values are null. The provenance, and each axis's
 //! label, stand in the file's key-value metadata under `laxity.…`. Equal results give equal bytes.
@@ -24,10 +24,9 @@ use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::schema::types::{Type, TypePtr};
 
+use laxity_world::figures::by_node;
 use laxity_world::metric::{STATISTICS, distributions, numbers};
 use laxity_world::results::{Axis, Channel, Reading, Resource, Results, Run};
-
-use super::grid::figure_of;
 
 /// A column and the values of all its rows.
 struct Column {
@@ -50,7 +49,8 @@ pub fn bytes(results: &Results) -> Result<Vec<u8>, super::Error> {
 }
 
 fn encode(results: &Results) -> Result<Vec<u8>, ParquetError> {
-    let columns = columns(results);
+    let repeated = Repeated::of(results);
+    let columns = columns(results, &repeated);
     let mut fields = Vec::new();
     for column in &columns {
         fields.push(column.field()?);
@@ -59,7 +59,7 @@ fn encode(results: &Results) -> Result<Vec<u8>, ParquetError> {
     let properties = WriterProperties::builder()
         .set_created_by("laxity".into())
         .set_compression(Compression::SNAPPY)
-        .set_key_value_metadata(Some(metadata(results)))
+        .set_key_value_metadata(Some(metadata(results, repeated.left_out)))
         .build();
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
     let mut group = writer.next_row_group()?;
@@ -109,7 +109,7 @@ impl Column {
     }
 }
 
-fn columns(results: &Results) -> Vec<Column> {
+fn columns(results: &Results, repeated: &Repeated<'_>) -> Vec<Column> {
     let mut rows: Vec<Row<'_>> = Vec::new();
     for (i, run) in results.runs.iter().enumerate() {
         if run.channels.is_empty() {
@@ -168,14 +168,14 @@ fn columns(results: &Results) -> Vec<Column> {
     }
     let by_run: Vec<BTreeMap<&String, &Resource>> =
         results.runs.iter().map(|run| run.resources.iter().map(|r| (&r.name, r)).collect()).collect();
-    for name in resources(results).unwrap_or_default() {
+    for name in &repeated.resources {
         let resource = |row: &Row<'_>| by_run[row.0].get(name);
         measured.push(doubles(format!("utilisation_{name}"), &|row| resource(row).map(|r| r.utilisation)));
         let longest = |row: &Row<'_>| resource(row).and_then(|r| r.longest_queue);
         measured.push(integers(format!("longest_queue_{name}"), &longest));
     }
-    for name in figures(results).0 {
-        measured.push(doubles(format!("figure_{name}"), &|row| row.1.figures.get(name).copied()));
+    for name in &repeated.figures {
+        measured.push(doubles(format!("figure_{name}"), &|row| row.1.figures.get(*name).copied()));
     }
 
     let mut columns = vec![integers("run".into(), &|row| Some(row.0 as u64))];
@@ -196,25 +196,30 @@ fn columns(results: &Results) -> Vec<Column> {
     columns
 }
 
-/// Of what a run has for each of its stations there are no columns beyond so many, as in a network of a thousand nodes: they say the same in every row of a
-/// run, and would be nearly all of the file.
-const MOST: usize = 500;
-
-/// The resources that have columns: none where there are too many.
-fn resources(results: &Results) -> Option<BTreeSet<&String>> {
-    let names: BTreeSet<&String> =
-        results.runs.iter().flat_map(|run| run.resources.iter().map(|r| &r.name)).collect();
-    (names.len() <= MOST).then_some(names)
+/// What of a run has columns, which say the same in each of its rows.
+struct Repeated<'r> {
+    resources: BTreeSet<&'r String>,
+    figures: Vec<&'r str>,
+    /// There are others.
+    left_out: bool,
 }
 
-/// The figures that have columns, and whether there are others.
-fn figures(results: &Results) -> (Vec<&String>, bool) {
-    let names: BTreeSet<&String> = results.runs.iter().flat_map(|run| run.figures.keys()).collect();
-    let names: Vec<&String> = names.into_iter().collect();
-    let alike = names.chunk_by(|a, b| figure_of(a) == figure_of(b));
-    let few: Vec<&String> = alike.filter(|alike| alike.len() <= MOST).flatten().copied().collect();
-    let others = few.len() < names.len();
-    (few, others)
+impl<'r> Repeated<'r> {
+    /// Of what a run has for each of its stations none where there are so many, as in a network of a thousand nodes, that these columns
+    /// would be nearly all of the file.
+    fn of(results: &'r Results) -> Self {
+        const MOST: usize = 500;
+        let mut resources: BTreeSet<&String> =
+            results.runs.iter().flat_map(|run| run.resources.iter().map(|r| &r.name)).collect();
+        let names = results.figure_names();
+        let figures: Vec<&str> =
+            by_node(&names).filter(|alike| alike.len() <= MOST).flatten().copied().collect();
+        let left_out = resources.len() > MOST || figures.len() < names.len();
+        if resources.len() > MOST {
+            resources.clear();
+        }
+        Self { resources, figures, left_out }
+    }
 }
 
 /// A column name for an axis: its own, unless a metric or another axis has that.
@@ -228,7 +233,7 @@ fn free_name(taken: &mut BTreeSet<String>, axis: &Axis) -> String {
     name
 }
 
-fn metadata(results: &Results) -> Vec<KeyValue> {
+fn metadata(results: &Results, left_out: bool) -> Vec<KeyValue> {
     let p = &results.provenance;
     let mut pairs = vec![
         ("laxity.name".to_string(), p.name.clone()),
@@ -240,7 +245,7 @@ fn metadata(results: &Results) -> Vec<KeyValue> {
         ("laxity.clock".into(), p.clock.clone()),
         ("laxity.units".into(), "seconds, bytes, bytes per second".into()),
     ];
-    if resources(results).is_none() || figures(results).1 {
+    if left_out {
         pairs.push((
             "laxity.left_out".into(),
             "what each of more than 500 stations or resources has, such as utilisation: it is in the JSON"

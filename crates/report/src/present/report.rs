@@ -191,8 +191,7 @@ fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
     let mut anywhere: BTreeMap<_, (bool, Option<f64>)> = BTreeMap::new();
     for channel in results.runs.iter().flat_map(|run| &run.channels) {
         let (missed, laxity) = anywhere.entry(grid::promise_of(channel)).or_default();
-        let misses = channel.missed_packets + channel.missed_messages + channel.late_outside;
-        *missed |= channel.deadline.is_some() && misses > 0;
+        *missed |= grid::misses(channel);
         let least = channel.laxity.as_ref().filter(|summary| summary.count > 0).map(|summary| summary.min);
         *laxity = [*laxity, least].into_iter().flatten().reduce(f64::min);
     }

@@ -1,8 +1,9 @@
 //! The outcome in a terminal: a table per question and a line per claim.
 //!
 //! Rows never wrap; where the terminal is too narrow, the least telling columns go and are named below
-//! the table, so that what is left still lines up; columns that say the same of one station after the other stand below each other. A sweep of many points prints one row per point and
-//! class of channels in place of one per channel.
+//! the table, so that what is left still lines up; columns that say the same of one station after the other
+//! stand below each other. A sweep of many points prints one row per point and class of channels in place
+//! of one per channel.
 
 use comfy_table::{CellAlignment, ContentArrangement, Row as TableRow, Table, presets};
 use laxity_world::results::{Results, Ruling, Tally, Verdict};
