@@ -53,15 +53,16 @@ fn ask_all(at: *const i8, bytes: usize) {
     }
 }
 
-/// Asks for a line, if there is one at that address.
+/// Asks for a line, if there is one at that address: as far as the second cache. The first is too small to keep it until somebody looks, and an AMD processor that is asked
+/// for more lines at once than it can wait for there leaves out the rest.
 #[inline(always)]
 #[cfg_attr(target_arch = "x86_64", allow(unsafe_code, reason = "an intrinsic without a safe form"))]
 fn ask(at: *const i8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: every x86-64 processor has the instruction, and it neither reads nor writes what a program could see.
     unsafe {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(at);
+        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(at);
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;

@@ -76,10 +76,11 @@ impl Punctuality {
         Self { came: Some(Vec::new()), ..self }
     }
 
-    /// A message is to come: asks for where it will lie.
+    /// A message is to come: asks for where it will lie, first and at last.
     #[inline]
     pub(crate) fn fetch(&self) {
         fetch_back(&self.under_way);
+        self.settled.fetch_back();
     }
 
     /// The host tells what it sent in a run whose window was from `opened` to `closed`.
