@@ -15,6 +15,9 @@ const EXACT: usize = 1 << 18;
 const FEW: usize = 1 << 12;
 /// So many are kept by all channels of a run together, as far as each may keep a few.
 const TOGETHER: usize = 1 << 24;
+/// Those that are kept one by one lie in so many runs, at most: a run that is full stays where it is, and of ten thousand channels nobody has room for more than a run that is
+/// not needed. Were they moved to where there is more room, as a vector's are, that would be the more memory the longer a run, all of which the system has to clear.
+const RUNS: usize = 256;
 /// So many are put into buckets together: what a distribution has come to is then in registers, and these are all in the first cache.
 const BATCH: usize = 64;
 /// Buckets of a sign: 32 in each power of two from 2⁻⁵⁰ to 2¹⁴ seconds.
@@ -25,11 +28,20 @@ const LEAST: i64 = -50;
 /// Distributions of seconds of which each gets a value when all others do: what is counted together lies together, where one look finds it.
 #[derive(Debug, Clone)]
 pub(crate) struct Rows<const N: usize> {
-    /// All, one by one; once there are too many, those that have not been put into buckets yet.
+    /// Those that came last, one by one: a run, or once all others are in buckets as many as go there together.
     rows: Vec<[f64; N]>,
-    /// How many there may be one by one before they go into buckets.
-    exact: u32,
-    folded: Option<Box<[Folded; N]>>,
+    /// How many make a run.
+    run: u32,
+    /// Those before; none if these are all.
+    past: Option<Box<Past<N>>>,
+}
+
+#[derive(Debug, Clone)]
+enum Past<const N: usize> {
+    /// Run by run.
+    Exact(Vec<Vec<[f64; N]>>),
+    /// In buckets, since there were too many.
+    Folded([Folded; N]),
 }
 
 /// One by itself.
@@ -57,27 +69,16 @@ impl<const N: usize> Rows<N> {
     /// Those of one of so many channels.
     pub(crate) fn among(channels: usize) -> Self {
         let exact = (TOGETHER / channels.max(1)).clamp(FEW, EXACT);
-        Self { rows: Vec::new(), exact: exact as u32, folded: None }
+        Self { rows: Vec::new(), run: (exact / RUNS) as u32, past: None }
     }
 
     /// Adds a value to each.
     #[inline]
     pub(crate) fn push(&mut self, row: [f64; N]) {
-        if seldom(self.rows.len() == self.rows.capacity()) {
-            self.grow();
-        }
         self.rows.push(row);
-        if seldom(self.rows.len() == self.most()) {
-            self.fold();
+        if seldom(self.rows.len() == self.rows.capacity()) {
+            self.make_room();
         }
-    }
-
-    /// Makes room for four times as many: of ten thousand channels, what is moved lies in no cache.
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self) {
-        let rows = self.rows.len();
-        self.rows.reserve_exact((3 * rows).max(16).min(self.most() - rows));
     }
 
     /// A row is to come: asks for where it will lie.
@@ -86,35 +87,63 @@ impl<const N: usize> Rows<N> {
         fetch_end(&self.rows);
     }
 
-    /// Puts what is there one by one into buckets.
+    /// There is no room for another row: makes some for four times as many until a run is full, and begins another then.
+    #[cold]
     #[inline(never)]
-    fn fold(&mut self) {
-        let again = self.folded.is_some();
-        let folded = self.folded.get_or_insert_with(|| Box::new(std::array::from_fn(|_| Folded::new())));
-        for (n, folded) in folded.iter_mut().enumerate() {
-            folded.add(self.rows.iter().map(|row| row[n]));
-        }
-        match again {
-            true => self.rows.clear(),
-            false => self.rows = Vec::with_capacity(BATCH),
+    fn make_room(&mut self) {
+        let run = self.run as usize;
+        match self.past.as_deref_mut() {
+            Some(Past::Folded(folded)) => {
+                fold(folded, &self.rows);
+                self.rows.clear();
+            }
+            None | Some(Past::Exact(_)) if self.rows.len() < run => {
+                self.rows.reserve_exact((3 * self.rows.len()).min(run - self.rows.len()));
+            }
+            past => {
+                let full = std::mem::replace(&mut self.rows, Vec::with_capacity(run));
+                match past {
+                    Some(Past::Exact(runs)) => runs.push(full),
+                    _ => self.past = Some(Box::new(Past::Exact(vec![full]))),
+                }
+                self.fold_many();
+            }
         }
     }
 
-    /// How many there may be one by one.
-    #[inline]
-    fn most(&self) -> usize {
-        if self.folded.is_none() { self.exact as usize } else { BATCH }
+    /// Puts all that are there into buckets, if they are as many as may be kept one by one.
+    fn fold_many(&mut self) {
+        if let Some(Past::Exact(runs)) = self.past.as_deref()
+            && runs.len() == RUNS
+        {
+            let mut folded = std::array::from_fn(|_| Folded::new());
+            runs.iter().for_each(|run| fold(&mut folded, run));
+            self.past = Some(Box::new(Past::Folded(folded)));
+            self.rows = Vec::with_capacity(BATCH);
+        }
     }
 
     /// The distributions in a few numbers, and as curves if those are asked for; `None` each if nothing was counted.
-    pub(crate) fn summaries(mut self, curve: bool) -> [Option<Summary>; N] {
-        if self.folded.is_some() {
-            self.fold();
-        }
-        match self.folded {
-            Some(folded) => folded.map(|folded| Some(folded.summary(curve))),
-            None => std::array::from_fn(|n| exactly(self.rows.iter().map(|row| row[n]).collect(), curve)),
-        }
+    pub(crate) fn summaries(self, curve: bool) -> [Option<Summary>; N] {
+        let rows = self.rows;
+        let runs = match self.past.map(|past| *past) {
+            Some(Past::Folded(mut folded)) => {
+                fold(&mut folded, &rows);
+                return folded.map(|folded| Some(folded.summary(curve)));
+            }
+            Some(Past::Exact(runs)) => runs,
+            None => Vec::new(),
+        };
+        std::array::from_fn(|n| {
+            exactly(runs.iter().flatten().chain(&rows).map(|row| row[n]).collect(), curve)
+        })
+    }
+}
+
+/// Puts `rows` into buckets.
+fn fold<const N: usize>(folded: &mut [Folded; N], rows: &[[f64; N]]) {
+    for (n, folded) in folded.iter_mut().enumerate() {
+        folded.add(rows.iter().map(|row| row[n]));
     }
 }
 
@@ -283,13 +312,28 @@ mod tests {
     /// Sixty-four channels keep all that one keeps, a hundred a hundredth of what sixty-four do together, and ten thousand a few each.
     #[test]
     fn what_many_keep_has_an_end() {
-        for (channels, exact) in [(0, EXACT), (1, EXACT), (64, EXACT), (100, 167_772), (10_000, FEW)] {
+        for (channels, exact) in [(0, EXACT), (1, EXACT), (64, EXACT), (100, 167_680), (10_000, FEW)] {
             let mut samples = Samples::among(channels);
-            (1..exact).for_each(|i| samples.push([i as f64]));
-            assert!(samples.folded.is_none() && samples.rows.len() == exact - 1, "{channels}");
-            assert!(samples.rows.capacity() <= exact, "{channels}: room for {}", samples.rows.capacity());
+            for i in 1..exact {
+                samples.push([i as f64]);
+                let Some(Past::Exact(runs)) = samples.past.as_deref() else {
+                    assert!(samples.past.is_none() && samples.rows.len() == i, "{channels}: {i}");
+                    assert!(
+                        samples.rows.capacity() <= (4 * i).max(16),
+                        "{channels}: room for {}",
+                        samples.rows.capacity()
+                    );
+                    continue;
+                };
+                assert_eq!(runs.iter().map(Vec::len).sum::<usize>() + samples.rows.len(), i, "{channels}");
+                assert!(
+                    runs.iter().chain([&samples.rows]).all(|run| run.capacity() == exact / RUNS),
+                    "{channels}"
+                );
+            }
             samples.push([0.0]);
-            assert!(samples.folded.is_some() && samples.rows.capacity() < 2 * BATCH, "{channels}");
+            assert!(matches!(samples.past.as_deref(), Some(Past::Folded(_))), "{channels}");
+            assert_eq!((samples.rows.len(), samples.rows.capacity()), (0, BATCH), "{channels}");
             let summary = samples.summary(false).unwrap();
             assert_eq!((summary.count, summary.max), (exact as u64, (exact - 1) as f64));
         }
@@ -306,7 +350,7 @@ mod tests {
             }
             folded.push([value(i), -value(i)]);
         }
-        assert!(folded.rows.is_empty() && exact.folded.is_none());
+        assert!(folded.rows.is_empty() && matches!(exact.past.as_deref(), Some(Past::Exact(_))));
         let (exact, folded) = (exact.summaries(true), folded.summaries(true));
         assert_eq!(folded[1].as_ref().unwrap().max, -folded[0].as_ref().unwrap().min, "each has its own");
         for (exact, folded) in exact.into_iter().zip(folded) {
