@@ -213,7 +213,7 @@ impl<E: Copy> Calendar<E> {
             self.far.push(Entry { time: at, sequence: key as u64, event });
         } else if self.hole {
             self.hole = false;
-            sink(&mut self.heap, key, event);
+            sink(&mut self.heap, 0, key, event);
         } else {
             self.append(key, event);
         }
@@ -303,7 +303,7 @@ impl<E: Copy> Calendar<E> {
         self.come_near && std::mem::take(&mut self.come_near)
     }
 
-    /// Those that are near: in their order, when they have just come.
+    /// Those that are near, in the order of a heap.
     pub(crate) fn near(&self) -> impl Iterator<Item = &E> + Clone {
         self.heap.iter().map(|entry| &entry.event)
     }
@@ -333,7 +333,7 @@ impl<E: Copy> Calendar<E> {
         if let Some(last) = self.heap.pop()
             && !self.heap.is_empty()
         {
-            sink(&mut self.heap, last.key(), last.event);
+            sink(&mut self.heap, 0, last.key(), last.event);
         } else if !self.far.is_empty() {
             self.approach();
         }
@@ -342,8 +342,7 @@ impl<E: Copy> Calendar<E> {
     /// Takes the first of what is far into the heap, which is empty.
     fn approach(&mut self) {
         self.near = self.far.take_first(&mut self.heap);
-        // In order, it is a heap.
-        self.heap.sort_unstable_by_key(Entry::key);
+        make_heap(&mut self.heap);
         self.crowd = CROWD.max(2 * self.heap.len());
         self.come_near = true;
     }
@@ -407,11 +406,18 @@ fn sink_among_few<E: Copy>(heap: &mut [Entry<E>], key: u128, event: E) {
     heap[place].set(key, event);
 }
 
-/// Puts `event` at the root of `heap`, in place of what is there, and lets it sink.
+/// Puts entries in heap order that are in none: from the last that has children to the root, each sinks into the heaps below it (Floyd 1964).
+fn make_heap<E: Copy>(heap: &mut [Entry<E>]) {
+    for place in (0..heap.len().saturating_sub(1).div_ceil(CHILDREN)).rev() {
+        let entry = heap[place];
+        sink(heap, place, entry.key(), entry.event);
+    }
+}
+
+/// Puts `event` at a `place` of `heap`, instead of what is there, and lets it sink.
 #[inline(always)]
-fn sink<E: Copy>(heap: &mut [Entry<E>], key: u128, event: E) {
-    let mut place = 0;
-    let mut first = 1;
+fn sink<E: Copy>(heap: &mut [Entry<E>], mut place: usize, key: u128, event: E) {
+    let mut first = CHILDREN * place + 1;
     while let Some(children) = heap.get(first..first + CHILDREN) {
         let (child, least) = least_of_four(children);
         if key < least {

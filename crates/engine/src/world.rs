@@ -28,7 +28,7 @@ pub trait World {
         let _ = (now, calendar);
     }
 
-    /// `events` have come near, in this order: a hint to have their memory fetched while the first of them are handled, which must change nothing. Told only of a world
+    /// `events` have come near, in no order: a hint to have their memory fetched while the first of them are handled, which must change nothing. Told only of a world
     /// where so many are to come that they do not all lie in the cache.
     fn ahead<'e>(&self, events: impl Iterator<Item = &'e Self::Event> + Clone)
     where
