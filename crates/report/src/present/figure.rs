@@ -13,7 +13,10 @@ mod series;
 mod style;
 mod ticks;
 
+use std::collections::HashSet;
+
 use laxity_scenario::figure::{FigureError, FigureSpec};
+use laxity_world::figures::by_node;
 use laxity_world::metric::{Metric, Owner};
 use laxity_world::results::Results;
 
@@ -30,20 +33,16 @@ pub fn svg(results: &Results, spec: &FigureSpec) -> Result<String, FigureError> 
 
 /// Whether every channel or resource it names is there.
 fn check_names(spec: &FigureSpec, results: &Results) -> Result<(), FigureError> {
-    let mut have: Vec<String> = Vec::new();
+    let (mut have, mut known) = (Vec::new(), HashSet::new());
     for run in &results.runs {
         let names: Vec<&String> = match spec.y.owner() {
             Owner::Channel => run.channels.iter().map(|c| &c.name).collect(),
             Owner::Resource => run.resources.iter().map(|r| &r.name).collect(),
             Owner::Run => return Ok(()),
         };
-        for name in names {
-            if !have.contains(name) {
-                have.push(name.clone());
-            }
-        }
+        have.extend(names.into_iter().filter(|name| known.insert(*name)).cloned());
     }
-    match spec.channels.iter().find(|channel| !have.contains(channel)) {
+    match spec.channels.iter().find(|channel| !known.contains(channel)) {
         Some(channel) if !results.runs.is_empty() => {
             Err(FigureError::NoChannel { figure: spec.name(), channel: channel.clone(), have })
         }
@@ -55,7 +54,7 @@ fn check_names(spec: &FigureSpec, results: &Results) -> Result<(), FigureError> 
 ///
 /// Over the first numeric axis of several points (or else the first axis of several points): throughput,
 /// smallest laxity, worst response beside its bound, misses, drops, utilisation and every further figure,
-/// each only if some run measured it. For a single run: bound beside worst as bars.
+/// each only if some run measured it; of those that each of many stations has, the one that comes to most. For a single run: bound beside worst as bars.
 pub fn defaults(results: &Results) -> Vec<FigureSpec> {
     let metric = |name: &str| name.parse::<Metric>().expect("a metric of our own");
     let several = || results.axes.iter().filter(|axis| axis.points.len() > 1);
@@ -79,19 +78,22 @@ pub fn defaults(results: &Results) -> Vec<FigureSpec> {
     add(happened("missed_packets"), "missed_packets");
     add(happened("dropped_packets"), "dropped_packets");
     add(results.runs.iter().any(|run| !run.resources.is_empty()), "utilisation");
-    for name in results.figure_names() {
-        add(true, &format!("figure:{name}"));
+    for alike in by_node(&results.figure_names()) {
+        let largest = |name: &&str| {
+            results.runs.iter().filter_map(|run| run.figures.get(*name)).copied().fold(f64::MIN, f64::max)
+        };
+        let most = alike.iter().max_by(|a, b| largest(a).total_cmp(&largest(b)));
+        let drawn =
+            if alike.len() <= series::LINES { alike } else { most.map_or(&[][..], std::slice::from_ref) };
+        drawn.iter().for_each(|name| add(true, &format!("figure:{name}")));
     }
     if figures.iter().any(|f| f.y.name() == "worst") {
         // The worst response of a best-effort channel dwarfs every bound: show whom a bound protects.
         let bounded = |c: &&laxity_world::results::Channel| c.bound.is_some();
-        let mut names: Vec<String> = Vec::new();
-        for channel in channels().filter(bounded) {
-            if !names.contains(&channel.name) {
-                names.push(channel.name.clone());
-            }
-        }
-        let all = results.runs.iter().all(|run| run.channels.iter().all(|c| names.contains(&c.name)));
+        let mut known = HashSet::new();
+        let names: Vec<String> =
+            channels().filter(bounded).map(|c| &c.name).filter(|name| known.insert(*name)).cloned().collect();
+        let all = channels().all(|c| known.contains(&c.name));
         if !all && names.len() <= series::LINES {
             figures.iter_mut().filter(|f| f.y.name() == "worst").for_each(|f| f.channels = names.clone());
         }
@@ -239,6 +241,21 @@ mod tests {
         assert!(names(&sample::sweep()).contains(&"worst-over-load".to_string()));
         assert!(names(&sample::grid()).contains(&"figure-admitted-over-load".to_string()));
         assert_eq!(names(&sample::single()), ["worst"]);
+        // Of a figure that each of many nodes has, that of the node where it is most in any run; of few, each.
+        let drawn = |nodes: usize| {
+            let mut results = sample::grid();
+            for (number, run) in results.runs.iter_mut().enumerate() {
+                run.figures = (0..nodes)
+                    .map(|node| {
+                        (format!("interrupts@n{node:03}"), ((7 * node % nodes) * (number + 1)) as f64)
+                    })
+                    .collect();
+            }
+            let of_nodes = names(&results).into_iter().filter(|name| name.starts_with("figure-interrupts"));
+            of_nodes.collect::<Vec<_>>()
+        };
+        assert_eq!(drawn(series::LINES).len(), series::LINES);
+        assert_eq!(drawn(1000), ["figure-interrupts@n857-over-load"]);
         assert!(defaults(&Results { runs: vec![], axes: vec![], ..sample::sweep() }).is_empty());
     }
 }
