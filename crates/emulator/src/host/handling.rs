@@ -38,6 +38,7 @@ impl Host<'_> {
 
     /// Handles every response that is there.
     fn read(&mut self, now: Time) {
+        self.watchdog.looked(now);
         self.look = self.watchdog.next_look(now);
         while let Some(response) = self.wires.responses.pop() {
             let began = self.epoch.now();

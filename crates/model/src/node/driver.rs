@@ -237,6 +237,9 @@ impl Driver {
         }
         let look = self.watchdog.looks(now);
         self.report.recovered += if look == Some(Look::Watch) { self.mailbox.len() as u64 } else { 0 };
+        if look.is_some() {
+            self.watchdog.looked(now);
+        }
         look.is_some()
     }
 

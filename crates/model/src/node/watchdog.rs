@@ -30,12 +30,14 @@ pub struct Watchdog<P> {
     outstanding: VecDeque<(P, Time)>,
     /// Since when packets wait and the adapter has none.
     refused: Option<Time>,
+    /// When the host looked last.
+    looked: Option<Time>,
 }
 
 impl<P: PartialEq> Watchdog<P> {
     /// Watches as `config` has it over an adapter that announces responses as `notification` has it.
     pub fn new(config: DriverConfig, notification: Notification) -> Self {
-        Self { config, notification, outstanding: VecDeque::new(), refused: None }
+        Self { config, notification, outstanding: VecDeque::new(), refused: None, looked: None }
     }
 
     /// The adapter has taken a packet.
@@ -100,9 +102,15 @@ impl<P: PartialEq> Watchdog<P> {
         }
     }
 
-    /// When after `now` it next does; `None` for never.
+    /// The host has looked.
+    pub fn looked(&mut self, now: Time) {
+        self.looked = Some(now);
+    }
+
+    /// When it next does: at `now` if it is time and it has not looked, for another thing that happens at the same instant may have come first; `None` for never.
     pub fn next_look(&self, now: Time) -> Option<Time> {
-        let next = |every: Span| now.next_multiple_of(every);
+        let is_to_come = |every: Span| now.is_multiple_of(every) && self.looked != Some(now);
+        let next = |every: Span| if is_to_come(every) { now } else { now.next_multiple_of(every) };
         let poll = match self.notification {
             Notification::Poll(every) => Some(next(every)),
             Notification::Interrupt => None,
@@ -159,7 +167,18 @@ mod tests {
         let watchdog = Watchdog::<char>::new(config, Notification::Poll(Span::from_us(30)));
         let looks = [30, 40, 50, 60, 150].map(|us| watchdog.looks(at(us)));
         assert_eq!(looks, [Some(Look::Poll), None, Some(Look::Watch), Some(Look::Poll), Some(Look::Poll)]);
-        let next = [0, 30, 50, 120].map(|us| watchdog.next_look(at(us)));
+        let next = [1, 31, 51, 121].map(|us| watchdog.next_look(at(us)));
         assert_eq!(next, [30, 50, 60, 150].map(|us| Some(at(us))));
+    }
+
+    /// A message is offered at 60, before the host has looked: it still does, once.
+    #[test]
+    fn a_look_is_not_passed_over() {
+        let config = DriverConfig { watchdog: None, reset_after: None };
+        let mut watchdog = Watchdog::<char>::new(config, Notification::Poll(Span::from_us(30)));
+        assert_eq!(watchdog.next_look(at(59)), Some(at(60)));
+        assert_eq!(watchdog.next_look(at(60)), Some(at(60)));
+        watchdog.looked(at(60));
+        assert_eq!(watchdog.next_look(at(60)), Some(at(90)));
     }
 }

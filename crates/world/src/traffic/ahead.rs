@@ -1,11 +1,13 @@
 //! How far ahead of their time messages come to a station, by count.
 //!
-//! A channel may send a burst of `B` messages at once, whose logical arrivals are `I_min` apart: so many are ahead at the first station, and no more. Past it a message
+//! A channel may send a burst of `B` messages at once, whose logical arrivals are `I_min` apart: so many are ahead at the first station, and no more, where what exceeds the contract is carried as best
+//! effort. Elsewhere it is taken as long as there is a slot, with a logical arrival that is further ahead each time, and a host that works ahead has a slot soon: a channel that sent thirty times its
+//! rate past a horizon of a second came five hundred messages ahead, and had others wait where one was counted (`exceeded/28`). There `a_0 = ∞`, and only a horizon is a limit. Past it a message
 //! is due at a station when its local deadlines at all stations before have passed, and it may have needed none of that: each adds what it was given, and what its way may be shorter. Only a station that
 //! holds takes some of it back, for it lets nothing go that is further ahead than its horizon `H`. With `D_h` for the local deadline at hop `h` and what may be gained behind it,
 //!
 //! ```text
-//! a_0 = B,    b_h = min(a_h, ⌈H_h/I⌉) if it holds, else a_h,    a_{h+1} = b_h + ⌈D_h/I⌉.
+//! a_0 = B or ∞,    b_h = min(a_h, ⌈H_h/I⌉) if it holds, else a_h,    a_{h+1} = b_h + ⌈D_h/I⌉.
 //! ```
 //!
 //! To a station that is behind one that holds messages come ahead by `D_h` but for `b_h`; where none held since, by the sum of what has been given to those.
@@ -19,6 +21,7 @@
 //! To say "at most a burst" of any but the first had 15 messages wait where there were places for 13 (`exceeded/23`), and two hundred interrupt a host that had counted on 103 (`exceeded/24`).
 
 use laxity_qos::admission::Early;
+use laxity_qos::channel::MessageOverflow;
 use laxity_units::Span;
 
 use crate::experiment::{Adapter, ChannelSpec, Experiment};
@@ -35,7 +38,11 @@ pub(crate) struct Ahead {
 impl Ahead {
     /// Where `channel` starts.
     pub(crate) fn first(channel: &ChannelSpec) -> Self {
-        Self { early: Early::default(), come: u64::from(channel.spec.burst) }
+        let come = match channel.message_overflow {
+            MessageOverflow::BestEffort => u64::from(channel.spec.burst),
+            MessageOverflow::Drop | MessageOverflow::Block => u64::MAX,
+        };
+        Self { early: Early::default(), come }
     }
 
     /// How early they come.
