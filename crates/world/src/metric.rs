@@ -117,7 +117,9 @@ pub fn dropped_messages(channel: &Channel) -> u64 {
 /// that carried nothing the best of all: it is no value to judge by.
 pub fn went(channel: &Channel, field: &str) -> bool {
     match field {
-        "missed_packets" | "missed_messages" | "delivered_late" => channel.carried(),
+        "missed_packets" | "missed_messages" => channel.carried(),
+        // What is still on its way when a run ends was not late where it was going.
+        "delivered_late" => channel.delivered > Some(0),
         // That a channel gets nothing through is a result where it wanted to, and where nobody sent it says nothing.
         field if is_carried(field) => channel.messages > 0 || channel.carried(),
         "drops" | "dropped_messages" | "dropped_packets" | "lost_packets" => channel.messages > 0,

@@ -18,6 +18,9 @@ pub(super) fn why(channel: &Channel, field: &str, measured: bool) -> Option<Stri
     if let Some(refused) = &channel.refused {
         return Some(format!("channel `{name}` was refused ({})", refused.reason));
     }
+    if field == "delivered_late" && channel.delivered == Some(0) && channel.completed > 0 {
+        return Some(format!("of channel `{name}` nothing was delivered in the window"));
+    }
     if !went {
         return Some(match channel.messages {
             0 => format!("channel `{name}` carried nothing in the window"),

@@ -49,6 +49,26 @@ fn what_holds_of_nothing_is_not_judged() {
     }
 }
 
+/// It left, and was still on its way when the run ended.
+#[test]
+fn nothing_is_late_where_nothing_was_delivered() {
+    let judge = Judge::compile(&[claim("runs[4].rt[0].delivered_late == 0", None)]).unwrap();
+    let mut results = results();
+    let channel = &mut results.runs[4].channels[0];
+    (channel.messages, channel.completed, channel.delivered_late) = (10, 10, Some(0));
+    for (delivered, judged) in [(0, false), (1, true)] {
+        results.runs[4].channels[0].delivered = Some(delivered);
+        let ruling = judged_on(&judge, &results).unwrap_or_else(|error| panic!("{error}")).ruling;
+        match ruling {
+            Ruling::Holds => assert!(judged),
+            Ruling::NotJudged { because } => {
+                assert!(!judged && because.contains("nothing was delivered"), "{because}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 #[test]
 fn what_was_not_carried_is_not_more_than_anything_and_adds_nothing() {
     assert_eq!(ruling("runs[0].be[0].throughput > 0"), Ruling::Contradicted);
