@@ -161,7 +161,8 @@ pub(crate) fn experiment(
     let around = Surroundings {
         // Where the host is in error, so as to say what is wrong with the channels all the same.
         packet: host.as_ref().map_or(host::DEFAULT_PACKET, |host| host.subsystem.packet),
-        enforced: host.as_ref().is_ok_and(|host| host.subsystem.enforcement),
+        // Of a host that is wrong itself there is nothing else to say.
+        enforced: host.as_ref().map_or(true, |host| host.subsystem.enforcement),
         analysed: admission.as_ref().is_ok_and(|(admission, _)| admission.formula.is_some()),
         refusal: admission.as_ref().map_or(Refusal::Fails, |(admission, _)| admission.refusal),
         beyond: admission.as_ref().is_ok_and(|(admission, _)| admission.reaches_beyond_interval()),

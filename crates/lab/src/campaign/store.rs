@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use laxity_report::output::{self, Workplace};
 use laxity_world::results::Run;
@@ -15,12 +16,14 @@ use laxity_world::results::Run;
 #[derive(Debug)]
 pub(super) struct Store {
     directory: PathBuf,
+    /// How many have been begun: points that are alike may run at the same time, and each is written to a file of its own.
+    begun: AtomicU64,
 }
 
 impl Store {
     /// The store of a workplace: `results/.s5.laxity/points` for `results/s5`.
     pub(super) fn of(place: &Workplace) -> io::Result<Store> {
-        Ok(Store { directory: place.directory("points")? })
+        Ok(Store { directory: place.directory("points")?, begun: AtomicU64::new(0) })
     }
 
     fn path(&self, key: &str) -> PathBuf {
@@ -34,7 +37,8 @@ impl Store {
 
     /// Keeps a run.
     pub(super) fn save(&self, key: &str, run: &Run) -> Result<(), output::Error> {
-        let temporary = self.directory.join(format!("{key}.tmp"));
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        let temporary = self.directory.join(format!("{key}.{number}.tmp"));
         let written = fs::File::create(&temporary).and_then(|mut file| {
             file.write_all(&serde_json::to_vec(run)?)?;
             file.sync_all()?;
@@ -56,5 +60,27 @@ impl Store {
                 drop(fs::remove_file(path));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    /// Two points of a sweep are the same, `1 Gbit/s` and `1000 Mbit/s`, and run at the same time.
+    #[test]
+    fn points_that_are_alike_are_kept_at_the_same_time() {
+        let folder = Scratch::new("store");
+        let store = Store { directory: folder.0.clone(), begun: AtomicU64::new(0) };
+        let run = Run::default();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..50).for_each(|_| store.save("point", &run).expect("it is kept")));
+            }
+        });
+        assert_eq!(store.load("point"), Some(run));
+        store.keep_only(["point"].into_iter());
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
     }
 }

@@ -159,6 +159,7 @@ shown! {
         zero_interval: with("\"50 ms\"", "\"0 ms\"");
         zero_packet: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { packet = \"0 B\" }");
         endless_without_end: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { enforcement = false }").replace("{ kind = \"bursty\" }", "{ kind = \"continuous\" }");
+        endless_at_a_host_that_is_wrong: with("profile = \"mc68040\"", "profile = \"mc68040\"\ncosts = { first_packet = \"-1 us\" }").replace("{ kind = \"bursty\" }", "{ kind = \"continuous\" }");
         endless_at_one_instant: with("profile = \"mc68040\"", "profile = \"mc68040\"\ncosts = { first_packet = \"0 us\" }").replace("{ kind = \"bursty\" }", "{ kind = \"continuous\" }").replace("burst = 12", "burst = 12\npacket_overflow = \"drop\"");
         endless_and_never_waiting: with("{ kind = \"bursty\" }", "{ kind = \"continuous\" }").replace("burst = 12", "burst = 12\npacket_overflow = \"decay\"");
         zero_depth: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { link = { depth = 0 } }");
