@@ -46,8 +46,9 @@ pub(crate) struct RawChannel {
     pub(crate) min_interval: Option<Written<Bounded<Interval>>>,
     /// The reserved rate, for `min_interval` = `max_message` / `rate`, rounded up to the picosecond.
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
-    /// Deadline from a message's logical arrival to the transmission (or reception) of its last packet. At
-    /// most the interval, unless the admission test is `demand` or admission is off. Only for real time.
+    /// Deadline at each host and port of the way (over all of them with `deadlines = "shared"`), from a message's logical arrival there to the
+    /// transmission (or reception) of its last packet. What is between them is added to it: how long a packet is on its way, and how late an
+    /// adapter tells its host of a frame. At most the interval, unless the admission test is `demand` or admission is off. Only for real time.
     pub(crate) deadline: Option<Written<Bounded<Interval>>>,
     /// What it says of the run if admission refuses the channel. Default: what `[admission]` says. Only for real time.
     pub(crate) refusal: Option<Written<Refusal>>,

@@ -98,11 +98,12 @@ record! {
         #[serde(default)]
         late_outside: u64 = messages("messages past their deadline outside the window", column("late outside", 36, 9).of_deadlines().in_full());
         /// The share of all messages sent in the window that were delivered (transmitted whole, if nobody receives) by their deadline over all
-        /// hosts, of those whose deadline lies in the run; dropped and lost ones were not. `None` without a deadline,
+        /// hosts and what is added to it for the way (`delivered_late`), of those whose deadline lies in the run; dropped and lost ones were not. `None` without a deadline,
         /// and if none lies in the run.
         #[serde(default)]
         on_time: Option<f64> = number(Kind::Share, "messages by their deadline, of those sent", column("on time", 37, 9).in_full());
-        /// Messages dropped in the window, by cause (`message_queue`, `packet_queue`, `incomplete` …).
+        /// Messages dropped in the window, by cause (`message_queue`, `packet_queue`, `incomplete` …). One that lost a packet at a host or in
+        /// an adapter counts there, by packets, and as `incomplete` where it was to be received: together they may be more than messages.
         drops: BTreeMap<String, u64> = words();
         /// Packets in the window that found no place in a host's queues, with those of messages that found none, and those that the
         /// sending adapter lost; messages dropped at their end, for want of a packet (`incomplete`) or of a place with their program
@@ -114,7 +115,8 @@ record! {
         /// Messages that reached their receiver whole in the window; `None` if nobody receives.
         #[serde(default)]
         delivered: Option<u64> = messages("messages received whole", column("delivered", 32, 9).in_full());
-        /// Those among them that came after their deadline over all hosts, the receiving one included.
+        /// Those among them that came after their deadline over all hosts, the receiving one included; how long packets are on their way
+        /// between them, and how late an adapter tells its host of a frame, is added to it. The whole wait is `delivery_worst`.
         #[serde(default)]
         delivered_late: Option<u64> = messages("messages received past their deadline", column("delivered late", 33, 4).if_any());
         /// The bound in force on delivery − logical arrival, seconds; `None` if nobody receives.
