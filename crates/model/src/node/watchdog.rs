@@ -30,14 +30,14 @@ pub struct Watchdog<P> {
     outstanding: VecDeque<(P, Time)>,
     /// Since when packets wait and the adapter has none.
     refused: Option<Time>,
-    /// When the host looked last.
-    looked: Option<Time>,
+    /// When the host looked last: as the run begins there is nothing to see.
+    looked: Time,
 }
 
 impl<P: PartialEq> Watchdog<P> {
     /// Watches as `config` has it over an adapter that announces responses as `notification` has it.
     pub fn new(config: DriverConfig, notification: Notification) -> Self {
-        Self { config, notification, outstanding: VecDeque::new(), refused: None, looked: None }
+        Self { config, notification, outstanding: VecDeque::new(), refused: None, looked: Time::ZERO }
     }
 
     /// The adapter has taken a packet.
@@ -104,12 +104,12 @@ impl<P: PartialEq> Watchdog<P> {
 
     /// The host has looked.
     pub fn looked(&mut self, now: Time) {
-        self.looked = Some(now);
+        self.looked = now;
     }
 
     /// When it next does: at `now` if it is time and it has not looked, for another thing that happens at the same instant may have come first; `None` for never.
     pub fn next_look(&self, now: Time) -> Option<Time> {
-        let is_to_come = |every: Span| now.is_multiple_of(every) && self.looked != Some(now);
+        let is_to_come = |every: Span| now.is_multiple_of(every) && self.looked != now;
         let next = |every: Span| if is_to_come(every) { now } else { now.next_multiple_of(every) };
         let poll = match self.notification {
             Notification::Poll(every) => Some(next(every)),
@@ -167,7 +167,7 @@ mod tests {
         let watchdog = Watchdog::<char>::new(config, Notification::Poll(Span::from_us(30)));
         let looks = [30, 40, 50, 60, 150].map(|us| watchdog.looks(at(us)));
         assert_eq!(looks, [Some(Look::Poll), None, Some(Look::Watch), Some(Look::Poll), Some(Look::Poll)]);
-        let next = [1, 31, 51, 121].map(|us| watchdog.next_look(at(us)));
+        let next = [0, 31, 51, 121].map(|us| watchdog.next_look(at(us)));
         assert_eq!(next, [30, 50, 60, 150].map(|us| Some(at(us))));
     }
 
