@@ -235,12 +235,10 @@ impl Driver {
         if self.mailbox.is_empty() && !self.pays_for_looks {
             return false;
         }
-        let look = self.watchdog.looks(now);
-        self.report.recovered += if look == Some(Look::Watch) { self.mailbox.len() as u64 } else { 0 };
-        if look.is_some() {
-            self.watchdog.looked(now);
-        }
-        look.is_some()
+        let Some(look) = self.watchdog.looks(now) else { return false };
+        self.watchdog.looked(now);
+        self.report.recovered += if look == Look::Watch { self.mailbox.len() as u64 } else { 0 };
+        true
     }
 
     /// Whether the adapter has kept a packet too long, or has refused any.

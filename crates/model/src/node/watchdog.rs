@@ -164,10 +164,13 @@ mod tests {
     #[test]
     fn whoever_polls_is_watched_too() {
         let config = DriverConfig { watchdog: Some(Span::from_us(50)), reset_after: None };
-        let watchdog = Watchdog::<char>::new(config, Notification::Poll(Span::from_us(30)));
+        let mut watchdog = Watchdog::<char>::new(config, Notification::Poll(Span::from_us(30)));
         let looks = [30, 40, 50, 60, 150].map(|us| watchdog.looks(at(us)));
         assert_eq!(looks, [Some(Look::Poll), None, Some(Look::Watch), Some(Look::Poll), Some(Look::Poll)]);
-        let next = [0, 31, 51, 121].map(|us| watchdog.next_look(at(us)));
+        let next = [0, 30, 50, 120].map(|us| {
+            watchdog.looked(at(us));
+            watchdog.next_look(at(us))
+        });
         assert_eq!(next, [30, 50, 60, 150].map(|us| Some(at(us))));
     }
 

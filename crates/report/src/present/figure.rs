@@ -20,6 +20,8 @@ use laxity_world::figures::by_node;
 use laxity_world::metric::{Metric, Owner};
 use laxity_world::results::Results;
 
+use super::grid::by_largest;
+
 /// The figure as an SVG document that needs nothing else.
 pub fn svg(results: &Results, spec: &FigureSpec) -> Result<String, FigureError> {
     spec.check(&results.axes)?;
@@ -79,13 +81,13 @@ pub fn defaults(results: &Results) -> Vec<FigureSpec> {
     add(happened("dropped_packets"), "dropped_packets");
     add(results.runs.iter().any(|run| !run.resources.is_empty()), "utilisation");
     for alike in by_node(&results.figure_names()) {
-        let largest = |name: &&str| {
-            results.runs.iter().filter_map(|run| run.figures.get(*name)).copied().fold(f64::MIN, f64::max)
-        };
-        let most = alike.iter().max_by(|a, b| largest(a).total_cmp(&largest(b)));
-        let drawn =
-            if alike.len() <= series::LINES { alike } else { most.map_or(&[][..], std::slice::from_ref) };
-        drawn.iter().for_each(|name| add(true, &format!("figure:{name}")));
+        let of = |run: usize, name: &str| results.runs[run].figures.get(name).copied();
+        let mut names = alike.to_vec();
+        if names.len() > series::LINES {
+            names = by_largest(results, alike, of);
+            names.truncate(1);
+        }
+        names.iter().for_each(|name| add(true, &format!("figure:{name}")));
     }
     if figures.iter().any(|f| f.y.name() == "worst") {
         // The worst response of a best-effort channel dwarfs every bound: show whom a bound protects.

@@ -312,10 +312,7 @@ fn tell<'n>(
     others: impl Fn(usize) -> String,
 ) -> Vec<Told<'n>> {
     const MOST: usize = 24;
-    let largest = |name| (0..results.runs.len()).filter_map(|run| read(run, name)).fold(0.0, f64::max);
-    let mut ranked: Vec<(f64, &str)> = names.iter().map(|name| (largest(name), *name)).collect();
-    ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let mut ranked = ranked.into_iter().map(|(_, name)| name);
+    let mut ranked = by_largest(results, names, read).into_iter();
     let shown: BTreeSet<&str> = ranked.by_ref().take(MOST).collect();
     let rest: Vec<&str> = ranked.collect();
     let shown = names.iter().filter(|name| shown.contains(*name));
@@ -324,6 +321,18 @@ fn tell<'n>(
         told.push((others(rest.len()), rest));
     }
     told
+}
+
+/// `names` by what each comes to at any point, the largest first.
+pub(super) fn by_largest<'n>(
+    results: &Results,
+    names: &[&'n str],
+    read: impl Fn(usize, &str) -> Option<f64>,
+) -> Vec<&'n str> {
+    let largest = |name| (0..results.runs.len()).filter_map(|run| read(run, name)).fold(0.0, f64::max);
+    let mut ranked: Vec<(f64, &str)> = names.iter().map(|name| (largest(name), *name)).collect();
+    ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    ranked.into_iter().map(|(_, name)| name).collect()
 }
 
 /// One row per point, one column for each that is told.

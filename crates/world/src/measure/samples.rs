@@ -87,39 +87,30 @@ impl<const N: usize> Rows<N> {
         fetch_end(&self.rows);
     }
 
-    /// There is no room for another row: makes some for four times as many until a run is full, and begins another then.
+    /// There is no room for another row: makes some for four times as many until the first run is full; then a run goes to those before, all of which go into buckets once they are as many as may be kept one
+    /// by one.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self) {
         let run = self.run as usize;
-        match self.past.as_deref_mut() {
-            Some(Past::Folded(folded)) => {
+        if self.past.is_none() && self.rows.len() < run {
+            return self.rows.reserve_exact((3 * self.rows.len()).min(run - self.rows.len()));
+        }
+        let past = self.past.get_or_insert_with(|| Box::new(Past::Exact(Vec::new())));
+        match &mut **past {
+            Past::Folded(folded) => {
                 fold(folded, &self.rows);
                 self.rows.clear();
             }
-            None | Some(Past::Exact(_)) if self.rows.len() < run => {
-                self.rows.reserve_exact((3 * self.rows.len()).min(run - self.rows.len()));
-            }
-            past => {
-                let full = std::mem::replace(&mut self.rows, Vec::with_capacity(run));
-                match past {
-                    Some(Past::Exact(runs)) => runs.push(full),
-                    _ => self.past = Some(Box::new(Past::Exact(vec![full]))),
+            Past::Exact(runs) => {
+                runs.push(std::mem::replace(&mut self.rows, Vec::with_capacity(run)));
+                if runs.len() == RUNS {
+                    let mut folded = std::array::from_fn(|_| Folded::new());
+                    runs.iter().for_each(|run| fold(&mut folded, run));
+                    **past = Past::Folded(folded);
+                    self.rows = Vec::with_capacity(BATCH);
                 }
-                self.fold_many();
             }
-        }
-    }
-
-    /// Puts all that are there into buckets, if they are as many as may be kept one by one.
-    fn fold_many(&mut self) {
-        if let Some(Past::Exact(runs)) = self.past.as_deref()
-            && runs.len() == RUNS
-        {
-            let mut folded = std::array::from_fn(|_| Folded::new());
-            runs.iter().for_each(|run| fold(&mut folded, run));
-            self.past = Some(Box::new(Past::Folded(folded)));
-            self.rows = Vec::with_capacity(BATCH);
         }
     }
 
