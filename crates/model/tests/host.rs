@@ -9,7 +9,7 @@ use laxity_qos::channel::{
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
 use laxity_qos::traffic::TrafficSpec;
-use laxity_units::{Bytes, Span, Time};
+use laxity_units::{ByteTime, Bytes, Span, Time};
 
 const HOST: HostCosts = HostCosts {
     context_switch: Span::from_us(55),
@@ -83,7 +83,7 @@ fn a_link_bound_message_streams() {
 /// Endless best effort on four channels: what resource Figure 2(a) measures.
 fn throughput(paradigm: LinkParadigm, p: u32, packet: Bytes, message: Bytes, per_byte: Span) -> f64 {
     let channel = ChannelConfig::best_effort(message, 10, packet);
-    let link = LinkCosts { per_byte, ..LINK };
+    let link = LinkCosts { per_byte: ByteTime::of(per_byte), ..LINK };
     let config = Config { packet, ..config(paradigm, p) };
     let endless: Vec<_> = (0..4).map(|i| (i, message)).collect();
     let until = Time::ZERO + Span::from_secs(2);

@@ -15,7 +15,7 @@ use laxity_qos::costs::{Delay, HostCosts, LinkCosts};
 use laxity_qos::discipline::{Order, Sharing};
 use laxity_qos::station::{Behind, Link, Phase, Stage, Station};
 use laxity_qos::traffic::TrafficSpec;
-use laxity_units::{Bytes, Span};
+use laxity_units::{ByteTime, Bytes, Span};
 
 const CHANNELS: usize = 10_000;
 const PROBES: usize = 201;
@@ -55,7 +55,7 @@ fn host(formula: Formula) -> Environment {
 fn three_stages() -> Environment {
     let stage = |name: &str, fixed, per_byte| {
         let delay =
-            Delay { fixed: Span::from_ns(fixed), per_byte: Span::from_ps(per_byte), ..Delay::default() };
+            Delay { fixed: Span::from_ns(fixed), per_byte: ByteTime::from_ps(per_byte), ..Delay::default() };
         let phases = vec![Phase { delay, ..Phase::default() }];
         Stage { name: name.into(), phases, ..Stage::default() }
     };

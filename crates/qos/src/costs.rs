@@ -5,7 +5,7 @@
 
 mod delay;
 
-use laxity_units::{Bytes, Span};
+use laxity_units::{ByteTime, Bytes, Span};
 
 use crate::channel::LinkParadigm;
 
@@ -140,20 +140,39 @@ pub struct LinkCosts {
     /// `C_x`: overhead of initiating a transmission.
     pub startup: Span,
     /// Time per byte of the slower of link and host transfer.
-    pub per_byte: Span,
+    pub per_byte: ByteTime,
     /// The least that a packet is filled up to on the link: 46 B behind the header of Ethernet, nothing elsewhere.
     pub shortest: Bytes,
+    /// Bytes on the link beside the packet, the interframe gap included; each takes `per_byte`.
+    pub around: Bytes,
+    /// The interframe gap: the end of the transmission time, when the last byte of the frame has left already.
+    pub gap: Span,
 }
 
 impl LinkCosts {
-    /// A link that fills nothing up.
+    /// A link without framing on which a byte takes whole picoseconds.
     pub const fn new(startup: Span, per_byte: Span) -> Self {
-        Self { startup, per_byte, shortest: Bytes::ZERO }
+        let per_byte = ByteTime::of(per_byte);
+        Self { startup, per_byte, shortest: Bytes::ZERO, around: Bytes::ZERO, gap: Span::ZERO }
     }
 
-    /// `L_x(size)`.
+    /// `L_x(size)`, rounded up once to the picosecond; the interframe gap is included.
+    #[inline]
     pub fn transmit(&self, size: Bytes) -> Span {
-        self.startup + self.per_byte * size.max(self.shortest).get()
+        self.startup + self.per_byte.time(size.max(self.shortest) + self.around)
+    }
+
+    /// The part of [`transmit`](Self::transmit) that does not depend on the size, rounded up, for packets that are not filled up.
+    pub fn fixed(&self) -> Span {
+        self.startup + self.per_byte.time(self.around)
+    }
+
+    /// No less than [`transmit`](Self::transmit), and in proportion to the size it falls.
+    ///
+    /// Rounding up takes up to a picosecond for each packet, however small; where the share of a link is worked out from the
+    /// smallest packets, that picosecond has to be counted.
+    pub fn transmit_in_proportion(&self, size: Bytes) -> Span {
+        self.transmit(size) + self.per_byte.rounding()
     }
 }
 

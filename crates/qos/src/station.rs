@@ -325,7 +325,7 @@ impl Station {
         let fixed = |fixed| Delay { fixed, ..Delay::default() };
         let short =
             Phase { delay: fixed(link.transmit(filled_up)), up_to: Some(filled_up), ..Phase::default() };
-        let delay = Delay { per_byte: link.per_byte, ..fixed(link.startup) };
+        let delay = Delay { per_byte: link.per_byte, ..fixed(link.fixed()) };
         let long = Phase { delay, from: filled_up + Bytes::new(1), ..Phase::default() };
         Self::of_stages(vec![Stage { name: "link".into(), phases: vec![short, long], ..Stage::default() }])
     }

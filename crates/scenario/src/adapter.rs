@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use laxity_model::adapter::{Delay, Description};
 use laxity_qos::costs::LinkCosts;
-use laxity_units::{Bytes, Rate};
+use laxity_units::{ByteTime, Bytes, Rate};
 
 use laxity_units::Span;
 use laxity_world::experiment::Adapter;
@@ -202,27 +202,27 @@ fn null(cx: &mut Context<'_>, raw: RawAdapter, owner: &Range<usize>) -> Result<L
         let help = "add `per_byte = \"50 ns\"` or `rate = \"160 Mbit/s\"`";
         return Err(cx.fault(owner, "nothing says how fast the adapter is", help));
     };
-    Ok(LinkCosts::new(startup?, per_byte))
+    Ok(LinkCosts { startup: startup?, per_byte, ..LinkCosts::default() })
 }
 
-/// Time per byte, written so or as a rate, rounded up.
+/// Time per byte, written so or as a rate.
 fn per_byte(
     cx: &mut Context<'_>,
     per_byte: Option<Written<Bounded<PerByte>>>,
     rate: Option<Written<Bounded<Flow>>>,
-) -> Result<Option<Span>, Reported> {
+) -> Result<Option<ByteTime>, Reported> {
     match (per_byte, rate) {
-        (Some(per_byte), None) => Ok(Some(cx.value(per_byte)?.into_inner().get())),
+        (Some(per_byte), None) => Ok(Some(ByteTime::of(cx.value(per_byte)?.into_inner().get()))),
         (None, Some(rate)) => {
             let rate = cx.value(rate)?;
             let (span, rate): (_, Rate) = (rate.span(), rate.into_inner().get());
-            let ps = 8_000_000_000_000u64.div_ceil(rate.bits_per_sec());
+            let per_byte = ByteTime::at(rate);
             let most: Span = bound(PerByte::MOST);
-            if Span::from_ps(ps) > most {
+            if per_byte > ByteTime::of(most) {
                 let reason = format!("a byte takes more than {most} at {rate}");
                 return Err(cx.fault(&span, reason, "use a faster rate"));
             }
-            Ok(Some(Span::from_ps(ps)))
+            Ok(Some(per_byte))
         }
         (Some(_), Some(rate)) => {
             let help = "keep either `per_byte` or `rate`";
@@ -256,7 +256,7 @@ pub(crate) fn within_reason(
             let Delay { fixed, per_packet, segment, per_segment, per_byte, per_byte_past, .. } = phase.delay;
             let packet = packet + phase.trailer;
             let segments = if segment.is_zero() { 0 } else { packet.div_ceil(segment) };
-            let bytes = u128::from(packet.get()) * u128::from(per_byte.max(per_byte_past).as_ps());
+            let bytes = u128::from(packet.get()) * u128::from(per_byte.max(per_byte_past).ceil().as_ps());
             let segments = u128::from(segments) * u128::from(per_segment.as_ps());
             // So many are served together, each perhaps as large.
             let each = u128::from(per_packet.as_ps()) + segments + bytes;

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::files::Files;
     use laxity_model::adapter::{Description, Pipeline};
-    use laxity_units::{Bytes, Span};
+    use laxity_units::{ByteTime, Bytes, Span};
 
     fn built_in(name: &str) -> AdapterFile {
         let (_, text) =
@@ -161,15 +161,16 @@ mod tests {
         let size = Bytes::new(4096);
         let null = built_in("null").adapter;
         let Adapter::Null(costs) = null else { panic!() };
-        assert_eq!((costs.startup, costs.per_byte), (Span::from_us(40), Span::from_ns(50)));
+        assert_eq!((costs.startup, costs.per_byte), (Span::from_us(40), ByteTime::from_ns(50)));
         // A frame of 1500 B at 1 Gbit/s with its tag, and over one lane in six TLPs.
         let (frame, tsn) = (Bytes::new(1500), description("tsn-1g"));
         assert_eq!(tsn.transmit[2].service(frame), Span::from_ns(8 * 1542));
         assert_eq!(tsn.transmit[1].service(frame), Span::from_ns(500 + 6 * 80 + 1500 * 4));
         assert_eq!(tsn.receive[0].service(frame), Span::from_ns(6 * 96 + 1500 * 4));
+        // 1500 B at 63 Gbit/s, rounded up.
         let nic = description("nic-25g");
         assert_eq!(nic.transmit[2].service(frame), Span::from_ps(1538 * 320));
-        assert_eq!(nic.transmit[1].service(frame), Span::from_ps(500_000 + 6 * 2540 + 1500 * 127));
+        assert_eq!(nic.transmit[1].service(frame), Span::from_ps(500_000 + 6 * 2540 + 190_477));
         let cim = description("cim250");
         // Eq. 5.3 and 5.1 at 4 KiB.
         assert_eq!(cim.transmit[1].phases[0].delay.of(size), Span::from_ns(16 * 1760 + 4096 * 420));

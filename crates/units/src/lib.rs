@@ -8,15 +8,18 @@
 //! * [`Time`], an instant, and [`Span`], a difference of instants: picoseconds in a `u64`, which spans
 //!   213 days. A picosecond resolves one bit at 1 Tbit/s.
 //! * [`Rate`]: bits per second.
+//! * [`ByteTime`]: the time that a byte takes, an exact ratio.
 //! * [`Bytes`]: a size.
 //!
 //! All of them parse and print what a person writes: `600 us`, `100 Mbit/s`, `4 KiB`, `50 ns`.
 
+mod byte_time;
 mod bytes;
 mod parse;
 mod rate;
 mod time;
 
+pub use byte_time::ByteTime;
 pub use bytes::Bytes;
 pub use parse::UnitError;
 pub use rate::Rate;

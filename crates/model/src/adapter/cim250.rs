@@ -26,7 +26,7 @@
 //! for it after all, which takes a command and several responses at once.
 
 use laxity_qos::costs::LinkCosts;
-use laxity_units::{Bytes, Span};
+use laxity_units::{ByteTime, Bytes, Span};
 
 use super::{
     Buffers, CommandQueue, Delay, Description, Interface, Notification, PROCESSOR, Phase, Resource,
@@ -121,9 +121,9 @@ impl Cim250 {
             delay: Delay {
                 segment: self.dma_segment,
                 per_segment: self.dma_overhead,
-                per_byte: self.dma_byte_small,
+                per_byte: ByteTime::of(self.dma_byte_small),
                 knee: self.small,
-                per_byte_past: self.dma_byte_large,
+                per_byte_past: ByteTime::of(self.dma_byte_large),
                 ..Delay::default()
             },
             holds: vec![host_bus],

@@ -18,7 +18,7 @@ mod takes;
 use laxity_qos::channel::Order;
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::Tag;
-use laxity_units::{Bytes, Span};
+use laxity_units::{ByteTime, Bytes, Span};
 
 use super::Delay;
 pub use check::Flaw;
@@ -133,7 +133,9 @@ impl Stage {
     pub fn speed(&self) -> LinkCosts {
         const LARGE: Bytes = Bytes::from_kib(64);
         let (least, most) = (self.service(Bytes::ZERO), self.service(LARGE));
-        LinkCosts::new(least, most.saturating_sub(least).scale_ceil(1, LARGE.get()))
+        let bytes = ByteTime::ratio(u128::from(most.saturating_sub(least).as_ps()), u128::from(LARGE.get()));
+        let rounding: Span = self.phases.iter().map(|phase| phase.delay.rounding()).sum();
+        LinkCosts { startup: least + rounding, per_byte: bytes, ..LinkCosts::default() }
     }
 }
 

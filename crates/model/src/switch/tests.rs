@@ -5,6 +5,8 @@ use laxity_qos::channel::{Carried, Slots};
 use laxity_qos::discipline::LEVELS;
 use proptest::prelude::*;
 
+use laxity_units::ByteTime;
+
 use super::*;
 use crate::around::Heard;
 
@@ -65,7 +67,7 @@ fn at(us: u64) -> Time {
 
 /// 1 us for each byte.
 fn port(order: Order, memory: u64) -> PortConfig {
-    let link = LinkCosts { per_byte: Span::from_us(1), ..LinkCosts::default() };
+    let link = LinkCosts { per_byte: ByteTime::from_us(1), ..LinkCosts::default() };
     PortConfig { link, order, early: EarlyPolicy::HOLD, frame: Span::from_us(3), memory: Bytes::new(memory) }
 }
 

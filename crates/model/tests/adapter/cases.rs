@@ -11,7 +11,7 @@ use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Tag};
 use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
-use laxity_units::{Bytes, Span, Time};
+use laxity_units::{ByteTime, Bytes, Span, Time};
 
 /// The largest packet of a case.
 pub(crate) const LARGEST: u64 = 9000;
@@ -300,9 +300,9 @@ fn phase(dice: &mut Dice, resources: usize) -> Phase {
         per_packet: if dice.one_in(3) { dice.us(5) } else { Span::ZERO },
         segment: Bytes::new(dice.pick(&[0, 256, 2048])),
         per_segment: Span::from_ns(dice.below(3000)),
-        per_byte: Span::from_ns(dice.below(12)),
+        per_byte: ByteTime::from_ns(dice.below(12)),
         knee: Bytes::new(dice.pick(&[0, 4096])),
-        per_byte_past: Span::from_ns(dice.below(12)),
+        per_byte_past: ByteTime::from_ns(dice.below(12)),
     };
     let (from, up_to) = match dice.below(5) {
         0 => (Bytes::new(dice.below(LARGEST)), None),

@@ -11,7 +11,7 @@ use laxity_qos::channel::{
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
 use laxity_qos::traffic::TrafficSpec;
-use laxity_units::{Bytes, Span, Time};
+use laxity_units::{ByteTime, Bytes, Span, Time};
 use proptest::prelude::*;
 
 /// How handlers and packets are ordered, and by which bound.
@@ -155,7 +155,15 @@ pub(super) fn case() -> impl Strategy<Value = Case> {
                         dice,
                     )| Case {
                         host,
-                        link: LinkCosts::new(Span::from_us(startup), Span::from_ns(per_byte)),
+                        // Bytes that take whole picoseconds, and thirds and fifths of some.
+                        link: LinkCosts {
+                            startup: Span::from_us(startup),
+                            per_byte: ByteTime::ratio(
+                                u128::from(per_byte) * 1000,
+                                u128::from(startup % 3 * 2 + 1),
+                            ),
+                            ..LinkCosts::default()
+                        },
                         packet: Bytes::new(packet),
                         model,
                         block,

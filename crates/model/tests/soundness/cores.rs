@@ -31,11 +31,11 @@ impl Places<'_> {
 
     /// The links, and the cores that their adapters interrupt. One alone is the case's own, and interrupts the first core.
     fn links(&self) -> Vec<(LinkCosts, CoreId)> {
-        let LinkCosts { startup, per_byte, shortest } = self.case.link;
         let of = |number: u8| {
             let dice = u64::from(self.case.dice[usize::from(50 + number)]);
             let slower = u64::from(number > 0) * (dice / 5 % 3);
-            let link = LinkCosts { startup, per_byte: per_byte * (1 + slower), shortest };
+            let per_byte = self.case.link.per_byte.scaled(1 + slower, 1);
+            let link = LinkCosts { per_byte, ..self.case.link };
             (link, if self.links == 1 { CoreId::FIRST } else { self.at(usize::from(50 + number)) })
         };
         (0..self.links).map(of).collect()

@@ -235,8 +235,11 @@ impl Server {
         let once: u128 = works.map(|work| cost(work) * (u128::from(work.burst) + 1)).sum();
         let free = PARTS.checked_sub(taken).filter(|free| *free > 0)?;
         let slowed = |time: u128| span((time * PARTS).div_ceil(free));
-        let startup = ps(link.startup) + ps(host.link_scheduling) + ps(host.interrupt);
-        let speed = LinkCosts { startup: slowed(startup), per_byte: slowed(ps(link.per_byte)), ..link };
+        let rounding = link.per_byte.rounding();
+        let startup = ps(link.startup + rounding) + ps(host.link_scheduling) + ps(host.interrupt);
+        let [parts, left] = [PARTS, free].map(|part| u64::try_from(part).expect("it is at most 2⁴⁰"));
+        let per_byte = link.per_byte.scaled(parts, left);
+        let speed = LinkCosts { startup: slowed(startup), per_byte, ..link };
         Some(Self { speed, once: slowed(once) })
     }
 }

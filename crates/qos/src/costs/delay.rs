@@ -1,6 +1,6 @@
 //! How long a phase takes for a packet.
 
-use laxity_units::{Bytes, Span};
+use laxity_units::{ByteTime, Bytes, Span};
 
 /// `fixed + per_packet + ⌈S / segment⌉ × per_segment + bytes`, where the first `knee` bytes take `per_byte` and those past
 /// it `per_byte_past` each (thesis Eq. 5.1 and 5.3).
@@ -15,11 +15,11 @@ pub struct Delay {
     /// Per segment begun.
     pub per_segment: Span,
     /// Per byte up to the knee.
-    pub per_byte: Span,
+    pub per_byte: ByteTime,
     /// Where the cost of a byte changes; zero for nowhere.
     pub knee: Bytes,
     /// Per byte past the knee.
-    pub per_byte_past: Span,
+    pub per_byte_past: ByteTime,
 }
 
 impl Delay {
@@ -30,13 +30,13 @@ impl Delay {
             per_packet: Span::ZERO,
             segment: Bytes::ZERO,
             per_segment: Span::ZERO,
-            per_byte: Span::ZERO,
+            per_byte: ByteTime::ZERO,
             knee: Bytes::ZERO,
-            per_byte_past: Span::ZERO,
+            per_byte_past: ByteTime::ZERO,
         }
     }
 
-    /// The delay of a packet of `size`.
+    /// The delay of a packet of `size`; the time of its bytes up to the knee and of those past it are rounded up to the picosecond.
     pub fn of(&self, size: Bytes) -> Span {
         let segments = if self.segment.is_zero() { 0 } else { size.div_ceil(self.segment) };
         let near = if self.knee.is_zero() { size } else { size.min(self.knee) };
@@ -44,8 +44,14 @@ impl Delay {
         self.fixed
             + self.per_packet
             + self.per_segment * segments
-            + self.per_byte * near.get()
-            + self.per_byte_past * past.get()
+            + self.per_byte.time(near)
+            + self.per_byte_past.time(past)
+    }
+
+    /// What rounding adds to a packet's delay, at most.
+    pub fn rounding(&self) -> Span {
+        let past = if self.knee.is_zero() { Span::ZERO } else { self.per_byte_past.rounding() };
+        self.per_byte.rounding() + past
     }
 
     /// The delay of packets of these sizes together: what is fixed once, the rest for each.
@@ -53,7 +59,7 @@ impl Delay {
         self.fixed + sizes.map(|size| self.of(size) - self.fixed).sum::<Span>()
     }
 
-    /// Every time in it divided by `factor`, rounded to the picosecond.
+    /// Every time in it divided by `factor`, rounded to the picosecond; that of a byte is not rounded.
     #[must_use]
     pub fn divided(self, factor: f64) -> Self {
         let part = |span: Span| Span::from_ps((span.as_ps() as f64 / factor).round() as u64);
@@ -61,8 +67,8 @@ impl Delay {
             fixed: part(self.fixed),
             per_packet: part(self.per_packet),
             per_segment: part(self.per_segment),
-            per_byte: part(self.per_byte),
-            per_byte_past: part(self.per_byte_past),
+            per_byte: self.per_byte.divided(factor),
+            per_byte_past: self.per_byte_past.divided(factor),
             ..self
         }
     }
@@ -80,9 +86,9 @@ mod tests {
             per_packet: Span::ZERO,
             segment: Bytes::new(256),
             per_segment: Span::from_ns(1760),
-            per_byte: Span::from_ns(420),
+            per_byte: ByteTime::from_ns(420),
             knee: Bytes::new(4096),
-            per_byte_past: Span::from_ns(310),
+            per_byte_past: ByteTime::from_ns(310),
         };
         assert_eq!(dma.of(Bytes::new(4096)), Span::from_ns(16 * 1760 + 4096 * 420));
         assert_eq!(dma.of(Bytes::new(8192)), Span::from_ns(32 * 1760 + 4096 * 420 + 4096 * 310));
@@ -98,9 +104,9 @@ mod tests {
             per_packet: Span::ZERO,
             segment: Bytes::new(10),
             per_segment: Span::from_us(100),
-            per_byte: Span::from_us(1),
+            per_byte: ByteTime::from_us(1),
             knee: Bytes::new(25),
-            per_byte_past: Span::from_us(2),
+            per_byte_past: ByteTime::from_us(2),
         };
         // 24 B: 3 segments, 24 bytes; 25 B as many and one more byte; 31 B: 4 segments, 25 bytes and 6 past the knee.
         let of = |size| delay.of(Bytes::new(size));

@@ -306,7 +306,7 @@ pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
         let (item, part) = match within {
             None => {
                 let ticks = u128::from(tick.of(smallest).as_ps()).max(1);
-                let of = u128::from(sharing.speed.transmit(smallest).as_ps()) << SHARE;
+                let of = u128::from(sharing.speed.transmit_in_proportion(smallest).as_ps()) << SHARE;
                 (sharing.speed.transmit(largest), Some(of.div_ceil(ticks)))
             }
             Some(place) => {

@@ -68,7 +68,7 @@ impl Sharing {
     fn rates(&self) -> u128 {
         let share = |flow: &Share| {
             let size = flow.smallest.max(Bytes::new(1));
-            let of = u128::from(self.speed.transmit(size).as_ps()) << 40;
+            let of = u128::from(self.speed.transmit_in_proportion(size).as_ps()) << 40;
             let tick = u128::from(flow.tick.interval().as_ps()) * u128::from(size.get());
             (of * u128::from(flow.tick.size().get())).div_ceil(tick.max(1))
         };
@@ -116,7 +116,7 @@ impl Sharing {
     pub fn burst(&self, flow: usize) -> Span {
         let Share { burst, smallest, .. } = self.flows[flow];
         let size = smallest.max(Bytes::new(1));
-        self.speed.transmit(size).saturating_mul(burst.div_ceil(size))
+        self.speed.transmit_in_proportion(size).saturating_mul(burst.div_ceil(size))
     }
 
     /// What it takes for as much as comes of a flow in `time`, at most.
@@ -129,7 +129,7 @@ impl Sharing {
         let Share { tick, smallest, .. } = self.flows[flow];
         let size = smallest.max(Bytes::new(1));
         // Items of the smallest size, with one begun.
-        let product = u128::from(self.speed.transmit(size).as_ps()) * u128::from(time.as_ps());
+        let product = u128::from(self.speed.transmit_in_proportion(size).as_ps()) * u128::from(time.as_ps());
         let tick = u128::from(tick.of(size).as_ps()).max(1);
         Span::from_ps(u64::try_from(product.div_ceil(tick)).unwrap_or(u64::MAX))
     }

@@ -14,7 +14,7 @@
 //! X(L) = Σ_phases (fixed + per_packet + per_segment) + L Σ_phases (max(per_byte, per_byte_past) + per_segment/segment) ≥ s(L)             (1)
 //! ```
 //!
-//! a segment begun counting whole, and phases that are only for some as for all. A rate is bytes in time, so a flow has the share `X(L)/(L/r)` of the stage's time with its smallest packets, and all shares together are at most one
+//! a segment begun counting whole, a picosecond for each time that is rounded up, and phases that are only for some as for all. A rate is bytes in time, so a flow has the share `X(L)/(L/r)` of the stage's time with its smallest packets, and all shares together are at most one
 //! ([`Sharing::fits`](crate::discipline::Sharing::fits)). The fluid server of WFQ goes by the speed that its queue was told, and PGPS is no later than that only if no packet takes longer than it says: `X` is that then, or there is no bound.
 //!
 //! *Before a prefetch.* Let the stage `a` be followed by the last one, `b`, with `p` places, first come, first served, which holds it up. With `t0` when `a` took a packet, and something with a rate waiting at `a` since, in each instant until `a` takes packet `q` either its server works, or it waits for a place or a
@@ -54,7 +54,7 @@
 
 use std::sync::Arc;
 
-use laxity_units::{Bytes, Span};
+use laxity_units::{ByteTime, Bytes, Span};
 
 use super::{Medium, Open, Phase, Stage, ps, span};
 use crate::costs::LinkCosts;
@@ -128,7 +128,8 @@ impl Affine {
     }
 
     fn costs(self) -> LinkCosts {
-        LinkCosts::new(span(self.startup), span(self.per_byte.div_ceil(1 << 16)))
+        let per_byte = ByteTime::ratio(self.per_byte, 1 << 16);
+        LinkCosts { startup: span(self.startup), per_byte, ..LinkCosts::default() }
     }
 }
 
@@ -157,7 +158,7 @@ impl Rated {
                 Line::Rates(order, told) if stages.len() == 1 => {
                     let mut speed = most(first).costs();
                     if order == Order::WeightedFair {
-                        if told.startup < speed.startup || told.per_byte < speed.per_byte {
+                        if told.fixed() < speed.startup || told.per_byte < speed.per_byte {
                             return Err(Unrated::Fluid);
                         }
                         speed = told;
@@ -217,9 +218,10 @@ impl Rated {
 fn most(stage: &Stage) -> Affine {
     let of = |Phase { delay, .. }: &Phase| {
         let segment = if delay.segment.is_zero() { Span::ZERO } else { delay.per_segment };
-        let bytes = ps(delay.per_byte.max(delay.per_byte_past)) << 16;
+        let bytes = delay.per_byte.max(delay.per_byte_past).scaled_ceil(16);
         let segments = (ps(segment) << 16).div_ceil(u128::from(delay.segment.get().max(1)));
-        Affine { startup: ps(delay.fixed) + ps(delay.per_packet) + ps(segment), per_byte: bytes + segments }
+        let startup = ps(delay.fixed) + ps(delay.per_packet) + ps(segment) + ps(delay.rounding());
+        Affine { startup, per_byte: bytes + segments }
     };
     let linger = Affine { startup: ps(stage.linger), per_byte: 0 };
     stage.phases.iter().map(of).fold(linger, Affine::and)
@@ -233,7 +235,7 @@ fn least(stage: &Stage) -> Affine {
         let segment = if delay.segment.is_zero() { Span::ZERO } else { delay.per_segment };
         let segments = (ps(segment) << 16) / u128::from(delay.segment.get().max(1));
         let startup = ps(delay.fixed) + ps(delay.per_packet);
-        Affine { startup, per_byte: (ps(byte) << 16) + segments }
+        Affine { startup, per_byte: byte.scaled_floor(16) + segments }
     };
     let for_all = |phase: &&Phase| {
         !phase.optional && !phase.since_service && phase.from.is_zero() && phase.up_to.is_none()

@@ -1,6 +1,6 @@
 //! Stations worked out by hand, and small ones in all their ways.
 
-use laxity_units::{Bytes, Span};
+use laxity_units::{ByteTime, Bytes, Span};
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn us(us: u64) -> Span {
 /// A phase of so many microseconds, and as many nanoseconds for each byte as `per_byte`.
 fn phase(fixed: u64, per_byte: u64) -> Phase {
     Phase {
-        delay: Delay { fixed: us(fixed), per_byte: Span::from_ns(per_byte), ..Delay::default() },
+        delay: Delay { fixed: us(fixed), per_byte: ByteTime::from_ns(per_byte), ..Delay::default() },
         ..Phase::default()
     }
 }

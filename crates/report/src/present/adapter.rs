@@ -157,7 +157,7 @@ fn described(adapter: &Adapter) -> Cow<'_, Description> {
         Adapter::Described(description) => return Cow::Borrowed(description),
         Adapter::Null(costs) => costs,
     };
-    let delay = Delay { fixed: costs.startup, per_byte: costs.per_byte, ..Delay::default() };
+    let delay = Delay { fixed: costs.fixed(), per_byte: costs.per_byte, ..Delay::default() };
     let phases = vec![Phase { delay, ..Phase::default() }];
     let link = Stage { name: "link".into(), phases, ..Stage::default() };
     Cow::Owned(Description {

@@ -241,7 +241,7 @@ fn phase(
     let per_segment = or_zero(cx, per_segment);
     let per_byte = self::per_byte(cx, per_byte, rate).map(Option::unwrap_or_default);
     let knee = or_zero(cx, knee);
-    let per_byte_past = or_zero(cx, per_byte_past);
+    let per_byte_past = or_zero(cx, per_byte_past).map(ByteTime::of);
     let sizes = sizes(cx, from, up_to);
     let kind = cx.or(kind, PhaseKind::Delay);
     let held = cx.items(holds).and_then(|names| all(names.into_iter().map(|name| cx.value(name)).collect()));

@@ -5,7 +5,7 @@ mod joins;
 use laxity_model::switch::PortConfig;
 use laxity_qos::channel::Order;
 use laxity_qos::costs::LinkCosts;
-use laxity_units::{Bytes, Rate};
+use laxity_units::{ByteTime, Bytes, Rate};
 use laxity_world::experiment::{Forwarding, Outlet, SwitchSpec};
 
 use super::way::{Graph, Place, Way};
@@ -103,6 +103,21 @@ pub(super) fn topology(
         builder.network(cx, &name, part)?;
     }
     builder.finish(cx)
+}
+
+/// A null adapter at a link: each byte of a packet takes what it takes at the slower of the two, and the bytes around it
+/// what they take on the link.
+fn slower_of(adapter: LinkCosts, link: LinkCosts) -> LinkCosts {
+    let startup = adapter.startup + link.startup;
+    match adapter.per_byte > link.per_byte {
+        true => LinkCosts {
+            startup: startup + link.per_byte.time(link.around),
+            per_byte: adapter.per_byte,
+            around: Bytes::ZERO,
+            ..link
+        },
+        false => LinkCosts { startup, ..link },
+    }
 }
 
 /// So many nodes with virtual interfaces, each next to each; what they are like is said elsewhere.
@@ -424,11 +439,7 @@ impl Builder {
                 match spec {
                     Adapter::Described(description) => description.link = link.costs,
                     Adapter::Null(costs) => {
-                        let both = LinkCosts {
-                            startup: costs.startup + link.costs.startup,
-                            per_byte: costs.per_byte.max(link.costs.per_byte),
-                            shortest: link.costs.shortest,
-                        };
+                        let both = slower_of(*costs, link.costs);
                         let nothing = LinkCosts::default();
                         if both.transmit(packet).is_zero() && *costs == nothing && link.costs == nothing {
                             let reason = format!("nothing says how fast the adapter of `{of_node}` is");

@@ -66,10 +66,8 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
         // Sources are adapter files' business, which have tests of their own.
         source: unsaid(),
         startup: when(choice.null && !theme.link.startup.is_zero(), || quantity(theme.link.startup)),
-        per_byte: when(choice.null && !as_rate, || quantity(theme.link.per_byte)),
-        rate: when(as_rate, || {
-            quantity(Rate::from_bits_per_sec(8_000_000_000_000 / theme.link.per_byte.as_ps()))
-        }),
+        per_byte: when(choice.null && !as_rate, || quantity(theme.link.per_byte.ceil())),
+        rate: when(as_rate, || { quantity(theme.link.per_byte.rate().expect("a byte takes a time")) }),
         poll: when(looks, || quantity(Span::from_us(dice.between(1, 40)))),
         doorbell: when(rings && dice.chance(0.2), || quantity(Span::from_us(dice.below(10)))),
         selection: when(choice.generic && dice.chance(0.3), || word::<Selection>(
@@ -444,7 +442,11 @@ fn phase(dice: &mut Dice, medium: bool, alike: bool, counted: bool, bus: f64) ->
         segment: when(segmented, || quantity(Bytes::new(dice.pick(&[256, 2048])))),
         per_segment: when(segmented, || quantity(Span::from_ns(dice.below(3000)))),
         per_byte: when(!as_rate, || quantity(Span::from_ns(dice.below(60)))),
-        rate: when(as_rate, || quantity(Rate::from_bits_per_sec(dice.pick(&[10_000_000, 1_000_000_000])))),
+        rate: when(as_rate, || quantity(Rate::from_bits_per_sec(dice.pick(&[
+            10_000_000,
+            30_000_000,
+            1_000_000_000
+        ])))),
         knee: when(bent, || quantity(Bytes::new(1024))),
         per_byte_past: when(bent, || quantity(Span::from_ns(dice.below(40)))),
         from: when(chosen, || quantity(Bytes::new(dice.between(1, 600)))),

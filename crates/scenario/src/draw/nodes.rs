@@ -179,8 +179,9 @@ pub(super) fn groups(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Entries<Par
     let mut drafted = Vec::new();
     for (n, called) in GROUPS[..theme.groups].iter().enumerate() {
         let outer = if n > 0 && dice.chance(0.4) { Some(dice.below(n as u64) as usize) } else { None };
-        let whole = outer
-            .map_or(8_000_000_000_000 / theme.link.per_byte.as_ps().max(1000), |n| rates[n].bits_per_sec());
+        let whole = outer.map_or(8_000_000_000_000 / theme.link.per_byte.ceil().as_ps().max(1000), |n| {
+            rates[n].bits_per_sec()
+        });
         let rate = Rate::from_bits_per_sec((whole / dice.pick(&[1, 2, 2, 3, 4])).max(8));
         rates.push(rate);
         let within = outer.map_or_else(unsaid, |outer| name(GROUPS[outer]));
@@ -194,7 +195,7 @@ fn common(dice: &mut Dice, theme: &Theme, needed: bool) -> Drafted<RawNetwork> {
     let says = needed || dice.chance(0.4) && !matches!(theme.place, Place::Nodes { ring: true, .. });
     let framed = says && dice.chance(0.5);
     // Not much slower than what the load was drawn for.
-    let fast = theme.link.per_byte.as_ps().max(1000);
+    let fast = theme.link.per_byte.ceil().as_ps().max(1000);
     let rate = Rate::from_bits_per_sec(8_000_000_000_000 / fast * dice.between(1, 10));
     let short = theme.packet <= Bytes::new(1500);
     table!(RawNetwork {

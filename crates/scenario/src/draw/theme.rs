@@ -5,7 +5,7 @@
 //! come first.
 
 use laxity_qos::costs::{HostCosts, LinkCosts};
-use laxity_units::{Bytes, Span};
+use laxity_units::{ByteTime, Bytes, Span};
 
 use super::dice::Dice;
 use super::row::Row;
@@ -188,7 +188,7 @@ impl Theme {
         let groups = if grouped { dice.aside().between(1, GROUPS.len() as u64) as usize } else { 0 };
         let mut link = LinkCosts::new(dice.cost(120), Span::ZERO);
         if dice.chance(0.85) {
-            link.per_byte = Span::from_ns(dice.pick(&[1, 5, 8, 20, 50, 80, 100, 200]));
+            link.per_byte = ByteTime::from_ns(dice.pick(&[1, 5, 8, 20, 50, 80, 100, 200]));
         }
         if link.startup.is_zero() && (link.per_byte.is_zero() || costs.packet.is_zero()) {
             // What takes no time anywhere is sent without end at one instant.
@@ -198,14 +198,14 @@ impl Theme {
         if paradigm == "adapter" && dice.newest().chance(0.75) {
             // A host that makes packets no faster than its adapter is done with them.
             let stages = Span::from_us(150) + Span::from_ns(60) * packet;
-            let least = if null { link.startup + link.per_byte * packet } else { stages };
+            let least = if null { link.transmit(Bytes::new(packet)) } else { stages };
             if said {
                 for cost in [&mut costs.first_packet, &mut costs.packet, &mut costs.receive_packet] {
                     *cost = (*cost).max(least);
                 }
             } else if null {
                 link.startup = link.startup.min(Span::from_us(20));
-                link.per_byte = link.per_byte.min(Span::from_ns((150_000 / packet).max(1)));
+                link.per_byte = link.per_byte.min(ByteTime::from_ns((150_000 / packet).max(1)));
             }
         }
         // By the demand test such an adapter has a bound only if it keeps rates apart and has each packet at once; then deadlines are mostly beyond intervals.
@@ -286,7 +286,7 @@ impl Theme {
         let first = self.costs.first_packet + switch + self.costs.interrupt;
         let cpu = first + (self.costs.packet + self.costs.interrupt) * (packets - 1) + per_packet * packets;
         let received = self.costs.receive_packet * packets + self.costs.receive_message + switch;
-        let link = self.link.startup * packets + self.link.per_byte * size.get();
+        let link = self.link.startup * packets + self.link.per_byte.time(size);
         let slow = if self.null() { Span::ZERO } else { Span::from_us(400) * packets };
         cpu.max(link)
             .max(slow)
@@ -296,7 +296,7 @@ impl Theme {
 
     /// From one packet to the next of a flood, at least.
     pub(super) fn pace(&self) -> Span {
-        let link = self.link.startup + self.link.per_byte * self.packet.get();
+        let link = self.link.transmit(self.packet);
         (self.costs.packet + self.costs.link_scheduling).max(link).max(Span::from_us(2))
     }
 }

@@ -1,7 +1,7 @@
 //! Several adapters at a host: what they have in common, where they are, and what is wrong.
 
 use laxity_qos::channel::LinkId;
-use laxity_units::Span;
+use laxity_units::{ByteTime, Span};
 use laxity_world::experiment::Experiment;
 
 use super::errors::refused;
@@ -66,13 +66,13 @@ fn adapters_are_laid_over_what_they_have_in_common() {
         experiment.nodes[bridge].adapters.iter().map(|adapter| adapter.name.as_deref()).collect();
     assert_eq!(names, [Some("office"), Some("plant")]);
     let speed = |link| experiment.speed(bridge, LinkId(link));
-    assert_eq!((speed(0).startup, speed(0).per_byte), (Span::from_us(7), Span::from_ns(160)));
-    assert_eq!((speed(1).startup, speed(1).per_byte), (Span::from_us(3), Span::from_ns(800)));
+    assert_eq!((speed(0).startup, speed(0).per_byte), (Span::from_us(7), ByteTime::from_ns(160)));
+    assert_eq!((speed(1).startup, speed(1).per_byte), (Span::from_us(3), ByteTime::from_ns(800)));
     assert_eq!(experiment.suffix_of(bridge, LinkId(1)), "@bridge.plant");
     let desk = node(&experiment, "desk");
     assert_eq!(
         (experiment.speed(desk, LinkId::FIRST).per_byte, experiment.nodes[desk].adapters.len()),
-        (Span::from_ns(80), 1)
+        (ByteTime::from_ns(80), 1)
     );
 }
 

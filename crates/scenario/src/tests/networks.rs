@@ -1,7 +1,7 @@
 //! Unlike nodes, what they have in common, and the ways between them.
 
 use laxity_qos::channel::{LinkId, Order};
-use laxity_units::{Bytes, Span};
+use laxity_units::{ByteTime, Bytes, Span};
 
 use super::*;
 
@@ -182,7 +182,7 @@ fn sweeps_reach_what_nodes_and_networks_say() {
         let station = (0..experiment.stations()).find(|station| experiment.name(*station) == name).unwrap();
         experiment.link(station, LinkId::FIRST).unwrap().per_byte
     };
-    assert_eq!([per_byte("cam-1"), per_byte("sw.sx")], [Span::from_ns(800), Span::from_ns(20)]);
+    assert_eq!([per_byte("cam-1"), per_byte("sw.sx")], [ByteTime::from_ns(800), ByteTime::from_ns(20)]);
 }
 
 /// A host that is twice as fast has an adapter whose processors are, as with `[host]` alone.

@@ -279,9 +279,9 @@ enum Way {
 fn keeps_order(stage: &Stage, description: &Description) -> bool {
     let alike = |phase: &Phase| {
         let delay = &phase.delay;
-        let bytes = [delay.per_byte, delay.per_byte_past, delay.per_segment];
-        let grows =
-            bytes.iter().any(|part| !part.is_zero()) || stage.batch > 1 && !delay.per_packet.is_zero();
+        let grows = [delay.per_byte, delay.per_byte_past].iter().any(|part| !part.is_zero())
+            || !delay.per_segment.is_zero()
+            || stage.batch > 1 && !delay.per_packet.is_zero();
         !grows
             && phase.is_for_all()
             && phase.holds.is_empty()

@@ -74,7 +74,7 @@ pub(super) fn trailers(stage: &Stage, link: LinkCosts) -> impl Iterator<Item = s
         let segments =
             if with.delay.segment.is_zero() { 0 } else { with.trailer.div_ceil(with.delay.segment) };
         let segments = with.delay.per_segment.saturating_mul(segments);
-        let fixed = bytes.saturating_mul(with.trailer.get()).saturating_add(segments);
+        let fixed = bytes.time(with.trailer).saturating_add(segments);
         let delay = Delay { fixed, ..Delay::default() };
         station::Phase {
             delay,

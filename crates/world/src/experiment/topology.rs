@@ -178,7 +178,7 @@ impl Experiment {
         let next = channel.route[hop + 1];
         let links = self.outlet(next).zip(self.link(channel.route[hop], self.link_out(channel, hop)));
         let Some((outlet, link)) = links.filter(|_| self.cuts_through(next)) else { return Span::ZERO };
-        let behind_header = link.transmit(packet).saturating_sub(link.per_byte * HEADER.get());
+        let behind_header = link.transmit(packet).saturating_sub(link.per_byte.time(HEADER));
         behind_header.min(outlet.config.link.transmit(packet))
     }
 

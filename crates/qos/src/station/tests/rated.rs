@@ -64,7 +64,7 @@ fn a_packet_takes_no_longer_than_the_line_says() {
         fixed: us(5),
         segment: Bytes::new(100),
         per_segment: us(3),
-        per_byte: Span::from_ns(2),
+        per_byte: ByteTime::from_ns(2),
         ..Delay::default()
     };
     let some = Phase { from: Bytes::new(500), ..phase(4, 0) };
@@ -81,15 +81,15 @@ fn a_packet_takes_no_longer_than_the_line_says() {
     let knee = Delay {
         fixed: us(5),
         knee: Bytes::new(10),
-        per_byte: Span::from_ns(9),
-        per_byte_past: Span::from_ns(1),
+        per_byte: ByteTime::from_ns(9),
+        per_byte_past: ByteTime::from_ns(1),
         ..Delay::default()
     };
     let bent = stage(vec![Phase { delay: knee, ..Phase::default() }]);
     assert_eq!(numbers(&rated(vec![bent.clone()], &[VC], 0).unwrap()), (vec![[5, 14, 0]], 0));
     // 5 + 1 for a thousand bytes is less than 6.1 of one that is no faster at its start.
     let slower = stage(vec![Phase {
-        delay: Delay { fixed: us(5), per_byte: Span::from_ps(1100), ..Delay::default() },
+        delay: Delay { fixed: us(5), per_byte: ByteTime::from_ps(1100), ..Delay::default() },
         ..Phase::default()
     }]);
     assert_eq!(rated(vec![bent, slower], &[VC, Line::Fifo], 0), Err(Unrated::Slow));

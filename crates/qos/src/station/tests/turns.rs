@@ -135,7 +135,7 @@ impl Small {
             let delay = Delay {
                 fixed: tick(*fixed),
                 per_packet: tick(each[0]) - per_byte * 100,
-                per_byte,
+                per_byte: ByteTime::of(per_byte),
                 ..Delay::default()
             };
             Stage { batch: *batch as u32, ..stage(vec![Phase { delay, ..Phase::default() }]) }

@@ -206,10 +206,10 @@ pub(super) fn phase(phase: &Phase) -> Vec<String> {
     }
     match delay.knee.is_zero() {
         true if delay.per_byte.is_zero() => {}
-        true => terms.push(format!("{}/B", delay.per_byte)),
+        true => terms.push(delay.per_byte.to_string()),
         false => {
-            terms.push(format!("{}/B to {}", delay.per_byte, delay.knee));
-            terms.push(format!("{}/B past it", delay.per_byte_past));
+            terms.push(format!("{} to {}", delay.per_byte, delay.knee));
+            terms.push(format!("{} past it", delay.per_byte_past));
         }
     }
     if terms.is_empty() {

@@ -276,12 +276,18 @@ impl Builder {
 
 /// How long packets are on a link of `rate`, with what goes with each.
 fn on_wire(rate: Rate, framing: Framing) -> LinkCosts {
-    let per_byte = rate.time_for_ceil(Bytes::new(1));
     // Preamble 8, header 14, check sequence 4, gap 12; a frame has 64 without preamble and gap.
-    let (around, shortest) = match framing {
-        Framing::None => (0, 0),
-        Framing::Ethernet => (38, 46),
-        Framing::EthernetVlan => (42, 42),
+    let (around, shortest, gap) = match framing {
+        Framing::None => (0, 0, 0),
+        Framing::Ethernet => (38, 46, 12),
+        Framing::EthernetVlan => (42, 42, 12),
     };
-    LinkCosts { startup: per_byte * around, per_byte, shortest: Bytes::new(shortest) }
+    let per_byte = ByteTime::at(rate);
+    LinkCosts {
+        startup: Span::ZERO,
+        per_byte,
+        shortest: Bytes::new(shortest),
+        around: Bytes::new(around),
+        gap: per_byte.time(Bytes::new(gap)),
+    }
 }

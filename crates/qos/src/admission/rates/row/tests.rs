@@ -1,6 +1,6 @@
 //! Stages in a row: by hand, and queues at work that are given all that contracts, and those without one, may bring.
 
-use laxity_units::Time;
+use laxity_units::{ByteTime, Time};
 use proptest::prelude::*;
 
 use super::super::{Early, Pays, RateRequest};
@@ -23,7 +23,7 @@ fn us(us: u64) -> Span {
 type Takes = (u64, u64);
 
 fn stage((fixed, per_byte): Takes) -> Stage {
-    let delay = Delay { fixed: us(fixed), per_byte: Span::from_ns(per_byte), ..Delay::default() };
+    let delay = Delay { fixed: us(fixed), per_byte: ByteTime::from_ns(per_byte), ..Delay::default() };
     Stage { phases: vec![Phase { delay, ..Phase::default() }], ..Stage::default() }
 }
 
