@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use laxity_units::Span;
 
 /// What `--version` says.
@@ -36,6 +36,13 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Writes a commented scenario to start from: `camera`, `office`, `nic`, `receiver` or `cluster`.
+    ///
+    /// `camera` is one host with a deadline beside a bulk transfer. `office` is a network of unlike hosts at two switches. `nic`
+    /// is a pair of hosts with a 25 Gbit/s adapter of stages and queues. `receiver` is a host that more packets reach than it can
+    /// process. `cluster` has adapters with virtual interfaces, past the kernel. Each runs as it is. The schema of the
+    /// format is written beside it, once, for editors. A file that exists is never replaced.
+    New(New),
     /// Runs experiments, judges their claims and writes a directory of results for each.
     Run(Run),
     /// Says what is promised to each channel, term by term, or why it is refused; runs nothing.
@@ -100,6 +107,31 @@ pub(crate) struct Reference {
     /// The glossary instead.
     #[arg(long)]
     pub(crate) glossary: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct New {
+    /// What the scenario is of: `camera`, `office`, `nic`, `receiver` or `cluster`.
+    #[arg(value_name = "START", hide_possible_values = true)]
+    pub(crate) start: Start,
+    /// File of the scenario, in `.toml`. Default `<START>.toml`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Scenarios to start from.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Start {
+    /// One host with a deadline beside a bulk transfer.
+    Camera,
+    /// A network of unlike hosts at two switches.
+    Office,
+    /// A pair of hosts with an adapter of stages and queues.
+    Nic,
+    /// A host that more packets reach than it can process.
+    Receiver,
+    /// Adapters with virtual interfaces, past the kernel.
+    Cluster,
 }
 
 #[derive(Debug, Args)]

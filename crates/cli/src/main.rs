@@ -14,6 +14,7 @@ mod emulate;
 mod explain;
 mod files;
 mod live;
+mod new;
 mod reference;
 mod replay;
 mod reproduce;
@@ -79,6 +80,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mut terminal = Terminal::new();
     let exit = match &arguments.command {
+        Command::New(options) => new::new(options, &mut terminal),
         Command::Run(options) => run::run(options, &mut terminal),
         Command::Admit(options) => admit::admit(options, &mut terminal),
         Command::Attack(options) => attack::attack(options, &mut terminal),
