@@ -2,23 +2,28 @@
 
 #![allow(unsafe_code, reason = "a file that comes with a datagram is a number until it is owned")]
 
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io::{self, IoSlice};
+use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
-    AddressFamily, Backlog, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, UnixAddr,
-    accept4, bind, connect, listen, recvmsg, sendmsg, socket,
+    AddressFamily, Backlog, ControlMessage, MsgFlags, SockFlag, SockType, UnixAddr, accept4, bind, connect,
+    listen, sendmsg, socket,
 };
 
 use crate::control::{WORDS, Words};
 
 /// Bytes of a datagram.
 const BYTES: usize = 8 * WORDS;
-/// More files than any datagram has that is right; what comes beyond is closed.
-const FILES: usize = 4;
+/// The most files that the kernel passes with one datagram (`SCM_MAX_FD`).
+const MOST_FILES: usize = 253;
+/// Room for one control message with [`MOST_FILES`], in words, so that it is aligned as its header.
+// SAFETY: `CMSG_SPACE` only calculates.
+const CONTROL: usize =
+    unsafe { libc::CMSG_SPACE((MOST_FILES * size_of::<libc::c_int>()) as u32) as usize }.div_ceil(8);
 
 /// One end of a connection.
 #[derive(Debug)]
@@ -93,44 +98,133 @@ impl Socket {
 
     /// What has come: `None` if the other side has hung up. One that does not block answers with an error of the kind
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if nothing has.
+    ///
+    /// A datagram of another length, with more than one file, or without the room for its files is no request: its first
+    /// word is 0, and all of its files are closed.
     pub fn receive(&self) -> io::Result<Option<Datagram>> {
-        let mut bytes = [0; BYTES];
-        let mut space = nix::cmsg_space!([i32; FILES]);
-        let (length, files) = loop {
-            let mut parts = [IoSliceMut::new(&mut bytes)];
-            let flags = MsgFlags::MSG_CMSG_CLOEXEC;
-            match recvmsg::<UnixAddr>(self.0.as_raw_fd(), &mut parts, Some(&mut space), flags) {
-                Ok(message) => {
-                    let mut files = Vec::new();
-                    for control in message.cmsgs().into_iter().flatten() {
-                        if let ControlMessageOwned::ScmRights(numbers) = control {
-                            // SAFETY: the kernel has just opened them for this call. Each is owned once, here.
-                            files.extend(numbers.iter().map(|file| unsafe { OwnedFd::from_raw_fd(*file) }));
-                        }
-                    }
-                    break (message.bytes, files);
-                }
+        let mut bytes = [0_u8; BYTES];
+        let mut control = [0_u64; CONTROL];
+        let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: BYTES };
+        // SAFETY: the kernel's description of a message may be all zeros: it then names nothing.
+        let mut message: libc::msghdr = unsafe { mem::zeroed() };
+        (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
+        message.msg_control = control.as_mut_ptr().cast();
+        let length = loop {
+            message.msg_controllen = mem::size_of_val(&control) as _;
+            // SAFETY: the message names buffers of the lengths given, which live through the call.
+            let length =
+                unsafe { libc::recvmsg(self.0.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) };
+            match Errno::result(length) {
+                Ok(length) => break length as usize,
                 Err(Errno::EINTR) => {}
                 Err(error) => return Err(error.into()),
             }
         };
-        if length == 0 {
+        // SAFETY: the kernel has just filled the message in.
+        let mut files = unsafe { files_of(&message) };
+        if length == 0 && files.is_empty() {
             return Ok(None);
         }
-        // What is too short has zeros behind it, and so is no request.
         let mut words = [0; WORDS];
         for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
             *word = u64::from_ne_bytes(bytes.try_into().expect("a chunk has eight bytes"));
         }
-        if length != BYTES {
+        let is_cut = message.msg_flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0;
+        let file = files.pop();
+        if length != BYTES || is_cut || !files.is_empty() {
             words[0] = 0;
+            return Ok(Some(Datagram { words, file: None }));
         }
-        Ok(Some(Datagram { words, file: files.into_iter().next() }))
+        Ok(Some(Datagram { words, file }))
     }
+}
+
+/// The files that came with `message`, each owned. The kernel cuts the list where this process may open no more files, and what it has
+/// opened until then is here.
+///
+/// # Safety
+/// The kernel has filled `message` in, and nothing of it was taken before.
+#[allow(clippy::unnecessary_cast, reason = "the type of a length is the C library's choice")]
+unsafe fn files_of(message: &libc::msghdr) -> Vec<OwnedFd> {
+    let mut files = Vec::new();
+    // SAFETY: the control messages are the kernel's, within the room that it was given.
+    let mut next = unsafe { libc::CMSG_FIRSTHDR(message) };
+    // SAFETY: as above; it is null behind the last.
+    while let Some(header) = unsafe { next.as_ref() } {
+        if (header.cmsg_level, header.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
+            // SAFETY: it only calculates.
+            let bytes = header.cmsg_len as usize - unsafe { libc::CMSG_LEN(0) } as usize;
+            // SAFETY: behind the header are so many bytes.
+            let numbers = unsafe { libc::CMSG_DATA(next) }.cast::<libc::c_int>();
+            for place in 0..bytes / size_of::<libc::c_int>() {
+                // SAFETY: a number among those bytes, of a file that the kernel has just opened and nobody owns yet.
+                files.push(unsafe { OwnedFd::from_raw_fd(numbers.add(place).read_unaligned()) });
+            }
+        }
+        // SAFETY: as for the first.
+        next = unsafe { libc::CMSG_NXTHDR(message, next) };
+    }
+    files
 }
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    /// Sends `words` with `files`, as a program may that keeps to no library.
+    fn send_raw(to: &Socket, words: &[u64], files: &[libc::c_int]) {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let rights = [ControlMessage::ScmRights(files)];
+        let control = if files.is_empty() { &rights[..0] } else { &rights[..] };
+        sendmsg::<UnixAddr>(to.0.as_raw_fd(), &[IoSlice::new(&bytes)], control, MsgFlags::empty(), None)
+            .unwrap();
+    }
+
+    fn pair() -> (Socket, Socket) {
+        let flags = SockFlag::SOCK_CLOEXEC;
+        let (a, b) =
+            nix::sys::socket::socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags).unwrap();
+        (Socket(a), Socket(b))
+    }
+
+    /// How many descriptors of this process are of the same file as `like`. Other tests open other files meanwhile.
+    fn opened(like: &File) -> usize {
+        let this = nix::sys::stat::fstat(like).unwrap();
+        let same = |entry: io::Result<std::fs::DirEntry>| {
+            let other = nix::sys::stat::stat(&entry.unwrap().path());
+            other.is_ok_and(|other| (other.st_dev, other.st_ino) == (this.st_dev, this.st_ino))
+        };
+        std::fs::read_dir("/proc/self/fd").unwrap().map(same).filter(|same| *same).count()
+    }
+
+    #[test]
+    fn every_file_that_comes_is_closed_whether_it_was_asked_for_or_not() {
+        let (here, there) = pair();
+        let file =
+            File::from(nix::sys::memfd::memfd_create("test", nix::sys::memfd::MFdFlags::empty()).unwrap());
+        let number = file.as_raw_fd();
+        for count in 0..=MOST_FILES {
+            send_raw(&here, &[1; WORDS], &vec![number; count]);
+            let datagram = there.receive().unwrap().unwrap();
+            assert_eq!(datagram.file.is_some(), count == 1, "{count}");
+            assert_eq!(datagram.words[0], u64::from(count < 2), "{count}: {:?}", datagram.words);
+            assert_eq!(opened(&file), 1 + usize::from(count == 1), "{count}");
+        }
+        // Of another length, or of none at all.
+        for words in [&[1; WORDS - 1][..], &[1; WORDS + 1], &[]] {
+            send_raw(&here, words, &[number; 7]);
+            assert_eq!(there.receive().unwrap().unwrap().words[0], 0);
+            assert_eq!(opened(&file), 1);
+        }
+        drop(here);
+        assert!(there.receive().unwrap().is_none());
     }
 }
