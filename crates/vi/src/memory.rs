@@ -49,10 +49,12 @@ impl Memory {
         ftruncate(&file, length.get() as i64)?;
         let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
         fcntl(&file, FcntlArg::F_ADD_SEALS(seals))?;
-        Ok((Self::map_checked(&file, length)?, file))
+        Ok((Self::map_checked(&file, length, MapFlags::MAP_POPULATE)?, file))
     }
 
     /// The first `length` bytes of `file`, which another process made; refused if they could be taken away.
+    ///
+    /// No page is taken for them: each page is mapped when it is first used.
     pub fn map(file: &OwnedFd, length: usize) -> io::Result<Self> {
         let length = whole_pages(length)?;
         let refused = |reason: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
@@ -68,7 +70,7 @@ impl Memory {
         if u64::try_from(fstat(file)?.st_size).unwrap_or(0) < length.get() as u64 {
             return refused("it is shorter than was said");
         }
-        Self::map_checked(file, length)
+        Self::map_checked(file, length, MapFlags::empty())
     }
 
     /// Memory of `length` bytes that nobody else sees, zeros, in the place of what a program had: no page is taken before it is written to.
@@ -81,11 +83,10 @@ impl Memory {
         Ok(Self { base: base.cast(), length })
     }
 
-    fn map_checked(file: &OwnedFd, length: NonZeroUsize) -> io::Result<Self> {
+    fn map_checked(file: &OwnedFd, length: NonZeroUsize, populate: MapFlags) -> io::Result<Self> {
         let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-        let flags = MapFlags::MAP_SHARED | MapFlags::MAP_POPULATE;
         // SAFETY: a new mapping where the kernel likes disturbs no other.
-        let base = unsafe { mmap(None, length, access, flags, file.as_fd(), 0)? };
+        let base = unsafe { mmap(None, length, access, MapFlags::MAP_SHARED | populate, file.as_fd(), 0)? };
         Ok(Self { base: base.cast(), length })
     }
 
@@ -265,6 +266,19 @@ mod tests {
         assert!(Memory::map(&unsealed, usize::MAX).is_err());
         let pipe = nix::unistd::pipe().unwrap().0;
         assert_eq!(why(&pipe, 1), "it is no memfd of ordinary pages");
+    }
+
+    /// A file of 1 GiB without a page in it still has none when it is mapped, and one when a byte is written.
+    #[test]
+    fn what_another_process_made_takes_no_pages_before_it_is_used() {
+        let file = memfd_create("test", MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING).unwrap();
+        ftruncate(&file, 1 << 30).unwrap();
+        fcntl(&file, FcntlArg::F_ADD_SEALS(SealFlag::F_SEAL_SHRINK)).unwrap();
+        let memory = Memory::map(&file, 1 << 30).unwrap();
+        assert_eq!(fstat(&file).unwrap().st_blocks, 0);
+        memory.write(PAGE, &[1]);
+        let taken = fstat(&file).unwrap().st_blocks as usize * 512;
+        assert!((PAGE..=2 << 20).contains(&taken), "a page, which may be a huge one: {taken}");
     }
 
     #[test]
