@@ -15,6 +15,7 @@ mod desk;
 mod inputs;
 mod interface;
 mod load;
+mod quota;
 mod regions;
 mod replay;
 mod stepped;

@@ -39,6 +39,9 @@ pub struct ViQueues {
 }
 
 impl ViQueues {
+    /// Bytes that they take.
+    pub const BYTES: usize = queues::LENGTH;
+
     /// Empty ones, and the file for the program to map.
     pub fn create() -> io::Result<(Self, OwnedFd)> {
         let (memory, file) = Memory::create("laxity-vi-queues", queues::LENGTH)?;
@@ -94,6 +97,11 @@ pub struct CompletionEntries {
 }
 
 impl CompletionEntries {
+    /// Bytes of one of `wanted` entries or some more; `None` if there is none of that size.
+    pub fn bytes(wanted: u32) -> Option<usize> {
+        completion::entries(wanted).map(completion::length)
+    }
+
     /// An empty one of `wanted` entries or some more, and the file for the program to map; an error of the kind `InvalidInput` if there
     /// is none of that size.
     pub fn create(wanted: u32) -> io::Result<(Self, OwnedFd)> {

@@ -9,9 +9,10 @@ use std::path::Path;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::sockopt::PeerCredentials;
 use nix::sys::socket::{
     AddressFamily, Backlog, ControlMessage, MsgFlags, SockFlag, SockType, UnixAddr, accept4, bind, connect,
-    listen, sendmsg, socket,
+    getsockopt, listen, sendmsg, socket,
 };
 
 use crate::control::{WORDS, Words};
@@ -67,6 +68,11 @@ impl Socket {
             Err(Errno::EAGAIN | Errno::ECONNABORTED | Errno::EINTR) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The user whose process connected, as the kernel knows it (`SO_PEERCRED`).
+    pub fn user(&self) -> io::Result<u32> {
+        Ok(getsockopt(&self.0, PeerCredentials)?.uid())
     }
 
     /// Sends; an error if the other side takes nothing.

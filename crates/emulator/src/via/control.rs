@@ -3,21 +3,28 @@
 //! Each adapter listens at a socket of its own; whoever connects is a process that has opened it. Requests are put on END's desk one at
 //! a time and answered in their order, so none sees another half done. A program that sends nonsense is refused; one that does not
 //! take its answers, or hangs up, is gone with all that it had.
+//!
+//! No user takes what others need ([`Quotas`]), and a connection that asks for nothing within [`FIRST`] is ended.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use laxity_machine::poll;
 use laxity_vi::Refusal;
 use laxity_vi::provider::{self, Answer, CompletionEntries, Memory, Request, Socket, ViQueues};
 
-use super::desk::{Counter, MOST_PROCESSES, Order, Thing};
-use super::regions::MOST_BYTES;
+use super::desk::{Counter, Order, Thing};
+use super::quota::{Holdings, Quotas};
 
 /// How often it looks whether it is over.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(20);
+/// How long a process that has connected may take to open the adapter.
+const FIRST: Duration = Duration::from_secs(1);
+/// Connections to an adapter that are accepted before requests are looked at again.
+const AT_ONCE: usize = 16;
 
 /// Where an adapter's socket is.
 pub fn socket_of(directory: &Path, node: usize) -> PathBuf {
@@ -50,16 +57,18 @@ impl Drop for Doors {
     }
 }
 
-/// A process that has opened an adapter.
+/// A process that has connected to an adapter.
 struct Visitor {
     socket: Socket,
     node: u32,
-    /// Whether END knows of it.
-    known: bool,
+    has: Holdings,
+    /// Until when it has to open the adapter; `None` once it has, and END knows of it.
+    opens_by: Option<Instant>,
 }
 
 /// Serves until `over`, and then ends END.
 pub(super) fn serve(doors: &Doors, counter: &Counter, over: &AtomicBool) {
+    let mut quotas = Quotas::new(doors.listening.len());
     let mut visitors: Vec<Option<Visitor>> = Vec::new();
     while !over.load(Ordering::Acquire) {
         let sockets = doors.listening.iter().chain(visitors.iter().flatten().map(|visitor| &visitor.socket));
@@ -69,35 +78,53 @@ pub(super) fn serve(doors: &Doors, counter: &Counter, over: &AtomicBool) {
             break;
         }
         drop(sockets);
+        let now = now();
         for (node, door) in doors.listening.iter().enumerate() {
-            while let Ok(Some(socket)) = door.accept() {
-                admit(&mut visitors, Visitor { socket, node: node as u32, known: false });
+            for _ in 0..AT_ONCE {
+                let Ok(Some(socket)) = door.accept() else { break };
+                admit(&mut visitors, &mut quotas, socket, node, now);
             }
         }
         for (process, place) in visitors.iter_mut().enumerate() {
             let Some(visitor) = place else { continue };
-            match attend(visitor, process as u32, counter) {
-                Ok(()) => {}
-                Err(Left::Visitor) => {
-                    if place.take().is_some_and(|visitor| visitor.known)
-                        && counter.ask(Order::Gone { process: process as u32 }).is_none()
-                    {
-                        return;
-                    }
-                }
+            let (process, order) = (process as u32, Order::Gone { process: process as u32 });
+            let stays = match attend(visitor, process, counter, &mut quotas) {
+                Ok(()) => visitor.opens_by.is_none_or(|by| now < by),
+                Err(Left::Visitor) => false,
                 Err(Left::End) => return,
+            };
+            if !stays && let Some(gone) = place.take() {
+                if gone.opens_by.is_none() && counter.ask(order).is_none() {
+                    return;
+                }
+                quotas.disconnect(gone.has);
             }
         }
     }
     counter.ask(Order::Stop);
 }
 
-/// A place for a process that has come; without one it is sent away by hanging up.
-fn admit(visitors: &mut Vec<Option<Visitor>>, visitor: Visitor) {
+#[allow(
+    clippy::disallowed_methods,
+    reason = "it says how long a program has been silent, which is no part of a run"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// A place for a process that has connected; one whose user has too many is sent away by hanging up.
+fn admit(
+    visitors: &mut Vec<Option<Visitor>>,
+    quotas: &mut Quotas,
+    socket: Socket,
+    node: usize,
+    now: Instant,
+) {
+    let Some(has) = socket.user().ok().and_then(|user| quotas.connect(user, node)) else { return };
+    let visitor = Visitor { socket, node: node as u32, has, opens_by: Some(now + FIRST) };
     match visitors.iter().position(Option::is_none) {
         Some(place) => visitors[place] = Some(visitor),
-        None if visitors.len() < MOST_PROCESSES => visitors.push(Some(visitor)),
-        None => {}
+        None => visitors.push(Some(visitor)),
     }
 }
 
@@ -108,27 +135,35 @@ enum Left {
 }
 
 /// Answers what a process has asked, if it has.
-fn attend(visitor: &mut Visitor, process: u32, counter: &Counter) -> Result<(), Left> {
+fn attend(visitor: &mut Visitor, process: u32, counter: &Counter, quotas: &mut Quotas) -> Result<(), Left> {
     let datagram = match visitor.socket.receive() {
         Ok(Some(datagram)) => datagram,
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
         Ok(None) | Err(_) => return Err(Left::Visitor),
     };
+    let is_known = visitor.opens_by.is_none();
     let (answer, file) = match Request::of(&datagram.words) {
-        Some(Request::Open) if !visitor.known => {
+        Some(Request::Open) if !is_known => {
             let (doorbells, file) = provider::doorbells().map_err(|_| Left::Visitor)?;
             let order = Order::Open { process, node: visitor.node, doorbells };
             let reply = counter.ask(order).ok_or(Left::End)?;
-            visitor.known = true;
+            visitor.opens_by = None;
             (reply.answer, Some(file))
         }
-        Some(request) if visitor.known => match bring(&request, datagram.file) {
-            Ok((brought, file)) => {
-                let reply = counter.ask(Order::Ask { process, request, brought }).ok_or(Left::End)?;
-                (reply.answer, file)
+        Some(request) if is_known => {
+            let ask = |brought| counter.ask(Order::Ask { process, request, brought }).ok_or(Left::End);
+            match quotas.claim(&visitor.has, &request) {
+                Ok(claim) => {
+                    let (answer, file) = match bring(&request, datagram.file) {
+                        Ok((brought, file)) => (ask(brought)?.answer, file),
+                        Err(refusal) => (Answer::Refused(refusal), None),
+                    };
+                    quotas.settle(&mut visitor.has, &request, claim, &answer);
+                    (answer, file)
+                }
+                Err(refusal) => (Answer::Refused(refusal), None),
             }
-            Err(refusal) => (Answer::Refused(refusal), None),
-        },
+        }
         _ => (Answer::Refused(Refusal::InvalidParameter), None),
     };
     let file = file.filter(|_| !matches!(answer, Answer::Refused(_)));
@@ -139,8 +174,8 @@ fn attend(visitor: &mut Visitor, process: u32, counter: &Counter) -> Result<(), 
 fn bring(request: &Request, file: Option<OwnedFd>) -> Result<(Option<Thing>, Option<OwnedFd>), Refusal> {
     match (request, file) {
         (Request::Register { length, .. }, Some(file)) => {
-            let length = usize::try_from(*length).ok().filter(|length| *length as u64 <= MOST_BYTES);
-            let memory = Memory::map(&file, length.ok_or(Refusal::Resource)?);
+            let length = usize::try_from(*length).map_err(|_| Refusal::Resource)?;
+            let memory = Memory::map(&file, length);
             Ok((Some(Thing::Memory(memory.map_err(|_| Refusal::InvalidParameter)?)), None))
         }
         (Request::CreateVi { .. }, None) => {

@@ -8,8 +8,14 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use laxity_vi::provider::{Answer, CompletionEntries, Memory, Request, ViQueues};
 
-/// Processes that may have opened an adapter at once: an order names one by a number below that.
-pub(super) const MOST_PROCESSES: usize = 64;
+/// Processes that may have opened an adapter at once: an order names one by a number below that. One user may have half of them.
+pub(super) const MOST_PROCESSES: usize = 128;
+/// Virtual interfaces that a process may have.
+pub(super) const MOST_VIS: u32 = 64;
+/// Protection tags and completion queues that a process may have, each.
+pub(super) const MOST_MADE: usize = 64;
+/// Virtual interfaces of one adapter, those included that the firmware has not done with. One user may have half of them.
+pub(super) const MOST_AT_ADAPTER: usize = 512;
 
 /// Something that was made for a process, or is no longer needed.
 #[derive(Debug)]

@@ -1,13 +1,16 @@
 //! Adapters in this process, and programs that open them in others: the test's own program, started again in a role.
 
 #![allow(dead_code, reason = "not all of it is of every test")]
+#![allow(unsafe_code, reason = "a file without pages is made by a system call")]
 
 #[path = "../support/written.rs"]
 mod written;
 
 use std::collections::BTreeMap;
 use std::env;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor};
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -179,6 +182,20 @@ impl Drop for Site {
         }
         let _ = std::fs::remove_dir_all(&self.directory);
     }
+}
+
+/// A file of so many bytes without a page in it, as an adapter takes it.
+pub(crate) fn sparse(length: u64) -> OwnedFd {
+    let name = c"sparse";
+    // SAFETY: a name that ends with zero, and flags.
+    let number = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
+    assert!(number >= 0, "{}", std::io::Error::last_os_error());
+    // SAFETY: the call made this file, and nobody else has it.
+    let file = File::from(unsafe { OwnedFd::from_raw_fd(number) });
+    file.set_len(length).unwrap();
+    // SAFETY: a file that lives through the call, and numbers.
+    assert_eq!(unsafe { libc::fcntl(number, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK) }, 0);
+    file.into()
 }
 
 /// A process that plays a role; killed if it is dropped before it has ended.

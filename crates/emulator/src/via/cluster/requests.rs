@@ -10,19 +10,12 @@ use laxity_units::{Span, Time};
 use laxity_vi::provider::{Answer, Memory, Request, ViQueues};
 use laxity_vi::{Attributes, Bandwidth, DEPTH, Refusal, State};
 
-use super::super::desk::{Order, Reply, Thing};
+use super::super::desk::{MOST_AT_ADAPTER, MOST_MADE, MOST_VIS, Order, Reply, Thing};
 use super::super::interface::{Interface, Made};
 use super::super::load::{Load, vtick};
 use super::super::regions::{self, Region, Regions};
 use super::super::turns::Share;
 use super::{Cluster, Decided, Event, Process};
-
-/// Virtual interfaces that a process may have.
-const MOST_VIS: u32 = 64;
-/// Protection tags and completion queues that a process may have, each.
-const MOST_MADE: usize = 64;
-/// Virtual interfaces of one adapter, those included that the firmware has not done with.
-const MOST_AT_ADAPTER: usize = 256;
 
 impl Cluster {
     /// Answers the order on the desk. There is one for each time that it was announced: the next is put there when this one is answered.

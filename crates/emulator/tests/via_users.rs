@@ -1,0 +1,107 @@
+//! Whatever one user's programs take, another user's program finds room. Skipped, with the reason, where threads may not change their user.
+
+#![cfg(target_os = "linux")]
+#![allow(
+    unsafe_code,
+    reason = "the user of one thread alone is changed by a system call that no safe call wraps"
+)]
+
+#[path = "via/raw.rs"]
+mod raw;
+#[path = "via/support.rs"]
+mod support;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use laxity_model::via::Firmware;
+use laxity_vi::provider::{Answer, Memory, Request, Socket};
+use laxity_vi::{Access, Nic, Reliability, ViAttributes};
+use raw::Raw;
+use support::{Site, zero};
+
+/// A user that is not this one.
+const OTHER: libc::c_long = 65_534;
+
+/// What `part` gives on a thread of another user; `None` if that is not permitted.
+fn as_another_user<R: Send>(part: impl FnOnce() -> R + Send) -> Option<R> {
+    let on_thread = || {
+        // SAFETY: three numbers; the call changes the user of this thread, and the thread ends.
+        let changed = unsafe { libc::syscall(libc::SYS_setresuid, OTHER, OTHER, OTHER) };
+        if changed != 0 {
+            println!("skipped: {}", std::io::Error::last_os_error());
+        }
+        (changed == 0).then(part)
+    };
+    std::thread::scope(|scope| scope.spawn(on_thread).join()).unwrap()
+}
+
+/// Adapters whose first any user may open.
+fn site(test: &'static str) -> (Site, PathBuf) {
+    let site = Site::new(test, zero(Firmware::QualityOfService));
+    let socket = site.socket(0);
+    std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o777)).unwrap();
+    (site, socket)
+}
+
+/// A program that opens the adapter and takes one of everything.
+fn works(socket: &PathBuf) -> bool {
+    let Ok(nic) = Nic::open(socket) else { return false };
+    let tag = nic.create_tag().unwrap();
+    let memory = nic.register(64 << 20, tag, Access::default());
+    memory.is_ok() && nic.create_vi(&ViAttributes::new(tag)).is_ok()
+}
+
+#[test]
+fn silent_connections_lock_out_no_other_user_and_are_ended() {
+    let (site, socket) = site("silent_connections_lock_out_no_other_user_and_are_ended");
+    let began = Instant::now();
+    let silent: Vec<Socket> = (0..200).map_while(|_| Socket::connect(&socket).ok()).collect();
+    let other = as_another_user(|| works(&socket));
+    assert!(other.unwrap_or(true), "{} connections of one user lock another user out", silent.len());
+    while !works(&socket) {
+        assert!(began.elapsed() < Duration::from_secs(30), "silent connections are never ended");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // One that has opened the adapter may be silent for as long as it likes.
+    let raw = Raw::open(&socket);
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(silent.iter().all(Socket::has_hung_up));
+    raw.make(Request::CreateTag);
+    site.end();
+}
+
+#[test]
+fn what_one_user_takes_leaves_room_for_another() {
+    let (site, socket) = site("what_one_user_takes_leaves_room_for_another");
+    let mut programs = Vec::new();
+    let (mut interfaces, mut registered) = (Vec::new(), 0_u64);
+    // Without a page in it.
+    let (_memory, file) = Memory::create("raw", 4096).unwrap();
+    let long = support::sparse(256 << 20);
+    for _ in 0..12 {
+        let raw = Raw::open(&socket);
+        let (tag, _) = raw.make(Request::CreateTag);
+        interfaces.extend((0..70).map_while(|_| raw.try_vi(tag, Reliability::Unreliable)));
+        let register = |length| Request::Register { base: 0, length, tag, write: false, read: false };
+        if let (Answer::Made(_), _) = raw.ask(register(256 << 20), Some(&long)) {
+            registered += 256 << 20;
+        }
+        raw.ask(register(4096), Some(&file));
+        programs.push(raw);
+    }
+    let attributes = Nic::open(&socket).unwrap().attributes();
+    assert_eq!(attributes.virtual_interfaces, 64);
+    assert_eq!(interfaces.len(), 256, "half of what an adapter has");
+    // Half of 4 GiB, with the queues of the interfaces: one registration less.
+    assert_eq!(registered, (2 << 30) - (256 << 20));
+    assert!(as_another_user(|| works(&socket)).unwrap_or(true), "another user finds no room");
+    drop((programs, interfaces));
+    let began = Instant::now();
+    while !works(&socket) {
+        assert!(began.elapsed() < Duration::from_secs(30), "what programs had is not given back");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    site.end();
+}
