@@ -3,6 +3,7 @@
 mod adapter;
 mod admission;
 mod bus;
+mod carried;
 mod channel;
 mod checks;
 mod command;
@@ -208,6 +209,7 @@ pub(crate) fn experiment(
         cluster,
         ..around
     };
+    let keys = carried::Keys::of(channel.as_ref(), port.as_ref());
     let channels = channel::channels(cx, library, channel, &around);
     let commands = match (&interfaces, &channels) {
         (Ok(interfaces), Ok(channels)) => command::commands(cx, command, interfaces, channels),
@@ -288,6 +290,7 @@ pub(crate) fn experiment(
     via::only_virtual_interfaces(cx, &experiment)?;
     checks::takes_time(cx, &experiment)?;
     checks::have_ports(cx, &experiment)?;
+    carried::fits(cx, &experiment, &keys)?;
     checks::cut_through(cx, &experiment)?;
     checks::host_in_thread(cx, &experiment)?;
     Ok(experiment)

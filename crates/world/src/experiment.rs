@@ -273,6 +273,17 @@ pub enum Carries {
 }
 
 impl Carries {
+    /// Whether all frames of `other` are of these.
+    pub fn covers(self, other: Carries) -> bool {
+        self == other
+            || matches!(
+                (self, other),
+                (Carries::All, _)
+                    | (Carries::Tcp(None), Carries::Tcp(_))
+                    | (Carries::Udp(None), Carries::Udp(_))
+            )
+    }
+
     /// The smallest frame that a kernel sends of these: Ethernet's header, IPv4's without options and that of the
     /// protocol. IPv6 has a longer one.
     pub fn smallest_frame(self) -> Bytes {
