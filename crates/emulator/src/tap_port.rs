@@ -1,7 +1,7 @@
 //! TAP devices as the outside of an emulation: real programs send into an emulated adapter and receive from one.
 //!
 //! ```text
-//! program ─▶ TAP of node a ─read─▶ slot ─▶ message on the first channel that carries the frame ─▶ world
+//! program ─▶ TAP of node a ─read─▶ slot ─▶ message on the first channel to its host that carries it ─▶ world
 //! program ◀─ TAP of node b ◀─write─ slot ◀─ the channel has delivered the message, whole ◀────────┘
 //! ```
 //!
@@ -17,6 +17,8 @@
 //! them there: what real hardware does when its host is too slow. The last slots are kept for frames of real-time channels.
 
 mod bell;
+mod carriers;
+mod copies;
 mod delays;
 mod delivery;
 mod flight;
@@ -29,7 +31,7 @@ mod tests;
 mod turns;
 mod wire;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -38,13 +40,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use laxity_machine::offload::{Cut, Offload, Piece};
 use laxity_qos::channel::Dropped;
 use laxity_qos::discipline::Class;
-use laxity_units::{Bytes, Time};
-use laxity_world::experiment::{Carries, ChannelSpec, Experiment, PortSpec};
+use laxity_units::Time;
+use laxity_world::experiment::{ChannelSpec, Experiment, PortSpec};
 use laxity_world::results::{Delays, Frames};
 use laxity_world::{Input, Notice, Outside};
 
-use crate::frame::Headers;
 pub use bell::TapBell;
+use carriers::Carriers;
 use delays::{Errors, Stamp, Times};
 use delivery::Held;
 use flight::Flight;
@@ -79,11 +81,13 @@ pub struct Counts {
     pub read: u64,
     /// Bulks of TCP or UDP that some of those were cut from.
     pub bulks: u64,
-    /// Read, and no channel carries them.
+    /// Copies of frames for several hosts, beyond the first of each.
+    pub copies: u64,
+    /// Read, and no channel to their host carries them.
     pub unmatched: u64,
-    /// Longer than the port's MTU allows: somebody changed it.
+    /// Longer than the port's MTU allows, which somebody changed, or than their channel takes.
     pub oversize: u64,
-    /// Offered to a channel that was full.
+    /// Offered to a channel that was full, or copies for which there was no slot.
     pub refused: u64,
     /// Offered to a channel for which they are too small.
     pub undersized: u64,
@@ -102,8 +106,8 @@ pub struct Counts {
 /// One port.
 struct Port<W> {
     wire: Arc<W>,
-    /// The channels that carry its frames, the first match first.
-    carriers: Vec<(Carries, usize)>,
+    /// The channels that carry its frames.
+    carriers: Carriers,
     /// Its queues among those of all ports.
     inlets: Range<usize>,
     turns: Turns,
@@ -174,6 +178,10 @@ pub struct Ports<W: Wire> {
     cuts: Vec<Cut>,
     /// Slots that are only for what waits in other than the first queues.
     kept: usize,
+    /// Copies that were made and not yet offered: the channel and the slot of each.
+    copies: VecDeque<(usize, u32)>,
+    /// The channels of the copies that are being made, kept for its memory.
+    others: Vec<usize>,
     /// The port to be read next, and how many frames may still be read at this wake.
     next: usize,
     left: usize,
@@ -199,7 +207,7 @@ impl<W: Wire> Ports<W> {
             queues = inlets.end;
             ports.push(Port {
                 wire,
-                carriers: Vec::new(),
+                carriers: Carriers::default(),
                 inlets,
                 turns: Turns::default(),
                 longest: longest_frame(port),
@@ -220,10 +228,10 @@ impl<W: Wire> Ports<W> {
                     channel.name, channel.route[0], channel.route[0]
                 )
             })?;
-            ports[from].carriers.push((carries, i));
             let on_the_way = channel.packet_slots.min(LONGEST_HOP).saturating_mul(channel.route.len() as u64);
             let budget = channel.message_slots as usize + on_the_way as usize + UNANSWERED;
             let last = *channel.route.last().expect("a route has a node");
+            ports[from].carriers.add(carries, last, i);
             let flight = Flight::new(budget, if in_order { 0 } else { OVERTAKEN });
             carriers.push(Some(Carrier {
                 flight,
@@ -253,6 +261,8 @@ impl<W: Wire> Ports<W> {
             cuts: (0..queues as u16).map(Cut::new).collect(),
             inlets,
             kept,
+            copies: VecDeque::new(),
+            others: Vec::new(),
             ports,
             next: 0,
             left: BATCH,
@@ -395,6 +405,10 @@ impl<W: Wire> Outside for Ports<W> {
             if self.left == 0 {
                 return self.rest(true);
             }
+            if let Some((channel, slot)) = self.copies.pop_front() {
+                self.left -= 1;
+                return Some(self.offer(channel, slot));
+            }
             let Some((at, queue, slot)) = self.read(now) else { return self.rest(false) };
             self.left -= 1;
             self.counts.read += 1;
@@ -404,24 +418,13 @@ impl<W: Wire> Outside for Ports<W> {
                 self.store.release(slot);
                 continue;
             }
-            let carriers = &port.carriers;
-            let channel = match carriers[..] {
-                [(Carries::All, channel), ..] => Some(channel),
-                _ => {
-                    let headers = Headers::of(frame);
-                    let carrier = carriers.iter().find(|(carries, _)| headers.are_carried(*carries));
-                    carrier.map(|(_, channel)| *channel)
-                }
-            };
-            let size = Bytes::new(frame.len() as u64);
             let inlet = port.inlets.start + queue;
+            let channel = port.carriers.of(frame, &mut self.others);
             self.stamp(channel, slot, inlet);
             match channel {
                 Some(channel) => {
-                    if let Some(carrier) = &mut self.carriers[channel] {
-                        carrier.unanswered += 1;
-                    }
-                    return Some(Input::Message { channel, size, handle: slot });
+                    self.copy(slot, queue, inlet);
+                    return Some(self.offer(channel, slot));
                 }
                 None => {
                     self.counts.unmatched += 1;
@@ -449,6 +452,7 @@ impl<W: Wire> Outside for Ports<W> {
                 match cause {
                     None => self.counts.unadmitted += 1,
                     Some(Dropped::Undersized) => self.counts.undersized += 1,
+                    Some(Dropped::Oversize) => self.counts.oversize += 1,
                     Some(_) => self.counts.refused += 1,
                 }
                 self.store.release(handle);

@@ -26,6 +26,8 @@ pub enum Register {
     R1,
     /// See R1.
     R2,
+    /// See R1.
+    R3,
     /// The frame's description.
     R6 = 6,
     /// Kept, as are R8 and R9.
@@ -34,6 +36,8 @@ pub enum Register {
     R8,
     /// See R7.
     R9,
+    /// The end of the program's own memory; not written to.
+    R10,
 }
 
 /// How much of a frame is loaded; the first byte is the highest.
@@ -130,6 +134,21 @@ impl Program {
     /// program with 0.
     pub fn load(&mut self, width: Width, base: Register, offset: i32) {
         self.push(0x40 | width as u8, Register::R0, base, 0, offset);
+    }
+
+    /// R0 becomes what is in the frame `offset` bytes behind its begin. A frame that is too short for that ends the program with 0.
+    pub fn load_at(&mut self, width: Width, offset: i32) {
+        self.push(0x20 | width as u8, Register::R0, Register::R0, 0, offset);
+    }
+
+    /// Puts `register` into the one place of memory that a program has here.
+    pub fn keep(&mut self, register: Register) {
+        self.push(0x7b, Register::R10, register, -8, 0);
+    }
+
+    /// `register` becomes what was [kept](Self::keep).
+    pub fn recall(&mut self, register: Register) {
+        self.push(0x79, register, Register::R10, -8, 0);
     }
 
     /// A place to jump to, which is to be placed later.
@@ -260,9 +279,23 @@ mod tests {
         program.load(Width::Two, Register::R7, 12);
         program.describe(Register::R9, Field::Kind);
         program.calculate(Operation::ShiftRight, Register::R8, 3);
+        program.load_at(Width::Four, 6);
+        program.keep(Register::R0);
+        program.recall(Register::R3);
         let bytes = |i: &Instruction| (i.operation, i.registers, i.offset, i.constant);
         let code: Vec<_> = program.assembled().iter().map(bytes).collect();
         // The encodings of RFC 9669, sections 3 and 4.
-        assert_eq!(code, [(0xbf, 0x16, 0, 0), (0x48, 0x70, 0, 12), (0x61, 0x69, 16, 0), (0x77, 0x08, 0, 3)]);
+        assert_eq!(
+            code,
+            [
+                (0xbf, 0x16, 0, 0),
+                (0x48, 0x70, 0, 12),
+                (0x61, 0x69, 16, 0),
+                (0x77, 0x08, 0, 3),
+                (0x20, 0x00, 0, 6),
+                (0x7b, 0x0a, -8, 0),
+                (0x79, 0xa3, -8, 0)
+            ]
+        );
     }
 }

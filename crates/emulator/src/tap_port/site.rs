@@ -1,7 +1,7 @@
 //! The namespaces and TAP devices that a scenario's ports ask for, made before a run and gone after it.
 //!
 //! Each port's end is told the Ethernet addresses of all others once and for all: a real network would be asked for
-//! them by broadcast, and an emulated one need not carry broadcasts.
+//! them by broadcast, and an emulated one carries broadcasts only where a channel carries `all`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use laxity_world::experiment::{Experiment, PortSpec};
 
+use laxity_machine::Refused;
 use laxity_machine::ip::Ip;
 use laxity_machine::namespace::{Namespace, Owner};
 use laxity_machine::tap::{Drops, Tap, TapSetup};
-use laxity_machine::{Mac, Refused};
 
+use super::carriers::mac;
 use super::steering::Steering;
 
 /// What an experiment's ports are on this machine; removed when dropped.
@@ -125,7 +126,7 @@ impl Site {
         self.ports.iter().find(|port| port.node == node).and_then(|port| self.namespace(port))
     }
 
-    /// Namespaces that crashed runs had left, and that are gone now.
+    /// What crashed runs had left, and is gone now.
     pub fn swept(&self) -> &[String] {
         &self.swept
     }
@@ -203,10 +204,4 @@ fn queued(
             Ok((Tap::open(&setup, namespace)?, Some(line)))
         }
     }
-}
-
-/// The address of the host's end at a node: locally administered, and the same in every run.
-fn mac(node: usize) -> Mac {
-    let [high, low] = (node as u16 + 1).to_be_bytes();
-    Mac([2, b'L', b'X', 0, high, low])
 }

@@ -3,7 +3,7 @@
 //! A queue has room for so many frames, and the kernel drops what comes to a full one. With one queue for all, a flood that
 //! no channel guarantees anything pushes out the frames of those that have a guarantee, before anybody has seen which
 //! they are. So each real-time channel has a queue of its own, the first is everybody else's, and the kernel is given a
-//! program that finds a frame's channel as [`crate::frame`] does. It runs as the sender's call hands the frame
+//! program that finds a frame's channel as `carriers.rs` does. It runs as the sender's call hands the frame
 //! over, so what floods pays for being sorted.
 //!
 //! The program decides where a frame waits, and no more: which channel carries it is decided when it is read.
@@ -12,6 +12,7 @@ use laxity_machine::bpf::{Field, Label, Operation, Program, Register, Width};
 use laxity_qos::discipline::Class;
 use laxity_world::experiment::{Carries, Experiment};
 
+use super::carriers::{Destination, PREFIX};
 use crate::frame::{Headers, MOST_EXTENSIONS};
 
 #[cfg(test)]
@@ -23,8 +24,8 @@ const MOST_QUEUES: u8 = 8;
 /// Which queue is whose, at one port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Steering {
-    /// What a channel carries and the queue of those frames, the first match first. Queue 0 is for what matches none.
-    rules: Vec<(Carries, u8)>,
+    /// What a channel carries, the node that it leads to, and the queue of those frames, the first match first. Queue 0 is for what matches none.
+    rules: Vec<(Carries, usize, u8)>,
     queues: u8,
 }
 
@@ -41,10 +42,7 @@ impl Steering {
                 }
                 _ => 0,
             };
-            steering.rules.push((carries, queue));
-            if carries == Carries::All {
-                break;
-            }
+            steering.rules.push((carries, *channel.route.last().expect("a route has a node"), queue));
         }
         // One channel for all needs nothing sorted.
         if steering.rules.len() == 1 && steering.rules[0].0 == Carries::All {
@@ -58,10 +56,12 @@ impl Steering {
         self.queues
     }
 
-    /// Where a frame with these headers waits.
-    pub fn queue(&self, headers: &Headers) -> u8 {
-        let rule = self.rules.iter().find(|(carries, _)| headers.are_carried(*carries));
-        rule.map_or(0, |(_, queue)| *queue)
+    /// Where a frame for that destination and with these headers waits.
+    pub fn queue(&self, destination: Destination, headers: &Headers) -> u8 {
+        let takes = |(carries, to, _): &&(Carries, usize, u8)| {
+            destination.admits(*to) && headers.are_carried(*carries)
+        };
+        self.rules.iter().find(takes).map_or(0, |(.., queue)| *queue)
     }
 
     /// The same, for the kernel.
@@ -84,6 +84,8 @@ const LOADED: Register = Register::R0;
 const FROM: Register = Register::R1;
 const TO: Register = Register::R2;
 const SPOILT: Register = Register::R1;
+/// The number of the node that the frame is for plus one, or 0 for everyone, once all is loaded.
+const NODE: Register = Register::R3;
 
 const NO_CODE: i32 = 64;
 const NO_PORT: i32 = -1;
@@ -148,6 +150,7 @@ impl Reader {
 
     fn headers(&mut self) {
         self.program.copy(Register::R6, Register::R1);
+        self.destination();
         self.set(CODE, NO_CODE);
         self.set(PROTOCOL, OTHER);
         let [v4, v6] = [(); 2].map(|()| self.program.label());
@@ -157,6 +160,19 @@ impl Reader {
         self.program.place(v6);
         self.ipv6();
         self.transport();
+    }
+
+    /// Keeps the number of the node that the frame is for plus one, or 0.
+    fn destination(&mut self) {
+        let [everyone, known] = [(); 2].map(|()| self.program.label());
+        self.program.load_at(Width::Four, 0);
+        self.program.jump_unless(LOADED, i32::from_be_bytes(PREFIX), everyone);
+        self.program.load_at(Width::Two, 4);
+        self.program.jump(known);
+        self.program.place(everyone);
+        self.set(LOADED, 0);
+        self.program.place(known);
+        self.program.keep(LOADED);
     }
 
     fn ethernet(&mut self, v4: Label, v6: Label) {
@@ -275,14 +291,14 @@ impl Reader {
         self.set(FROM, NO_PORT);
         self.set(TO, NO_PORT);
         self.program.place(decide);
+        self.program.recall(NODE);
     }
 
-    fn rules(&mut self, rules: &[(Carries, u8)]) {
-        for (carries, queue) in rules {
-            let [found, next] = [(); 2].map(|()| self.program.label());
+    fn rules(&mut self, rules: &[(Carries, usize, u8)]) {
+        for (carries, to, queue) in rules {
+            let [found, here, next] = [(); 3].map(|()| self.program.label());
             match *carries {
-                // The last of the rules, behind which nothing can be reached.
-                Carries::All => return self.program.answer((*queue).into()),
+                Carries::All => {}
                 Carries::Icmp => self.program.jump_unless(PROTOCOL, ICMP, next),
                 Carries::Dscp(code) => self.program.jump_unless(CODE, code.into(), next),
                 Carries::Tcp(port) | Carries::Udp(port) => {
@@ -295,6 +311,9 @@ impl Reader {
                 }
             }
             self.program.place(found);
+            self.program.jump_if(NODE, 0, here);
+            self.program.jump_unless(NODE, *to as i32 + 1, next);
+            self.program.place(here);
             self.program.answer((*queue).into());
             self.program.place(next);
         }

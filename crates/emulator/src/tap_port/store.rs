@@ -41,6 +41,16 @@ impl Store {
         Some(slot)
     }
 
+    /// Another slot with the frame in `slot`; none if none is free.
+    pub(super) fn copy(&mut self, slot: u32) -> Option<u32> {
+        let copy = self.free.pop()?;
+        let length = self.lengths[slot as usize];
+        let from = slot as usize * self.size;
+        self.bytes.copy_within(from..from + length as usize, copy as usize * self.size);
+        self.lengths[copy as usize] = length;
+        Some(copy)
+    }
+
     /// The frame in `slot`.
     #[inline]
     pub(super) fn frame(&self, slot: u32) -> &[u8] {

@@ -14,6 +14,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::frame::tests::{framed, v4, v6};
+use crate::tap_port::carriers::mac;
 
 fn permitted<T>(made: Result<T, Refused>) -> Option<T> {
     match made {
@@ -62,9 +63,10 @@ fn rule() -> impl Strategy<Value = Carries> {
 }
 
 fn steering() -> impl Strategy<Value = Steering> {
-    let rules = prop::collection::vec((rule(), 0..MOST_QUEUES), 0..6);
-    (rules, prop::option::of(0..MOST_QUEUES)).prop_map(|(mut rules, all)| {
-        rules.extend(all.map(|queue| (Carries::All, queue)));
+    let rules = prop::collection::vec((rule(), 0..3_usize, 0..MOST_QUEUES), 0..8);
+    let all = prop::collection::vec((0..3_usize, 0..MOST_QUEUES), 0..3);
+    (rules, all).prop_map(|(mut rules, all)| {
+        rules.extend(all.into_iter().map(|(to, queue)| (Carries::All, to, queue)));
         Steering { rules, queues: MOST_QUEUES }
     })
 }
@@ -100,8 +102,13 @@ fn frame() -> impl Strategy<Value = Vec<u8>> {
     // Version and length of the packet, most often.
     let slip = prop::option::weighted(0.2, (prop_oneof![Just(14), 14..80_usize], 0x3d..0x70_u8));
     let cut = prop::option::weighted(0.3, 0..16_usize);
-    (tags, packet, slip, cut).prop_map(|(tags, (kind, packet), slip, cut)| {
+    let to = prop_oneof![
+        4 => (0..4_usize).prop_map(|node| mac(node).0),
+        1 => prop::sample::select(vec![[0xff; 6], [0x33, 0x33, 0, 0, 0, 1], [2; 6], [2, b'L', b'X', 0, 0, 0]]),
+    ];
+    (tags, packet, slip, cut, to).prop_map(|(tags, (kind, packet), slip, cut, to)| {
         let mut frame = framed(&tags, kind, &packet);
+        frame[..6].copy_from_slice(&to);
         if let Some((at, byte)) = slip
             && let Some(place) = frame.get_mut(at)
         {
@@ -132,9 +139,10 @@ fn the_kernel_decides_as_the_reader_does() {
         let mut buffer = [0; 2048];
         for frame in frames {
             send(&socket, &frame);
-            let wanted = steering.queue(&Headers::of(&frame)).into();
+            let destination = Destination::of(&frame);
+            let wanted = steering.queue(destination, &Headers::of(&frame)).into();
             let waits = (0..tap.queues()).find(|queue| tap.receive(*queue, &mut buffer, &mut []).unwrap().is_some());
-            prop_assert_eq!(waits, Some(wanted), "{:?} by {:?}", Headers::of(&frame), steering);
+            prop_assert_eq!(waits, Some(wanted), "{:?}, {:?} by {:?}", destination, Headers::of(&frame), steering);
             seen[wanted].set(seen[wanted].get() + 1);
         }
     });
