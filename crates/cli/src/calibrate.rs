@@ -27,23 +27,29 @@ pub(crate) fn calibrate(arguments: &Calibrate, terminal: &mut Terminal) -> Exit 
     let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
     terminal.line(&format!("packets of {} B; in ns, 10 % and 90 % at {largest} B", sizes.join(", ")));
     terminal.line(&format!(
-        "{:<16} {:>9} {:>9} {:>9} {:>9} {:>9}  {}",
-        "cost", "a packet", "a byte", "10 %", "90 %", "line off", "measured by"
+        "{:<18} {:>9} {:>9} {:>9} {:>9} {:>9} {:>10}  {}",
+        "cost", "a packet", "a byte", "10 %", "90 %", "line off", "rounds", "measured by"
     ));
     for cost in calibration.costs.iter().chain(&calibration.parts) {
         let point = cost.largest();
         let sized = |value: String| if point.size > 0 { value } else { "-".into() };
         terminal.line(&format!(
-            "{:<16} {:>9.0} {:>9} {:>9.0} {:>9.0} {:>9}  {}",
+            "{:<18} {:>9.0} {:>9} {:>9.0} {:>9.0} {:>9} {:>10}  {}",
             cost.name,
             cost.line.fixed,
             sized(format!("{:.3}", cost.line.per_byte)),
             point.low,
             point.high,
             sized(format!("{:.0}", cost.residual())),
+            format!("{:.0} %{}", 100.0 * cost.spread, if cost.is_unstable() { " !" } else { "" }),
             cost.method
         ));
     }
+    terminal.line(&format!(
+        "rounds: by how much {} rounds differ; `!` marks what differs by more than {:.0} %, and is unstable",
+        calibrate::ROUNDS,
+        100.0 * calibrate::STABLE
+    ));
     for (cost, doubt) in calibration.costs.iter().filter_map(|cost| Some((cost, cost.doubt()?))) {
         terminal.note(&format!(
             "warning: {} means little: {doubt}; measure again on a quieter machine",

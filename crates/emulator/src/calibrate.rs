@@ -12,6 +12,9 @@
 //!
 //! What a packet costs grows with its bytes, so costs that may depend on size are measured at several ([`sizes`]), and a
 //! line is put through them ([`Line`]). A profile holds for the sizes between; [`Measured::residual`] says how well.
+//!
+//! All is measured in [`ROUNDS`] rounds, some tenths of a second apart. A cost whose rounds differ by more than [`STABLE`] is unstable
+//! ([`Measured::spread`]): the machine changes its speed, or others use it, and the next run will find another cost.
 
 mod fit;
 mod measures;
@@ -36,9 +39,20 @@ pub struct Measured {
     pub line: Line,
     /// How many batches at each size.
     pub batches: usize,
+    /// By what share of the median the medians of rounds differ, at the size where they differ most.
+    pub spread: f64,
     /// What was done, in words.
     pub method: String,
+    /// The batches at each size, as they were measured.
+    raw: Vec<(u64, Vec<f64>)>,
 }
+
+/// How often all is measured.
+pub const ROUNDS: usize = 3;
+/// A cost whose rounds differ by more than this share of it is unstable.
+pub const STABLE: f64 = 0.1;
+/// Rounds that differ by no more nanoseconds than this differ by how the counter is read.
+const RESOLUTION: f64 = 2.0;
 
 impl Measured {
     /// Of what has no size.
@@ -48,6 +62,7 @@ impl Measured {
 
     /// Of batches at each size, the smallest first.
     fn at_sizes(name: &'static str, sizes: Vec<(u64, Vec<f64>)>, method: impl Into<String>) -> Self {
+        let raw = sizes.clone();
         let batches = sizes.first().map_or(0, |(_, batches)| batches.len());
         let point = |(size, mut batches): (u64, Vec<f64>)| {
             batches.sort_by(f64::total_cmp);
@@ -55,7 +70,26 @@ impl Measured {
             Point { size, median: at(0.5), low: at(0.1), high: at(0.9) }
         };
         let points: Vec<Point> = sizes.into_iter().map(point).collect();
-        Self { name, line: Line::through(&points), points, batches, method: method.into() }
+        Self { name, line: Line::through(&points), points, batches, spread: 0.0, method: method.into(), raw }
+    }
+
+    /// The same cost of several rounds.
+    fn of_rounds(rounds: &[Self]) -> Self {
+        let sizes = 0..rounds[0].raw.len();
+        let all_of =
+            |size: usize| rounds.iter().flat_map(|round| round.raw[size].1.iter().copied()).collect();
+        let raw: Vec<(u64, Vec<f64>)> =
+            sizes.clone().map(|size| (rounds[0].raw[size].0, all_of(size))).collect();
+        let spread_at = |size: usize| {
+            let medians = || rounds.iter().map(|round| round.points[size].median);
+            let (least, most) = (medians().fold(f64::INFINITY, f64::min), medians().fold(0.0, f64::max));
+            match most - least > RESOLUTION {
+                true => (most - least) / median(raw[size].1.clone()).max(1.0),
+                false => 0.0,
+            }
+        };
+        let spread = sizes.map(spread_at).fold(0.0, f64::max);
+        Self { spread, ..Self::at_sizes(rounds[0].name, raw, rounds[0].method.clone()) }
     }
 
     /// What was found at the largest size.
@@ -80,14 +114,24 @@ impl Measured {
         self.line.residual(&self.points)
     }
 
-    /// Why the figure means little, if it does: batches differ by more than it is, or the line is off by as much.
-    pub fn doubt(&self) -> Option<&'static str> {
+    /// Whether its rounds differ by more than they may.
+    pub fn is_unstable(&self) -> bool {
+        self.spread > STABLE
+    }
+
+    /// Why the figure means little, if it does: batches differ by more than it is, the line is off by as much, or rounds differ.
+    pub fn doubt(&self) -> Option<String> {
         let wide = |point: &Point| point.high - point.low > point.median.max(1.0);
         let off = self.residual() > self.line.at(self.largest().size) / 2.0;
         match () {
-            () if self.points.iter().any(wide) => Some("batches differ by more than the figure itself"),
+            () if self.points.iter().any(wide) => {
+                Some("batches differ by more than the figure itself".into())
+            }
             () if off && self.line.per_byte > 0.0 => {
-                Some("no line fits: it is off by more than half the figure")
+                Some("no line fits: it is off by more than half the figure".into())
+            }
+            () if self.is_unstable() => {
+                Some(format!("unstable, rounds differ by {:.0} %", 100.0 * self.spread))
             }
             () => None,
         }
@@ -112,7 +156,7 @@ pub struct Calibration {
     pub processor: String,
     /// The sizes of packet that were measured, the smallest first.
     pub sizes: Vec<u64>,
-    /// The costs, in the order of a profile; `adapter_start` (`C_x`) last.
+    /// The costs, in the order of a profile; those that are an adapter's last, [`ADAPTER_START`] and [`INTERRUPT_LATENCY`].
     pub costs: Vec<Measured>,
     /// What is done to each byte, by itself: copying, summing up. Parts of costs, and not in a profile.
     pub parts: Vec<Measured>,
@@ -128,9 +172,23 @@ pub fn calibrate(packet: u64) -> Result<Calibration, Refused> {
     let refused = place(Placement { core: first, fifo: None });
     let ticks = Ticks::calibrate();
     let sizes = sizes(packet);
-    let costs = measures::all(ticks, &sizes, first, cores.last().copied())?;
-    let parts = measures::parts(ticks, &sizes);
+    let (mut costs, mut parts) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        costs.push(measures::all(ticks, &sizes, first, cores.last().copied())?);
+        parts.push(measures::parts(ticks, &sizes));
+    }
+    let (costs, parts) = (together(costs), together(parts));
     Ok(Calibration { processor: processor(), sizes, costs, parts, refused })
+}
+
+/// Each cost of the rounds, in all of which the costs are the same.
+fn together(rounds: Vec<Vec<Measured>>) -> Vec<Measured> {
+    let mut costs: Vec<Vec<Measured>> = Vec::new();
+    for round in rounds {
+        costs.resize_with(round.len(), Vec::new);
+        costs.iter_mut().zip(round).for_each(|(of_cost, measured)| of_cost.push(measured));
+    }
+    costs.iter().map(|rounds| Measured::of_rounds(rounds)).collect()
 }
 
 /// The sizes that are measured for packets of up to `packet` bytes: shares of it, and the smallest that there is.
@@ -156,8 +214,11 @@ impl Calibration {
     /// A host profile, which `laxity run` takes like any other; `made` says by whom and when.
     pub fn profile(&self, made: &str) -> String {
         let mut text = String::new();
-        let link = self.costs.iter().find(|cost| cost.name == ADAPTER_START);
-        let startup = link.map_or(Span::ZERO, Measured::value);
+        let of_adapter = |name: &str| {
+            let cost = self.costs.iter().find(|cost| cost.name == name);
+            cost.map_or_else(String::new, |cost| format!("{} ({})", cost.value(), spread_in_words(cost)))
+        };
+        let (startup, latency) = (of_adapter(ADAPTER_START), of_adapter(INTERRUPT_LATENCY));
         let quoted = self.processor.replace(['"', '\\'], " ");
         let sizes: Vec<String> = self.sizes.iter().map(u64::to_string).collect();
         let (sizes, least, most) = (sizes.join(", "), self.sizes[0], self.sizes[self.sizes.len() - 1]);
@@ -171,13 +232,19 @@ impl Calibration {
              the medians of batches with packets of\n{sizes} B. It holds between them, and a scenario with other packets is \
              refused. Behind it stand the 10th and 90th\npercentile at the largest, and by how much the line is off at most.\n\
              {}.\nC_x, from a command in a ring in shared memory to the adapter's reading it on another processor, took \
-             {startup}: it is\nan adapter's `startup` and not in here.\"\"\"\n\n\
+             {startup}: it is\nan adapter's `startup` and not in here. An interrupt reached the thread {latency} after it was raised: \
+             it is an adapter's,\nthe `delay` of its response queue, and not in here.\"\"\"\n\n\
              [measured]\nleast = \"{least} B\"\nmost = \"{most} B\"\n",
             parts.join(";\n")
         );
-        for cost in self.costs.iter().filter(|cost| cost.name != ADAPTER_START) {
+        for cost in self.costs.iter().filter(|cost| ![ADAPTER_START, INTERRUPT_LATENCY].contains(&cost.name))
+        {
             let Measured { name, batches, method, .. } = cost;
-            let _ = write!(text, "\n[{name}]\nvalue = \"{}\"\n", cost.value());
+            text.push('\n');
+            if cost.is_unstable() {
+                let _ = writeln!(text, "# Unstable: its rounds differ by {:.0} %.", 100.0 * cost.spread);
+            }
+            let _ = write!(text, "[{name}]\nvalue = \"{}\"\n", cost.value());
             if !cost.per_byte().is_zero() {
                 let _ = writeln!(text, "per_byte = \"{}\"", cost.per_byte());
             }
@@ -211,6 +278,8 @@ fn spread_in_words(cost: &Measured) -> String {
 
 /// `C_x`'s name here.
 pub const ADAPTER_START: &str = "adapter_start";
+/// From raising an interrupt to the interrupted thread's seeing it.
+pub const INTERRUPT_LATENCY: &str = "interrupt_latency";
 
 #[cfg(test)]
 mod tests {
@@ -232,6 +301,41 @@ mod tests {
         assert!(at(2048).unwrap().packet > at(64).unwrap().packet, "{text}");
         let points = calibration.costs.iter().flat_map(|cost| &cost.points);
         assert!(points.into_iter().all(|point| point.low <= point.median && point.median <= point.high));
+        // A signal to another processor takes longer than a load, and no host's step has it.
+        let latency = calibration.costs.iter().find(|cost| cost.name == INTERRUPT_LATENCY).unwrap();
+        assert!(latency.value() > Span::from_ns(50), "{latency:?}");
+        assert!(
+            text.contains("An interrupt reached the thread") && !text.contains("[interrupt_latency]"),
+            "{text}"
+        );
+        let marks = text.matches("# Unstable: its rounds differ by").count();
+        let of_profile = calibration
+            .costs
+            .iter()
+            .filter(|cost| !cost.name.starts_with("adapter") && cost.name != INTERRUPT_LATENCY);
+        assert_eq!(marks, of_profile.filter(|cost| cost.is_unstable()).count());
+    }
+
+    /// Medians of 100, 104 and 112: they differ by 12 of the 104 that is the median of all.
+    #[test]
+    fn rounds_that_differ_make_a_cost_unstable() {
+        let rounds = |medians: [f64; 3]| {
+            Measured::of_rounds(
+                medians.map(|median| Measured::of("packet", vec![median; 9], "copying")).to_vec(),
+            )
+        };
+        let unstable = rounds([100.0, 104.0, 112.0]);
+        assert!((unstable.spread - 12.0 / 104.0).abs() < 1e-9 && unstable.is_unstable(), "{unstable:?}");
+        assert_eq!((unstable.batches, unstable.points[0].median), (27, 104.0));
+        assert_eq!(unstable.doubt().unwrap(), "unstable, rounds differ by 12 %");
+        assert!(spread_in_words(&unstable).contains("means little: unstable"));
+        assert_eq!(rounds([100.0, 104.0, 108.0]).doubt(), None);
+        assert_eq!(rounds([4.0, 5.0, 6.0]).spread, 0.0, "the counter does not tell such rounds apart");
+        let one = |small, large| {
+            Measured::at_sizes("packet", vec![(64, vec![small; 3]), (512, vec![large; 3])], "copying")
+        };
+        let worst = Measured::of_rounds(&[one(100.0, 300.0), one(101.0, 200.0)]);
+        assert!((worst.spread - 100.0 / 300.0).abs() < 1e-9, "{worst:?}");
     }
 
     #[test]
@@ -246,6 +350,6 @@ mod tests {
             sizes.map(|(size, cost)| (size, vec![cost; 10])).to_vec(),
             "copying",
         );
-        assert!(bent.doubt().is_some_and(|doubt| doubt.contains("no line fits")), "{bent:?}");
+        assert!(bent.doubt().is_some_and(|doubt: String| doubt.contains("no line fits")), "{bent:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use laxity_engine::Ticks;
@@ -18,11 +18,11 @@ use laxity_qos::discipline::EarlyPolicy;
 use laxity_units::{Bytes, Time};
 use laxity_world::experiment::Transfer;
 
-use super::{ADAPTER_START, Measured, median};
+use super::{ADAPTER_START, INTERRUPT_LATENCY, Measured, median};
 use crate::host::Workshop;
 
-/// Batches of each measurement.
-const BATCHES: usize = 201;
+/// Batches of each measurement in a round.
+const BATCHES: usize = 67;
 /// Packets in a message, so that the first can be told from the rest.
 const PACKETS: u64 = 16;
 /// Swept between two uses: more than any second-level cache.
@@ -48,6 +48,7 @@ pub(super) fn all(
         cache.push((*size, cache_misses(ticks, packet)));
         send.push((*size, send_call(ticks, packet)));
     }
+    let [interrupt, latency] = interrupt(ticks, other)?;
     let copied = "scheduling a handler, copying and summing up a packet, its bookkeeping";
     let measured = |name, sizes, method: &str| Measured::at_sizes(name, sizes, method);
     Ok(vec![
@@ -65,12 +66,13 @@ pub(super) fn all(
             "choosing a packet, writing its header and the command into a ring",
         ),
         measured("hand_over", hand_over, "writing a packet's header and the command into a ring"),
-        interrupt(ticks, other)?,
+        interrupt,
         creation(ticks, here)?,
         measured("receive_packet", receive, "demultiplexing, copying and summing up a received packet"),
         measured("receive_message", complete, "the last packet of a message, less what any other takes"),
         measured("send_call", send, "policing a message and putting it into its queue"),
         start(ticks, other)?,
+        latency,
     ])
 }
 
@@ -316,13 +318,16 @@ fn creation(ticks: Ticks, here: Option<usize>) -> Result<Measured, Refused> {
     Ok(Measured::of("thread_creation", values, "creating a thread on this processor and waiting for its end"))
 }
 
-/// What a signal takes from a thread that computes: the gap that it sees.
-fn interrupt(ticks: Ticks, other: Option<usize>) -> Result<Measured, Refused> {
+/// What a signal takes from a thread that computes: the gap that it sees. And how long after it was raised the thread sees it.
+fn interrupt(ticks: Ticks, other: Option<usize>) -> Result<[Measured; 2], Refused> {
     let (mut line, raise) = Interrupt::line(ticks)?;
     let over = Arc::new(AtomicBool::new(false));
-    let ended = over.clone();
+    // When the oldest was raised that the thread has not seen; 0 if it has seen all.
+    let raised = Arc::new(AtomicU64::new(0));
+    let (ended, raised_at) = (over.clone(), raised.clone());
     let raiser = spawn_on(Placement { core: other, fifo: None }, "calibrate", move || {
         while !ended.load(Ordering::Acquire) {
+            let _ = raised_at.compare_exchange(0, ticks.read(), Ordering::AcqRel, Ordering::Relaxed);
             let _ = raise.raise();
             let until = ticks.read() + ticks.in_span(laxity_units::Span::from_us(50));
             while ticks.read() < until {
@@ -330,7 +335,7 @@ fn interrupt(ticks: Ticks, other: Option<usize>) -> Result<Measured, Refused> {
             }
         }
     })?;
-    let mut values = Vec::new();
+    let (mut values, mut latencies) = (Vec::new(), Vec::new());
     let (mut last, mut widest) = (ticks.read(), 0);
     while values.len() < BATCHES * 4 {
         let now = ticks.read();
@@ -338,14 +343,26 @@ fn interrupt(ticks: Ticks, other: Option<usize>) -> Result<Measured, Refused> {
         last = now;
         if line.take().is_some() {
             // It may have struck since the last reading.
-            widest = widest.max(ticks.read() - last);
+            let seen = ticks.read();
+            widest = widest.max(seen - last);
+            let raised = raised.swap(0, Ordering::AcqRel);
+            if raised > 0 {
+                latencies.push(ticks.span(seen.saturating_sub(raised)).as_secs_f64() * 1e9);
+            }
             values.push(ticks.span(widest).as_secs_f64() * 1e9);
             (last, widest) = (ticks.read(), 0);
         }
     }
     over.store(true, Ordering::Release);
     raiser.join().expect("the other thread ends");
-    Ok(Measured::of("interrupt", values, "the gap that a spinning thread sees when a signal strikes it"))
+    Ok([
+        Measured::of("interrupt", values, "the gap that a spinning thread sees when a signal strikes it"),
+        Measured::of(
+            INTERRUPT_LATENCY,
+            latencies,
+            "from raising a signal on another processor to a spinning thread's seeing it",
+        ),
+    ])
 }
 
 /// `C_x`: from writing a command to the other processor's having read it, half a turn.
