@@ -37,6 +37,9 @@ use crate::log::Journal;
 use gate::{Bell, Counted, Gate};
 pub use replay::{ReplayError, Replayed, replay};
 
+/// A run that ends by the clock may be so late: a run in time ends by its events, and the same each time.
+const GRACE: Span = Span::from_ms(20);
+
 /// How hosts that are elsewhere are asked what they did, on the emulating thread, at the end of the run: they are to stop
 /// at the time given.
 pub type Reports = Box<dyn FnOnce(Time) -> Vec<HostReport> + Send>;
@@ -75,6 +78,8 @@ pub struct Options {
     pub placement: Placement,
     /// How often a watcher can see how things stand, in run time.
     pub slice: Span,
+    /// Whether the run ends when its length has passed by the clock, however far its events have come.
+    pub by_clock: bool,
     /// What ends the run early; besides, the outside may.
     pub stop: Option<StopFlag>,
     /// Events are on time that are late by this or less.
@@ -91,6 +96,7 @@ impl Options {
         Self {
             placement,
             slice: Span::from_ms(100),
+            by_clock: false,
             stop: None,
             allowance: Span::from_us(1),
             gap: Span::from_us(20),
@@ -222,13 +228,17 @@ fn emulate<O: Outside, D: Doorbell>(
 ) -> (Ended<O>, Attribution) {
     let Emulation { experiment, length, outside, doorbell, hosts, channels, epoch, reports, journal } =
         emulation;
-    let bell = Bell::new(doorbell, options.stop);
+    let ends = match length {
+        RunLength::Time { total, .. } if options.by_clock => Some(Time::ZERO + total + GRACE),
+        _ => None,
+    };
+    let bell = Bell::new(doorbell, options.stop, ends.map(|ends| epoch.tick_at(ends)));
     let clock = RealClock::new(epoch, bell).allowing(options.allowance);
     let mut clock = clock.seeing_gaps_from(options.gap);
     let course = Course {
         experiment: &experiment,
         length,
-        outside: Gate::new(outside, options.stop, Some(epoch), journal),
+        outside: Gate::new(outside, options.stop, Some(epoch), journal).ending(ends),
         elsewhere: Elsewhere { hosts: &hosts, channels: &channels },
         slice: Some(options.slice),
         events: Rc::default(),

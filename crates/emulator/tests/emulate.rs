@@ -250,3 +250,38 @@ fn an_outside_that_says_stop_ends_the_run() {
     assert_eq!(driven.stop, Stop::Finished);
     assert_eq!(driven.run.simulated, driven.end.as_secs_f64());
 }
+
+/// Takes 30 ms for every look, and has nothing.
+struct Slow;
+
+impl Outside for Slow {
+    #[allow(clippy::disallowed_methods, reason = "it stands for a machine that is too slow")]
+    fn next_input(&mut self, _now: Time) -> Option<Input> {
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        None
+    }
+
+    fn notice(&mut self, _now: Time, _notice: Notice<'_>) {}
+}
+
+/// A message of the steady channel makes several events, and each waits for a look of 30 ms: of 400 ms not half have happened when 400 ms have
+/// passed.
+#[test]
+fn a_run_that_ends_by_the_clock_ends_however_late_its_events_are() {
+    let emulation = Emulation { channels: Vec::new(), ..emulation("400 ms", Slow, || true) };
+    let epoch = emulation.epoch;
+    let options = Options { by_clock: true, ..Options::on(None) };
+    let driven = drive(emulation, &options, &mut |_| {}).unwrap();
+    let took = epoch.now();
+    assert_eq!(driven.stop, Stop::Finished);
+    assert!(driven.end < Time::ZERO + Span::from_ms(400), "events had come to {}", driven.end);
+    assert!(took < Time::ZERO + Span::from_ms(2000), "it took {took}");
+    // One that is in time ends by its events.
+    let driven = drive(emulation_of_nothing("100 ms"), &options, &mut |_| {}).unwrap();
+    assert_eq!((driven.stop, driven.end), (Stop::Until, Time::ZERO + Span::from_ms(100)));
+}
+
+fn emulation_of_nothing(time: &str) -> Emulation<Nothing, fn() -> bool> {
+    let never: fn() -> bool = || false;
+    Emulation { channels: Vec::new(), ..emulation(time, Nothing, never) }
+}

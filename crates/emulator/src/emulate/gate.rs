@@ -16,6 +16,8 @@ use crate::log::Journal;
 pub(super) struct Gate<O> {
     inner: O,
     stop: Option<StopFlag>,
+    /// When it is told to stop by the clock.
+    ends: Option<Time>,
     /// Tells the time; without it the outside itself does.
     epoch: Option<Epoch>,
     /// When the last input was read.
@@ -33,7 +35,23 @@ impl<O> Gate<O> {
         epoch: Option<Epoch>,
         journal: Option<Journal>,
     ) -> Self {
-        Self { inner, stop, epoch, read_at: Time::ZERO, inputs: 0, journal, wake: None }
+        Self { inner, stop, ends: None, epoch, read_at: Time::ZERO, inputs: 0, journal, wake: None }
+    }
+
+    /// Stops when the clock has come to `ends`, if it is said.
+    #[must_use]
+    pub(super) fn ending(self, ends: Option<Time>) -> Self {
+        Self { ends, ..self }
+    }
+
+    /// Whether it is to stop: once, since an input for every question would hold the world up.
+    fn stops(&mut self) -> bool {
+        let is_over = self.ends.zip(self.epoch).is_some_and(|(ends, epoch)| epoch.now() >= ends);
+        let stops = is_over || self.stop.is_some_and(StopFlag::is_set);
+        if stops {
+            (self.stop, self.ends) = (None, None);
+        }
+        stops
     }
 
     /// What it stood before, and how many inputs have passed.
@@ -47,14 +65,7 @@ impl<O: Outside> Outside for Gate<O> {
 
     #[inline]
     fn next_input(&mut self, now: Time) -> Option<Input> {
-        let input = match self.stop {
-            Some(flag) if flag.is_set() => {
-                // Once: an input for every question would hold the world up.
-                self.stop = None;
-                Input::Stop
-            }
-            _ => self.inner.next_input(now)?,
-        };
+        let input = if self.stops() { Input::Stop } else { self.inner.next_input(now)? };
         self.inputs += 1;
         let read_at = self.epoch.map_or_else(|| self.inner.read_at(now), |epoch| epoch.now());
         self.read_at = self.read_at.max(read_at).max(now);
@@ -78,15 +89,17 @@ impl<O: Outside> Outside for Gate<O> {
     }
 }
 
-/// A doorbell that a signal rings, too.
+/// A doorbell that a signal rings, too, and the end by the clock.
 pub(super) struct Bell<D> {
     inner: D,
     stop: Option<StopFlag>,
+    /// What the counter shows when the run ends by the clock.
+    ends: u64,
 }
 
 impl<D> Bell<D> {
-    pub(super) fn new(inner: D, stop: Option<StopFlag>) -> Self {
-        Self { inner, stop }
+    pub(super) fn new(inner: D, stop: Option<StopFlag>, ends: Option<u64>) -> Self {
+        Self { inner, stop, ends: ends.unwrap_or(u64::MAX) }
     }
 }
 
@@ -98,7 +111,7 @@ impl<D: Doorbell> Doorbell for Bell<D> {
 
     #[inline(always)]
     fn is_rung_before(&mut self, now: u64, due: u64) -> bool {
-        self.inner.is_rung_before(now, due) || self.stop.is_some_and(StopFlag::is_set)
+        self.inner.is_rung_before(now, due) || self.stop.is_some_and(StopFlag::is_set) || now >= self.ends
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Both sides see this, and neither the other. That there is an order is a flag, since END looks whether there is one as often as it looks for doorbells.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -51,24 +52,39 @@ pub(super) struct Desk {
     pub(super) replies: Sender<Reply>,
     /// Whether there is an order.
     asked: Arc<AtomicBool>,
+    /// Whether it is to be over, and whether that was heard.
+    over: Arc<AtomicBool>,
+    heard_over: Cell<bool>,
 }
 
 impl Desk {
-    /// A desk, and how it is reached from outside.
-    pub(super) fn with_counter() -> (Self, Counter) {
+    /// A desk, and how it is reached from outside. Once it is `over`, orders are answered at once.
+    pub(super) fn with_counter(over: &Arc<AtomicBool>) -> (Self, Counter) {
         let (orders, taken) = mpsc::channel();
         let (answered, replies) = mpsc::channel();
         let asked = Arc::new(AtomicBool::new(false));
-        (Self { orders: taken, replies: answered, asked: asked.clone() }, Counter { orders, replies, asked })
+        let (over, heard_over) = (over.clone(), Cell::new(false));
+        let desk = Self { orders: taken, replies: answered, asked: asked.clone(), over, heard_over };
+        (desk, Counter { orders, replies, asked })
     }
 
     #[inline]
     pub(super) fn is_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
+        self.asked.load(Ordering::Relaxed) || self.is_over() && !self.heard_over.get()
     }
 
-    /// Whether there is an order; those that come from now on are new ones.
+    /// Whether it is to be over: what is asked for then waits neither for doorbells nor for events that are late.
+    #[inline]
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is an order, or may be one that was heard and waits for its time when it is over; those that come from now on are new
+    /// ones.
     pub(super) fn hear(&self) -> bool {
+        if self.is_over() {
+            return self.asked.swap(false, Ordering::AcqRel) | !self.heard_over.replace(true);
+        }
         self.is_asked() && self.asked.swap(false, Ordering::AcqRel)
     }
 }

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io::Read;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use laxity_engine::{Calendar, Limits};
 use laxity_world::Observed;
@@ -35,7 +36,7 @@ pub fn replay<R: Read + 'static>(
     let log = Rc::new(RefCell::new(log));
     let script = Rc::new(RefCell::new(Script::of(log.clone(), setup.nodes)));
     // Nobody is at the counter: what was asked is in the log, and answers go nowhere.
-    let (desk, _counter) = Desk::with_counter();
+    let (desk, _counter) = Desk::with_counter(&Arc::default());
     let mut cluster = Cluster::new(setup, None, desk);
     (cluster.inputs, cluster.channels) = (Inputs::Logged(script.clone()), channels);
     let mut clock = ScriptClock(script.clone());
@@ -94,7 +95,7 @@ mod tests {
         let mut blocks = VecDeque::from([entries]);
         let script = Script::from(Box::new(move || Ok(blocks.pop_front())), 2);
         let script = Rc::new(RefCell::new(script));
-        let (desk, _counter) = Desk::with_counter();
+        let (desk, _counter) = Desk::with_counter(&Arc::default());
         let mut cluster = Cluster::new(setup(), None, desk);
         cluster.inputs = Inputs::Logged(script.clone());
         let mut clock = ScriptClock(script.clone());

@@ -34,8 +34,8 @@ impl Stepped {
     /// thread.
     pub fn open(setup: Setup, directory: &Path) -> io::Result<Self> {
         let doors = Doors::open(directory, setup.nodes)?;
-        let (desk, counter) = Desk::with_counter();
         let over = Arc::new(AtomicBool::new(false));
+        let (desk, counter) = Desk::with_counter(&over);
         let control = attend(doors, counter, over.clone())?;
         let cluster = Cluster::new(setup, None, desk);
         let clock = AtOnce { bell: cluster.bell(), at: Time::ZERO };

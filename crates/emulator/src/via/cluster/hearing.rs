@@ -39,15 +39,16 @@ impl Cluster {
             self.violations.garbled_doorbells += garbled;
             return Some((read_at.max(at), asked));
         }
-        // Time that has passed unseen has passed: what is read now happens now.
-        let now = self.epoch.map_or(at, |epoch| epoch.now().max(at));
+        // Time that has passed unseen has passed: what is read now happens now. An end is not kept waiting for events that are late.
+        let is_over = self.desk.is_over();
+        let now = self.epoch.filter(|_| !is_over).map_or(at, |epoch| epoch.now().max(at));
         // What was rung before something was asked for is heard before it, all of it, and by turns as ever: who asks without end has no more of its doorbells heard at a time than others.
         if self.desk.hear() {
             self.asks = true;
             self.bells.mark();
         }
         let before = self.violations.garbled_doorbells;
-        let asked = self.hear() && std::mem::take(&mut self.asks);
+        let asked = (self.hear() || is_over) && std::mem::take(&mut self.asks);
         let garbled = self.violations.garbled_doorbells - before;
         self.inputs.keep(self.events, (at, now), &self.heard, (garbled, asked));
         Some((now, asked))
@@ -109,6 +110,7 @@ impl World for Cluster {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::Ordering;
 
     use laxity_model::via::{Firmware, ViaConfig};
@@ -131,7 +133,7 @@ mod tests {
         let adapter = ViaConfig::table_1(Firmware::QualityOfService);
         let setup =
             Setup { adapter, nodes: 1, latency: Span::ZERO, longest: Setup::LONGEST, recorded: false };
-        let (desk, counter) = Desk::with_counter();
+        let (desk, counter) = Desk::with_counter(&Arc::default());
         let mut cluster = Cluster::new(setup, None, desk);
         let memories = [0, 1].map(|process| {
             let (memory, file) = provider::doorbells().unwrap();
@@ -152,5 +154,34 @@ mod tests {
         }
         let (_, asked) = cluster.listen(Time::ZERO).unwrap();
         assert!(!asked && cluster.heard[0].vi == 5);
+    }
+
+    /// A process has rung for more than is heard at a time, and the adapters are a second behind: the end comes at the next event all the same.
+    #[test]
+    fn an_end_waits_neither_for_doorbells_nor_for_late_events() {
+        let adapter = ViaConfig::table_1(Firmware::QualityOfService);
+        let setup =
+            Setup { adapter, nodes: 1, latency: Span::ZERO, longest: Setup::LONGEST, recorded: false };
+        let over = Arc::default();
+        let (desk, counter) = Desk::with_counter(&over);
+        let epoch = laxity_engine::Epoch::starting_in(
+            Span::ZERO,
+            laxity_engine::Ticks::calibrate(),
+            laxity_engine::Dilation::NONE,
+        );
+        let mut cluster = Cluster::new(setup, Some(epoch), desk);
+        let (memory, file) = provider::doorbells().unwrap();
+        cluster.bells.put(0, provider::Memory::map(&file, memory.bytes()).unwrap());
+        (0..4).for_each(|vi| ring(&memory, vi, 256));
+        let at = Time::from_ps(7);
+        counter.asked.store(true, Ordering::Release);
+        let (now, asked) = cluster.listen(at).unwrap();
+        assert!(now > at && !asked, "an order happens when it is read, after what was rung before it");
+        over.store(true, Ordering::Release);
+        assert!(cluster.desk.is_asked());
+        assert_eq!(cluster.listen(at).unwrap(), (at, true));
+        assert!(!cluster.desk.is_asked(), "it is heard once");
+        counter.asked.store(true, Ordering::Release);
+        assert_eq!(cluster.listen(at).unwrap(), (at, true), "the order to stop");
     }
 }
