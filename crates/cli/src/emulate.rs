@@ -192,7 +192,7 @@ fn go(
     let site = Site::new(&plan.experiment).map_err(Failed::work)?;
     let ports = Ports::new(&plan.experiment, site.taps()).map_err(Failed::input)?;
     for name in site.swept() {
-        terminal.note(&format!("removed what a crashed run had left: namespace {name}"));
+        terminal.note(&format!("removed what a crashed run had left: {name}"));
     }
     for line in site.describe() {
         terminal.note(&line);
@@ -230,11 +230,21 @@ fn go(
         journal,
     };
     let on = Options::on(core.core);
-    let options = Options { stop: Some(stop.flag()), allowance: CALLS, gap: LONGEST_STEP, ..on };
+    let options =
+        Options { by_clock: true, stop: Some(stop.flag()), allowance: CALLS, gap: LONGEST_STEP, ..on };
     let mut table = Table::new(&plan.experiment);
     let driven = stop.while_it_may_end(|| drive(emulation, &options, &mut |glance| table.update(glance)));
     drop(table);
     let mut driven = driven.map_err(Failed::work)?;
+    if let RunLength::Time { total, .. } = plan.length
+        && driven.end < Time::ZERO + total
+        && !stop.flag().is_set()
+    {
+        terminal.note(&format!(
+            "warning: {total} have passed by the clock and events have come to {}: the emulation was behind",
+            driven.end
+        ));
+    }
     if let Some(real_time) = &mut driven.run.real_time {
         real_time.delays = driven.outside.delays();
         real_time.frames = driven.outside.frames(&plan.experiment);
@@ -285,8 +295,9 @@ fn report(driven: &Driven<Ports<Tap>>, experiment: &Experiment, terminal: &Termi
         (counts.refused, "dropped by a full channel"),
         (counts.undersized, "dropped as smaller than their channel's `min_message`"),
         (counts.unadmitted, "for a channel that was not admitted"),
-        (counts.oversize, "longer than the MTU that the port was made with"),
-        (counts.unmatched, "carried by no channel"),
+        (counts.oversize, "oversize: longer than the port's MTU or their channel's `max_message`"),
+        (counts.unmatched, "carried by no channel to their host"),
+        (counts.copies, "copies for further hosts"),
         (counts.lost, "lost on the way"),
         (counts.undeliverable, "not taken by their host"),
         (counts.strays, "too late to be known"),

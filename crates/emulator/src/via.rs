@@ -120,6 +120,7 @@ pub struct Service {
     over: Arc<AtomicBool>,
     directory: PathBuf,
     refused: Vec<Refused>,
+    swept: Vec<String>,
 }
 
 /// Opens the adapters of `setup` at sockets in `directory`, which are named by the adapters' numbers. END runs where `placement` says, and
@@ -136,8 +137,8 @@ pub fn serve_beside(
     beside: Beside,
 ) -> io::Result<Service> {
     let doors = Doors::open(directory, setup.nodes)?;
-    let (desk, counter) = Desk::with_counter();
     let over = Arc::new(AtomicBool::new(false));
+    let (desk, counter) = Desk::with_counter(&over);
     let claimed = claim_core(placement.core);
     let epoch = Epoch::starting_in(Span::ZERO, Ticks::calibrate(), Dilation::NONE);
     let placement = Placement { core: claimed.core, ..placement };
@@ -147,8 +148,9 @@ pub fn serve_beside(
     })
     .map_err(io::Error::other)?;
     let refused = std::mem::take(&mut end.refused);
+    let swept = doors.swept().to_vec();
     let control = attend(doors, counter, over.clone())?;
-    Ok(Service { end, control, over, directory: directory.to_path_buf(), refused })
+    Ok(Service { end, control, over, directory: directory.to_path_buf(), refused, swept })
 }
 
 /// A thread that talks to programs until it is over.
@@ -159,6 +161,11 @@ fn attend(doors: Doors, counter: Counter, over: Arc<AtomicBool>) -> io::Result<P
 }
 
 impl Service {
+    /// What runs that were killed had left, and is gone now.
+    pub fn swept(&self) -> &[String] {
+        &self.swept
+    }
+
     /// Where adapter `node` is to be opened.
     pub fn socket(&self, node: usize) -> PathBuf {
         socket_of(&self.directory, node)

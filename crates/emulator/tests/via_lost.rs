@@ -147,6 +147,14 @@ fn who_waits_is_woken_when_the_adapters_process_is_killed() {
     let mut elsewhere = Elsewhere::begin("who_waits_is_woken_when_the_adapters_process_is_killed");
     let directory = elsewhere.directory.clone();
     seen(&directory, || elsewhere.kill());
+    // The files of its sockets are still there, and in nobody's way.
+    assert!(socket_of(&directory, 0).exists());
+    let service = serve(setup(), &directory, Placement::default()).unwrap();
+    assert!(Nic::open(socket_of(&directory, 0)).is_ok());
+    // Where another run's adapters are open, there is no place.
+    assert!(serve(setup(), &directory, Placement::default()).is_err());
+    assert!(Nic::open(socket_of(&directory, 1)).is_ok());
+    service.stop().unwrap();
 }
 
 #[test]

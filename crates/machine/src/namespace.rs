@@ -21,10 +21,13 @@ use nix::sched::{CloneFlags, setns, unshare};
 use crate::Refused;
 use crate::link::Links;
 use crate::ownership::{self, Record};
+use crate::socket;
 
 const NAMED: &str = "/run/netns";
+/// The begin of a record's line for the file of a socket; its path follows.
+const SOCKET: &str = "socket ";
 
-/// A run, as the owner of namespaces.
+/// A run, as the owner of namespaces and of the files of sockets.
 #[derive(Debug, Clone)]
 pub struct Owner {
     record: Arc<Mutex<Record>>,
@@ -44,16 +47,35 @@ impl Owner {
             if let Some(left) = Left::parse(line)
                 && left.remove()?.is_some()
             {
-                swept.push(left.name);
+                swept.push(format!("namespace {}", left.name));
+            }
+            if let Some(path) = line.strip_prefix(SOCKET)
+                && socket::remove_dead(Path::new(path))?
+            {
+                swept.push(format!("socket {path}"));
             }
             Ok(())
         });
         Ok(Self { record: Arc::new(Mutex::new(record.map_err(refused)?)), swept })
     }
 
-    /// The names of the namespaces that dead runs had left, and that are gone now.
+    /// The namespaces and sockets that dead runs had left, and that are gone now.
     pub fn swept(&self) -> &[String] {
         &self.swept
+    }
+
+    /// Makes a socket with a file at `path` by `make`. The caller removes the file while it holds on to this.
+    ///
+    /// A path that is no text, or of several lines, is not recorded, and is not swept.
+    pub fn socket<T>(&self, path: &Path, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        let absolute = std::path::absolute(path)?;
+        match absolute.to_str().filter(|text| !text.contains('\n')) {
+            None => make(),
+            Some(text) => {
+                let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+                record.making(&format!("{SOCKET}{text}"), make)
+            }
+        }
     }
 
     /// Makes a namespace with its loopback interface up; it is removed when dropped.

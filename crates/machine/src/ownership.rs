@@ -8,8 +8,10 @@
 //!
 //! ```text
 //! /run/laxity/lock        held for the moments in which records are made or swept
-//! /run/laxity/1234.0.run  locked by the living run; a line per namespace: name, device and inode
+//! /run/laxity/1234.0.run  locked by the living run; a line per namespace: name, device and inode; and per socket: its path
 //! ```
+//!
+//! The file of a socket is removed if nothing listens at it any more, whatever its inode is.
 //!
 //! A line is written before the namespace is given its name, and has the namespace's inode: neither a crash in
 //! between nor a user's namespace of the same name misleads the sweep.

@@ -1,9 +1,33 @@
-//! What the kernel says of a socket that programs cannot see from what they receive.
+//! What the kernel says of a socket that programs cannot see from what they receive, and files of sockets that nobody listens at.
 
 #![allow(unsafe_code, reason = "the option has a value that the standard library does not read")]
 
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
+
+/// Removes the file at `path` if it is that of a socket at which no process listens; answers whether it did.
+///
+/// A process that ends, in whatever way, listens no more, but the file stays.
+pub fn remove_dead(path: &Path) -> io::Result<bool> {
+    let is_socket = match fs::symlink_metadata(path) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(false),
+        about => about?.file_type().is_socket(),
+    };
+    // A listener whose queue is full, or that is of another kind, does not refuse but answers something else.
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let asking = socket(AddressFamily::Unix, SockType::SeqPacket, flags, None)?;
+    if !is_socket || connect(asking.as_raw_fd(), &UnixAddr::new(path)?) != Err(Errno::ECONNREFUSED) {
+        return Ok(false);
+    }
+    fs::remove_file(path)?;
+    Ok(true)
+}
 
 /// The receiving side of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -85,5 +109,27 @@ mod tests {
         receiver.set_nonblocking(true).unwrap();
         let got = std::iter::from_fn(|| receiver.recv(&mut [0; 600]).ok()).count();
         assert_eq!(got as u32 + full.dropped, 64);
+    }
+
+    #[test]
+    fn only_the_file_of_a_socket_that_nobody_listens_at_is_removed() {
+        use nix::sys::socket::{Backlog, bind, listen};
+        let path = std::env::temp_dir().join(format!("laxity-dead-{}", std::process::id()));
+        let open = |kind| {
+            let made = socket(AddressFamily::Unix, kind, SockFlag::SOCK_CLOEXEC, None).unwrap();
+            bind(made.as_raw_fd(), &UnixAddr::new(&path).unwrap()).unwrap();
+            listen(&made, Backlog::new(1).unwrap()).unwrap();
+            made
+        };
+        assert!(!remove_dead(&path).unwrap(), "there is nothing");
+        fs::write(&path, "a file").unwrap();
+        assert!(!remove_dead(&path).unwrap() && fs::read(&path).unwrap() == b"a file");
+        fs::remove_file(&path).unwrap();
+        for kind in [SockType::SeqPacket, SockType::Stream] {
+            let living = open(kind);
+            assert!(!remove_dead(&path).unwrap() && path.exists(), "{kind:?}");
+            drop(living);
+            assert!(remove_dead(&path).unwrap() && !path.exists(), "{kind:?}");
+        }
     }
 }

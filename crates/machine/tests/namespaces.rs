@@ -5,6 +5,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio, id};
 
@@ -46,7 +47,7 @@ fn a_namespace_is_there_while_it_lives_and_its_name_is_taken() {
     assert!(links.lines().count() == 1 && links.contains("lo: <LOOPBACK,UP"), "{links}");
     // Another run sweeps and finds nothing of this one.
     let other = Owner::claim().unwrap();
-    assert!(!other.swept().contains(&name));
+    assert!(!other.swept().contains(&format!("namespace {name}")));
     let taken = other.namespace(&name).unwrap_err().to_string();
     assert!(taken.contains("exists"), "{taken}");
     drop(other);
@@ -85,7 +86,7 @@ fn what_a_killed_run_left_is_removed_and_what_a_user_made_is_not() {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().ends_with("made")), "the child ended early");
-    assert!(!Owner::claim().unwrap().swept().contains(&name), "the child lives");
+    assert!(!Owner::claim().unwrap().swept().contains(&format!("namespace {name}")), "the child lives");
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(path(&name).exists(), "a killed process removes nothing");
@@ -100,7 +101,31 @@ fn what_a_killed_run_left_is_removed_and_what_a_user_made_is_not() {
     let _ = fs::remove_file(record);
     // Another test's claim may have been quicker to sweep; gone it is.
     assert!(!left, "the dead run's namespace is still there");
-    assert!(added && spared && !swept.contains(&user), "a user's namespace was removed");
+    assert!(
+        added && spared && !swept.contains(&format!("namespace {user}")),
+        "a user's namespace was removed"
+    );
+}
+
+#[test]
+fn the_file_of_a_socket_that_a_killed_run_left_is_removed_and_one_that_is_listened_at_is_not() {
+    let Some(owner) = permitted(Owner::claim()) else { return };
+    let at = |name: &str| std::env::temp_dir().join(format!("laxity-{name}-{}", id()));
+    let (dead, living) = (at("dead"), at("living"));
+    let bound = |path: &PathBuf| UnixListener::bind(path).unwrap();
+    drop(owner.socket(&dead, || Ok(bound(&dead))).unwrap());
+    let _listening = bound(&living);
+    // The owner lives: nothing of its is swept.
+    let _other = Owner::claim().unwrap();
+    assert!(dead.exists());
+    let record = format!("/run/laxity/0.{}1.run", id());
+    fs::write(&record, format!("socket {}\nsocket {}\n", dead.display(), living.display())).unwrap();
+    let _sweeps = Owner::claim().unwrap();
+    let (left, spared) = (dead.exists(), living.exists());
+    [&dead, &living].into_iter().for_each(|path| _ = fs::remove_file(path));
+    let _ = fs::remove_file(record);
+    assert!(!left, "the file of the dead run's socket is still there");
+    assert!(spared, "a file at which a process listens was removed");
 }
 
 /// The length of the frame that is read into `frame`.

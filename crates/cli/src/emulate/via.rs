@@ -7,7 +7,7 @@
 use std::io::{BufWriter, Read};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use laxity_emulator::emulate::ReplayError;
 use laxity_emulator::log::{End, Header, Log, Recorded as Files, Recorder};
@@ -180,16 +180,20 @@ fn serve_for(
             return Err(Exit::Broken);
         }
     };
+    for left in service.swept() {
+        terminal.note(&format!("removed what a crashed run had left: {left}"));
+    }
+    let began = began();
     for node in 0..setup.nodes {
         terminal.note(&format!("adapter {node} is open at {}", service.socket(node).display()));
     }
     // Nobody sends: what is waited for is the time.
     let (_quiet, silence) = mpsc::channel::<()>();
-    let mut left = Duration::from_nanos(time.as_ps() / 1000);
-    let look = Duration::from_millis(50);
-    while !left.is_zero() && !stop.flag().is_set() {
-        let _ = silence.recv_timeout(left.min(look));
-        left = left.saturating_sub(look);
+    let length = Duration::from_nanos(time.as_ps() / 1000);
+    while let Some(left) = length.checked_sub(began.elapsed()).filter(|left| !left.is_zero())
+        && !stop.flag().is_set()
+    {
+        let _ = silence.recv_timeout(left.min(Duration::from_millis(50)));
     }
     let served = match service.stop() {
         Ok(served) => served,
@@ -206,6 +210,14 @@ fn serve_for(
     };
     let run = measured(experiment, &served, &simulated);
     Ok((served, run, traced))
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "it says when the adapters are closed, which is no part of a run"
+)]
+fn began() -> Instant {
+    Instant::now()
 }
 
 /// What was measured, with what the file's own channels come to in a simulation.

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use laxity_machine::namespace::Owner;
 use laxity_machine::poll;
+use laxity_machine::socket::remove_dead;
 use laxity_vi::Refusal;
 use laxity_vi::provider::{self, Answer, CompletionEntries, Memory, Request, Socket, ViQueues};
 
@@ -36,17 +38,30 @@ pub fn socket_of(directory: &Path, node: usize) -> PathBuf {
 pub(super) struct Doors {
     listening: Vec<Socket>,
     paths: Vec<PathBuf>,
+    /// Records them, so that the next run finds those of a run that was killed; none where there is no place for records.
+    owner: Option<Owner>,
 }
 
 impl Doors {
     pub(super) fn open(directory: &Path, nodes: usize) -> io::Result<Self> {
-        let mut doors = Self { listening: Vec::new(), paths: Vec::new() };
+        let mut doors = Self { listening: Vec::new(), paths: Vec::new(), owner: Owner::claim().ok() };
         for node in 0..nodes {
             let path = socket_of(directory, node);
-            doors.listening.push(Socket::listen(&path)?);
+            // In the way if its run left no record.
+            remove_dead(&path)?;
+            let listen = || Socket::listen(&path);
+            doors.listening.push(match &doors.owner {
+                Some(owner) => owner.socket(&path, listen)?,
+                None => listen()?,
+            });
             doors.paths.push(path);
         }
         Ok(doors)
+    }
+
+    /// What runs that were killed had left, and is gone now.
+    pub(super) fn swept(&self) -> &[String] {
+        self.owner.as_ref().map_or(&[], Owner::swept)
     }
 }
 

@@ -1,0 +1,90 @@
+//! Whatever words come to the control socket, with whatever files, END answers or hangs up, and serves the next program.
+
+#![cfg(target_os = "linux")]
+
+#[path = "via/raw.rs"]
+mod raw;
+#[path = "via/support.rs"]
+mod support;
+
+use laxity_model::via::Firmware;
+use laxity_vi::provider::{Answer, Memory, Request, Socket};
+use laxity_vi::{Access, Nic, ViAttributes};
+use raw::Raw;
+use support::{Site, adapter};
+
+/// Requests that are made up.
+const REQUESTS: usize = 6000;
+
+/// Numbers that look like chance and are the same in each run (xorshift, Marsaglia 2003).
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn of(&mut self, from: &[u64]) -> u64 {
+        from[(self.next() % from.len() as u64) as usize]
+    }
+}
+
+#[test]
+fn no_request_ends_the_adapters() {
+    let site = Site::new("no_request_ends_the_adapters", adapter(Firmware::QualityOfService));
+    let (_memory, small) = Memory::create("asked", 4096).unwrap();
+    let files = [small, support::sparse(1 << 30), std::fs::File::open("/dev/null").unwrap().into()];
+    let mut chance = Chance(41);
+    let open = |place: usize| Raw::open(&site.socket(place % 2));
+    let mut programs: Vec<Raw> = (0..4).map(open).collect();
+    // What a right request would name, so that not all are refused at the first look.
+    let mut known: Vec<u64> = vec![0, 1, 2, 3, 63, 64, 255, 256, 4096, 1 << 20, 1 << 30, 1 << 40];
+    known.extend([u64::from(u32::MAX), 1 << 32, i64::MAX as u64, u64::MAX]);
+    let (mut made, mut refused, mut done) = (0, 0, 0);
+    for _ in 0..REQUESTS {
+        let place = (chance.next() % 4) as usize;
+        let mut words = [0; 16];
+        words[0] = chance.next() % 22;
+        for word in &mut words[1..] {
+            *word = if chance.next().is_multiple_of(5) { chance.next() } else { chance.of(&known) };
+            // Most fields are small numbers.
+            if chance.next().is_multiple_of(2) {
+                *word = chance.next() % 4;
+            }
+        }
+        let file = (words[0] == 4 || chance.next().is_multiple_of(9))
+            .then(|| &files[(chance.next() % files.len() as u64) as usize]);
+        match programs[place].say(&words, file) {
+            Some(Answer::Made(number)) => {
+                made += 1;
+                known.push(number.into());
+            }
+            Some(Answer::Refused(_)) => refused += 1,
+            Some(_) => done += 1,
+            None => panic!("{words:?} ends the connection"),
+        }
+        programs[place].ring(chance.next() % 4 | (chance.next() % 300) << 32 | (chance.next() % 3) << 48);
+        if chance.next().is_multiple_of(200) {
+            programs[place] = open(place);
+        }
+    }
+    assert!(made > 50 && refused > 50 && done > 50, "{made} made, {refused} refused, {done} done");
+    // Before the adapter is opened, and of another length.
+    let stranger = Socket::connect(&site.socket(0)).unwrap();
+    for request in [Request::CreateTag, Request::Deregister(1)] {
+        stranger.send(&request.to_words(), files.first()).unwrap();
+        let answer = stranger.receive().unwrap().unwrap();
+        assert!(matches!(Answer::of(&answer.words), Some(Answer::Refused(_))) && answer.file.is_none());
+    }
+    drop((programs, stranger));
+    let nic = Nic::open(site.socket(0)).unwrap();
+    let tag = nic.create_tag().unwrap();
+    nic.register(4096, tag, Access::default()).unwrap();
+    nic.create_vi(&ViAttributes::new(tag)).unwrap();
+    drop(nic);
+    // END's thread has not ended before, and its log is the run again.
+    site.end();
+}
