@@ -1,6 +1,7 @@
 //! Three hosts at one emulated switch: every host reaches every other, and what is for all comes to all. Skipped, with the reason, where
 //! TAP devices and namespaces are not permitted.
 #![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_methods, reason = "an answer that does not come is waited for so long")]
 #![allow(
     unsafe_code,
     reason = "echo requests are sent by a raw socket, which the standard library does not open"

@@ -1,6 +1,7 @@
 //! Whatever one user's programs take, another user's program finds room. Skipped, with the reason, where threads may not change their user.
 
 #![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_methods, reason = "a silent connection is ended after so long")]
 #![allow(
     unsafe_code,
     reason = "the user of one thread alone is changed by a system call that no safe call wraps"
