@@ -320,9 +320,7 @@ mod tests {
     #[test]
     fn rounds_that_differ_make_a_cost_unstable() {
         let rounds = |medians: [f64; 3]| {
-            Measured::of_rounds(
-                medians.map(|median| Measured::of("packet", vec![median; 9], "copying")).to_vec(),
-            )
+            Measured::of_rounds(&medians.map(|median| Measured::of("packet", vec![median; 9], "copying")))
         };
         let unstable = rounds([100.0, 104.0, 112.0]);
         assert!((unstable.spread - 12.0 / 104.0).abs() < 1e-9 && unstable.is_unstable(), "{unstable:?}");

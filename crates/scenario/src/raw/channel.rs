@@ -74,7 +74,8 @@ pub(crate) struct RawChannel {
     pub(crate) reader: Option<Part<RawReader>>,
     /// In an emulation: the frames of the sending node's port that go on this channel, in place of what `source`
     /// sends. `all`, `icmp`, `tcp`, `udp`, either with a port (`udp 5201`), or `dscp 46`; the first channel
-    /// that takes a frame has it. Under virtual time `source` says what is expected of them.
+    /// to a frame's host that takes the frame has it. A frame is for the host whose port has its Ethernet address; a broadcast, a multicast and a
+    /// frame for an address of no port go to each host to which a channel takes them. Under virtual time `source` says what is expected of them.
     pub(crate) carries: Option<Written<String>>,
     /// The interface at which it comes in: what `source` says arrives there, one packet a message, and the deadline runs from that
     /// to the receiving program. Needed where there are interfaces.

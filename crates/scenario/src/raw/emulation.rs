@@ -38,8 +38,9 @@ pub(crate) struct RawPort {
     pub(crate) interface: Option<Written<String>>,
     /// The network namespace to make it in, which is made and removed with it. Default the one that Laxity runs in.
     pub(crate) namespace: Option<Written<String>>,
-    /// Its address and prefix, `10.77.0.1/24`.
+    /// Its address and prefix, `10.77.0.1/24`. No two ports have one address, and a channel that carries frames is between ports of one subnet.
     pub(crate) address: Option<Written<String>>,
-    /// Its MTU. Default 1500.
+    /// Its MTU. Default 1500. A channel that carries its frames takes messages of the MTU and 14 B of Ethernet; `max_message` may be smaller only
+    /// on a real-time channel of `udp`, `icmp` or `dscp`, whose programs choose how long their datagrams are.
     pub(crate) mtu: Option<Written<Whole<68, 9000>>>,
 }
