@@ -13,11 +13,23 @@ const FILES: [(&str, &[&str]); 4] = [
     ("docs/glossary.md", &["reference", "--glossary"]),
 ];
 
+/// Prints the pages of the scenario format, each after a line `FILE path`.
+const PAGES: &[&str] = &["reference", "--scenario"];
+/// Where all of those are but the index.
+const SECTIONS: &str = "docs/scenario";
+
 /// Rewrites all of them.
 pub(crate) fn write(root: &Path) -> Result<(), String> {
+    let mut files: Vec<(String, Vec<u8>)> = pages(root)?;
+    for page in stale(root, &files) {
+        fs::remove_file(root.join(&page)).map_err(|error| format!("{page}: {error}"))?;
+        println!("{page} removed");
+    }
     for (file, command) in FILES {
-        let path = root.join(file);
-        let now = laxity(root, command)?;
+        files.push((file.to_string(), laxity(root, command)?));
+    }
+    for (file, now) in files {
+        let path = root.join(&file);
         if fs::read(&path).is_ok_and(|then| then == now) {
             println!("{file} is current");
             continue;
@@ -43,6 +55,39 @@ pub(crate) fn check(root: &Path, report: &mut Report) {
             }
         });
     }
+    report.check("docs/scenario.md and its pages are current", || {
+        let pages = pages(root)?;
+        let differs = |(file, now): &&(String, Vec<u8>)| {
+            fs::read(root.join(file)).map_or(true, |then| normal(&then) != normal(now))
+        };
+        let mut wrong = stale(root, &pages);
+        wrong.extend(pages.iter().filter(differs).map(|(file, _)| file.clone()));
+        match wrong.is_empty() {
+            true => Ok(()),
+            false => Err(format!("{}: run `cargo xtask generate`", wrong.join(", "))),
+        }
+    });
+}
+
+/// The pages of the scenario format: path and text.
+fn pages(root: &Path) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let text = String::from_utf8(laxity(root, PAGES)?).map_err(|error| error.to_string())?;
+    let mut pages: Vec<(String, String)> = Vec::new();
+    for line in text.split_inclusive('\n') {
+        match (line.strip_prefix("FILE "), pages.last_mut()) {
+            (Some(file), _) => pages.push((file.trim_end().to_string(), String::new())),
+            (None, Some((_, page))) => page.push_str(line),
+            (None, None) => return Err(format!("no page begins with {line}")),
+        }
+    }
+    Ok(pages.into_iter().map(|(file, page)| (file, page.into_bytes())).collect())
+}
+
+/// Pages of sections that the format no longer has.
+fn stale(root: &Path, pages: &[(String, Vec<u8>)]) -> Vec<String> {
+    let here = fs::read_dir(root.join(SECTIONS)).into_iter().flatten().flatten();
+    let files = here.map(|entry| format!("{SECTIONS}/{}", entry.file_name().to_string_lossy()));
+    files.filter(|file| !pages.iter().any(|(page, _)| page == file)).collect()
 }
 
 /// What `laxity` prints.

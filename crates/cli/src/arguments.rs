@@ -85,7 +85,10 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Prints the JSON schema of scenario files, for editors.
     Schema(Schema),
-    /// Says what a word of tables, reports, files or claims means: a metric, a column, a verdict, a function.
+    /// Says what a key of a scenario or a word of tables, reports and claims means.
+    ///
+    /// Of a key: its meaning, values with their unit and range, default and an example. A path may be as a scenario or a sweep writes
+    /// it (`channel.video.source.rate`), some parts of one (`host.poll`), or a key's name alone.
     Explain(Explain),
     /// Prints this reference as Markdown.
     #[command(hide = true)]
@@ -94,7 +97,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// The word, as it stands anywhere: `on_time`, `laxity.min`, `"not judged"`. All of them if there is none.
+    /// A key or a word as it stands anywhere: `channel.deadline`, `napi`, `on_time`, `laxity.min`, `"not judged"`. All words if
+    /// there is none.
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
 }
@@ -107,6 +111,9 @@ pub(crate) struct Reference {
     /// The glossary instead.
     #[arg(long)]
     pub(crate) glossary: bool,
+    /// The pages of the scenario format instead, each after a line that names its file.
+    #[arg(long)]
+    pub(crate) scenario: bool,
 }
 
 #[derive(Debug, Args)]

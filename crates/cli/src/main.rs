@@ -103,10 +103,11 @@ fn main() -> ExitCode {
         }
         Command::Explain(options) => explain::explain(options, &mut terminal),
         Command::Reference(options) => {
-            terminal.print(&match (options.claims, options.glossary) {
-                (true, _) => laxity_report::glossary::claims_reference(),
-                (false, true) => laxity_report::glossary::glossary(),
-                (false, false) => reference::markdown(),
+            terminal.print(&match (options.claims, options.glossary, options.scenario) {
+                (true, ..) => laxity_report::glossary::claims_reference(),
+                (_, true, _) => laxity_report::glossary::glossary(),
+                (.., true) => reference::scenario_pages(),
+                _ => reference::markdown(),
             });
             Exit::Holds
         }

@@ -19,6 +19,12 @@ pub(crate) fn markdown() -> String {
     text
 }
 
+/// The pages of the scenario format, each after a line `FILE path`.
+pub(crate) fn scenario_pages() -> String {
+    let pages = laxity_scenario::keys::pages();
+    pages.into_iter().map(|(path, text)| format!("FILE {path}\n{text}")).collect()
+}
+
 /// The command's section, or one for each command that it holds.
 fn sections(command: &Command, program: &str) -> String {
     if !command.has_subcommands() {

@@ -33,6 +33,7 @@ pub mod figure;
 pub mod files;
 mod frame;
 mod judged;
+pub mod keys;
 mod leaf;
 mod library;
 mod overlay;
