@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use laxity_qos::admission::{
-    AdmissionId, AdmissionTable, Decision, Early, Environment, Formula, Pays, RateRequest, RateTable,
-    Request, ResourceModel, Test,
+    AdmissionId, AdmissionTable, Counting, Decision, Early, Environment, Formula, Pays, RateRequest,
+    RateTable, Request, ResourceModel, Test,
 };
 use laxity_qos::channel::Block;
 use laxity_qos::costs::{Delay, HostCosts, LinkCosts};
@@ -43,6 +43,7 @@ fn host(formula: Formula) -> Environment {
         makes: None,
         ahead: false,
         levels: None,
+        counting: Counting::default(),
         best_effort: Vec::new(),
         slice: Span::ZERO,
         interference: Vec::new(),

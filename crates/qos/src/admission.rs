@@ -63,8 +63,8 @@ mod tests;
 pub use cores::{Caller, CoresTable, Place, WayOut};
 pub use decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
 pub use environment::{
-    Above, BestEffort, Buffers, Environment, EnvironmentError, Formula, Interference, OtherLink, Program,
-    Request, RequestError, ResourceModel, Work,
+    Above, BestEffort, Buffers, Counting, Environment, EnvironmentError, Formula, Interference, OtherLink,
+    Program, Request, RequestError, ResourceModel, Work,
 };
 pub use levelled_host::LevelledHost;
 pub use rated_host::{RatedHost, Unrated};

@@ -1,7 +1,7 @@
 //! A case: a host, the channels that ask for it, how they are ordered and by which bound, and what admission says to that.
 
 use laxity_qos::admission::{
-    AdmissionId, AdmissionTable, BestEffort, Decision, Environment, Formula, Interference, Request,
+    AdmissionId, AdmissionTable, BestEffort, Counting, Decision, Environment, Formula, Interference, Request,
     ResourceModel, Test, Timers, Work,
 };
 use laxity_qos::channel::{
@@ -233,6 +233,7 @@ impl Case {
             makes: Some(self.host.first_packet.min(self.host.packet)),
             ahead: self.early != EarlyPolicy::HOLD,
             levels: matches!(self.schedule, Schedule::FixedPriority).then_some(31),
+            counting: Counting::default(),
             best_effort: self
                 .best_effort
                 .iter()

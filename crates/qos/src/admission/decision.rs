@@ -8,6 +8,13 @@ use laxity_units::Span;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AdmissionId(pub(super) u64);
 
+impl AdmissionId {
+    /// The name of channel `number` of a station that keeps several tables.
+    pub fn of_number(number: u64) -> Self {
+        Self(number)
+    }
+}
+
 /// The answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
@@ -45,6 +52,16 @@ impl Refusal {
     /// One that nobody below decides.
     pub fn new(resource: Resource, deficit: Deficit, reason: Reason, claimant: Claimant) -> Self {
         Self { resource, deficit, claimant, reason, blocked_by: None }
+    }
+
+    /// The same with other names for the channels that it is about.
+    #[must_use]
+    pub fn named(self, name: impl Fn(AdmissionId) -> AdmissionId) -> Self {
+        let claimant = match self.claimant {
+            Claimant::Channel(id) => Claimant::Channel(name(id)),
+            Claimant::Newcomer => Claimant::Newcomer,
+        };
+        Self { claimant, blocked_by: self.blocked_by.map(name), ..self }
     }
 }
 

@@ -48,6 +48,22 @@ pub enum Formula {
     Corrected,
 }
 
+/// How the CPU time is counted that starts and completions of packets take while a message is made.
+///
+/// Each holds. Which of them comes to the least depends on the channels, so a station may have a table for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Counting {
+    /// By time or by packets, as the less is expected.
+    #[default]
+    Expected,
+    /// By time: completions are no closer than the shortest transmission.
+    Time,
+    /// By packets: the same CPU makes each packet that is started.
+    Packets,
+    /// By polls: the host reads completions at multiples of this interval only, which is not zero.
+    Polls(Span),
+}
+
 /// Traffic without a guarantee that shares the host, in any amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BestEffort {
@@ -112,6 +128,8 @@ pub struct Environment {
     pub makes: Option<Span>,
     /// Priorities that CPU and link tell apart among guaranteed channels; `None` for EDF, which needs none.
     pub levels: Option<u32>,
+    /// How the CPU time of starts and completions is counted.
+    pub counting: Counting,
     /// Traffic without a guarantee.
     pub best_effort: Vec<BestEffort>,
     /// How long an application that computes what is left keeps the CPU at most before others are asked.

@@ -62,8 +62,13 @@ impl Shared {
             activations: Vec::with_capacity(environment.interference.len()),
             charges: None,
         };
+        let polled = match environment.model {
+            ResourceModel::O1 | ResourceModel::Ideal => o1::polled(environment, population, 0),
+            ResourceModel::O3 => o1::polled(environment, population, o3::thread(environment)),
+            _ => None,
+        };
         let mut taken: u128 = 0;
-        for work in environment.interference.iter().chain(&beside.above) {
+        for work in environment.interference.iter().chain(&beside.above).chain(&polled) {
             let cost = charges.activation(work);
             let task = Task::new(work.interval.as_ps(), cost);
             taken += task.map_or(Task::WHOLE, |task| u128::from(task.weight));

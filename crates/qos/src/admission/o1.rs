@@ -40,6 +40,16 @@
 //! *Counted.* Where handlers make packets more slowly than the link takes them, few can wait there, and few completions follow each other
 //! as fast as that: see [`super::counted`]. Then `α = 1`, and each packet made pays for its own start and completion.
 //!
+//! *By polls.* A host that polls every `P` reads completions at multiples of `P` only, and at each those of `D` packets at most. A response that is read is taken for work
+//! above the handlers, released at that instant. The window has at most `⌈Δ/P⌉` such instants. With `a` interrupts a packet, each brings `a C_i` and one start for each of `D` packets. All other
+//! starts in the window fill places that were free at `s`, and one may be in progress there. So
+//!
+//! ```text
+//! Δ ≤ work + ⌈Δ/P⌉ D (a C_i + C_l) + (D + 1) C_l.
+//! ```
+//!
+//! A poll that reads nothing is paid for by itself. A driver with a watchdog also reads at other instants, and has no such bound.
+//!
 //! # Second phase: the link, in `(τ, f)`
 //!
 //! At most `D` packets are with the adapter at `τ`. Since then only level packets are selected, at once whenever a
@@ -58,11 +68,13 @@
 //! where `B` is the longest protocol work of any handler between preemption points and `crossing` the
 //! second share of the crossing packet: its CPU or its link share, so the smaller of the two maxima.
 
+use laxity_units::Span;
+
 use super::counted::counted;
 use super::decision::{Deficit, Impossible, Reason, Resource};
-use super::environment::Environment;
+use super::environment::{Above, Counting, Environment, Interference};
 use super::population::Population;
-use super::terms::{Breakdown, Ratio, ps};
+use super::terms::{Breakdown, Ratio, ps, span};
 use super::trajectory::{Beside, Charges};
 use super::transmission::{completions_at_once, crossing, in_adapter, once_behind, start};
 
@@ -75,6 +87,11 @@ pub(super) fn stolen(
 ) -> Result<(Ratio, u128), Impossible> {
     let interrupt = ps(environment.host.interrupt);
     let call = ps(environment.host.link_scheduling);
+    if let Counting::Polls(_) = environment.counting {
+        let starts = u128::from(environment.depth) + 1;
+        let sends = population.largest_packet.is_some();
+        return Ok((Ratio::ONE, if sends { call * starts } else { 0 }));
+    }
     let announced = environment.link.interrupts();
     let burst = interrupt * u128::from(announced.all) + call;
     let shortest = ps(environment.link.apart(population.smallest_packet));
@@ -137,13 +154,37 @@ pub(super) fn charges(
     })
 }
 
-/// What link scheduling takes of the CPU, by whichever way of counting comes to less: `α`, for each packet made, and once.
+/// What the completions of packets take above the handlers, counted by polls; `None` if they are counted otherwise, or nothing is sent.
+///
+/// `thread` is what a completion takes beside its interrupts and a call of the link scheduler.
+pub(super) fn polled(
+    environment: &Environment,
+    population: &Population,
+    thread: u128,
+) -> Option<Interference> {
+    let Counting::Polls(interval) = environment.counting else { return None };
+    population.largest_packet?;
+    let host = &environment.host;
+    let responses = u128::from(environment.link.interrupts().all);
+    let each = ps(host.interrupt) * responses + ps(host.link_scheduling) + thread;
+    let cost = span(each * u128::from(environment.depth));
+    Some(Interference { above: Above::Interrupt, cost, adapter: Span::ZERO, burst: 0, interval })
+}
+
+/// What link scheduling takes of the CPU, counted as `environment` says: `α`, for each packet made, and once.
 fn taken(environment: &Environment, population: &Population) -> Result<(Ratio, u128, u128), Impossible> {
-    match (stolen(environment, population), counted(environment, population)) {
-        (stolen, Some(counted)) if counted.is_less(environment, population, &stolen) => {
-            Ok((Ratio::ONE, counted.each, counted.once))
+    let stolen = stolen(environment, population);
+    let counted = match environment.counting {
+        Counting::Expected => counted(environment, population)
+            .filter(|counted| counted.is_less(environment, population, &stolen)),
+        Counting::Packets if population.largest_packet.is_some() => {
+            Some(counted(environment, population).ok_or(INTERRUPTS)?)
         }
-        (stolen, _) => stolen.map(|(stretch, once)| (stretch, 0, once)),
+        Counting::Packets | Counting::Time | Counting::Polls(_) => None,
+    };
+    match counted {
+        Some(counted) => Ok((Ratio::ONE, counted.each, counted.once)),
+        None => stolen.map(|(stretch, once)| (stretch, 0, once)),
     }
 }
 

@@ -43,6 +43,7 @@ pub(super) fn mc68040(model: ResourceModel, p: u32, formula: Formula) -> Environ
         makes: None,
         ahead: false,
         levels: None,
+        counting: Counting::default(),
         best_effort: Vec::new(),
         slice: Span::ZERO,
         interference: Vec::new(),
