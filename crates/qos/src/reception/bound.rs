@@ -77,6 +77,12 @@
 //!
 //! if that is at most `P`. A smaller `n` may be all that fits.
 //!
+//! *A smaller number* of packets is promised just as well, in (7) as in (9), and its `R` or `V` is shorter. So each number up to the largest is tried, and the one that makes `F + R`
+//! or `F + V` least is taken. To take the largest made a program that is twice as fast promise more than twice the delay: its budget is enough for twice as many packets, and `V` was that of all of them.
+//!
+//! A dearer program may still help: by (8) each packet that programs finish lets a spare one be taken, and programs that finish fewer in their budgets let fewer be taken. That is no fault of the analysis, for
+//! whatever comes in may be spare.
+//!
 //! A program that is for real time alone spends its budget on nothing else, and may never spend it all: as long as it has some, nobody
 //! with a longer period goes before it, and whatever comes is done within
 //!
@@ -267,8 +273,14 @@ impl Host {
         self.programs.iter().map(|program| ps(program.packet)).max().unwrap_or(0)
     }
 
-    /// The real time that interface `i` serves in a turn, at most what is its own, and `R`; `None` if not one packet.
+    /// The most real time that interface `i` serves in a turn, at most what is its own, and `R`; `None` if not one packet.
+    #[cfg(test)]
     fn turn(&self, i: usize) -> Option<(u64, Span)> {
+        self.turns(i).pop()
+    }
+
+    /// The numbers of packets of real time that interface `i` serves in a turn, each with its `R`.
+    fn turns(&self, i: usize) -> Vec<(u64, Span)> {
         let service = &self.interfaces[i];
         let (signal, packet) = (ps(service.signal), ps(service.packet));
         let limit = ps(service.apart()) - 1;
@@ -291,13 +303,19 @@ impl Host {
                 before + signal + ps(service.switch) + u128::from(taken) * packet + self.spare(finished);
             least(own, limit, |window| own + self.others(Some(i), level, window))
         };
-        most(u64::from(service.real_time.min(service.quota)), packets)
+        numbers(u64::from(service.real_time.min(service.quota)), packets)
     }
 
-    /// The packets of real time that program `p` does in a period, and `V`; `None` if not one, or nothing is reserved.
+    /// The most packets of real time that program `p` does in a period, and `V`; `None` if not one, or nothing is reserved.
+    #[cfg(test)]
     fn period(&self, p: usize) -> Option<(u64, Span)> {
+        self.periods(p).pop()
+    }
+
+    /// The numbers of packets of real time that program `p` does in a period, each with its `V`.
+    fn periods(&self, p: usize) -> Vec<(u64, Span)> {
         let worker = &self.programs[p];
-        let (budget, period) = worker.reserved?;
+        let Some((budget, period)) = worker.reserved else { return Vec::new() };
         // Of packets that take no time there is no number; see `Worker::work`.
         let packet = ps(worker.packet).max(1);
         let has = ps(budget).div_ceil(packet);
@@ -306,7 +324,7 @@ impl Host {
             let own = self.longest_packet() + (u128::from(n) + u128::from(worker.rest)) * packet;
             least(own, ps(period), |window| own + self.before(p, period, 2 + u128::from(n), window))
         };
-        most(has, work)
+        numbers(has, work)
     }
 
     /// What goes before program `p`, with this `period`, in a window in which it and whom it waits for finish so many packets.
@@ -347,6 +365,18 @@ fn least(own: u128, limit: u128, takes: impl Fn(u128) -> u128) -> Option<Span> {
         window = next;
     }
     None
+}
+
+/// Numbers of packets that are tried one by one; beyond them the largest alone is.
+const ONE_BY_ONE: u64 = 64;
+
+/// Numbers of up to `limit` packets that have a window, each with it: the first few, and the largest.
+///
+/// A number below the largest is promised sooner, for its window is shorter. Where few packets come, that is the lower bound.
+fn numbers(limit: u64, window: impl Fn(u64) -> Option<Span>) -> Vec<(u64, Span)> {
+    let Some((largest, last)) = most(limit, &window) else { return Vec::new() };
+    let few = (1..largest.min(ONE_BY_ONE + 1)).filter_map(|number| Some((number, window(number)?)));
+    few.chain([(largest, last)]).collect()
 }
 
 /// The most of up to `limit` packets that have a window, which a smaller number has if a larger one has; with that window.

@@ -129,8 +129,8 @@ impl fmt::Display for Missing {
 
 /// Admits `requests` to `host` in order: the bound of each beside all who are admitted, or why it is not.
 pub fn admit(host: &Host, requests: &[Request]) -> Vec<Result<Bound, Refusal>> {
-    let turns: Vec<Option<(u64, Span)>> = (0..host.interfaces.len()).map(|i| host.turn(i)).collect();
-    let periods: Vec<Option<(u64, Span)>> = (0..host.programs.len()).map(|p| host.period(p)).collect();
+    let turns: Vec<Vec<(u64, Span)>> = (0..host.interfaces.len()).map(|i| host.turns(i)).collect();
+    let periods: Vec<Vec<(u64, Span)>> = (0..host.programs.len()).map(|p| host.periods(p)).collect();
     let all = Reservations { host, turns, periods };
     let mut admitted: Vec<usize> = Vec::new();
     let mut refused: Vec<Option<Refusal>> = vec![None; requests.len()];
@@ -157,21 +157,20 @@ pub fn admit(host: &Host, requests: &[Request]) -> Vec<Result<Bound, Refusal>> {
 /// The turns that interfaces and programs have for sure.
 struct Reservations<'a> {
     host: &'a Host,
-    turns: Vec<Option<(u64, Span)>>,
-    periods: Vec<Option<(u64, Span)>>,
+    turns: Vec<Vec<(u64, Span)>>,
+    periods: Vec<Vec<(u64, Span)>>,
 }
 
 impl Reservations<'_> {
     /// `I + F + R` of an interface that all of `asked` come in at, or what is missing.
     fn reception(&self, interface: usize, asked: &[Request]) -> Result<[Span; 3], Missing> {
         let service = &self.host.interfaces[interface];
-        let (packets, within) = self.turns[interface].ok_or(Missing::Turn)?;
-        let every = service.every(within);
-        let turns = Turns { every, packets, within };
+        let (packets, within) = *self.turns[interface].last().ok_or(Missing::Turn)?;
         let arrivals: Vec<Arrivals> =
             asked.iter().filter(|r| r.interface == interface).map(|r| held_up(r, Span::ZERO)).collect();
-        let further = turns.further(&arrivals).ok_or(Missing::Taken { packets, every })?;
-        let parts = [every, further, within];
+        let of = |within| service.every(within);
+        let parts = least_parts(&self.turns[interface], of, &arrivals);
+        let parts = parts.ok_or(Missing::Taken { packets, every: service.every(within) })?;
         let needed = room(&arrivals, total(parts));
         match needed > u64::from(service.slots) {
             true => Err(Missing::Slots { needed, has: service.slots }),
@@ -182,13 +181,12 @@ impl Reservations<'_> {
     /// `P + F + V` of a program, or what is missing.
     fn work(&self, p: usize, asked: &[Request]) -> Result<[Span; 3], Missing> {
         let every = self.host.programs[p].reserved.ok_or(Missing::Reservation)?.1;
-        let (packets, within) = self.periods[p].ok_or(Missing::Budget)?;
+        let (packets, _) = *self.periods[p].last().ok_or(Missing::Budget)?;
         let mut arrivals = Vec::new();
         for other in asked.iter().filter(|other| other.program == p && self.has_program(other)) {
             arrivals.push(held_up(other, total(self.reception(other.interface, asked)?)));
         }
-        let turns =
-            Turns { every, packets, within }.further(&arrivals).map(|further| [every, further, within]);
+        let turns = least_parts(&self.periods[p], |_| every, &arrivals);
         let unspent = self.host.unspent(p, &arrivals).map(|longest| [Span::ZERO, Span::ZERO, longest]);
         match (turns, unspent) {
             (Some(turns), Some(unspent)) if total(unspent) < total(turns) => Ok(unspent),
@@ -232,6 +230,20 @@ impl Reservations<'_> {
     fn has_program(&self, request: &Request) -> bool {
         self.host.interfaces[request.interface].buffers.is_some()
     }
+}
+
+/// `I + F + R` of the number of packets for which it is least; `None` if no number keeps up with `arrivals`.
+fn least_parts(
+    numbers: &[(u64, Span)],
+    every: impl Fn(Span) -> Span,
+    arrivals: &[Arrivals],
+) -> Option<[Span; 3]> {
+    let of = |(packets, within): &(u64, Span)| {
+        let turns = Turns { every: every(*within), packets: *packets, within: *within };
+        Some([turns.every, turns.further(arrivals)?, turns.within])
+    };
+    // Of equal sums the one with the most packets.
+    numbers.iter().rev().filter_map(of).min_by_key(|parts| total(*parts))
 }
 
 fn held_up(request: &Request, jitter: Span) -> Arrivals {
