@@ -6,6 +6,7 @@
 //! for the contract only, and what is ahead of its time is held (Kandlur, Shin and Ferrari 1994).
 
 mod admit;
+mod analyses;
 mod answer;
 mod arrivals;
 mod asked;

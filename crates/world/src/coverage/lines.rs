@@ -189,6 +189,11 @@ impl Window {
             }
             places = places.min(queue.slots).or(queue.slots);
         }
+        if self.kinds.is_empty() {
+            // Nothing is sent, so any number of places holds it.
+            let blocks = queues.iter().filter(|queue| queue.overload == Overload::Block);
+            places = blocks.filter(|queue| !self.holds(queue.slots)).filter_map(|queue| queue.slots).min();
+        }
         Ok((passing, places))
     }
 

@@ -1,10 +1,12 @@
 //! How many frames may come in at a host in a time: each is an interrupt, and may keep the adapter from what goes out.
 //!
 //! *By the link* they come from, they are as far apart as the shortest takes, and *by the host* at its other end they have to be made (`traffic/departures.rs`). At 25 Gbit/s
-//! the first leaves nothing of a CPU, and of a port the second says nothing. There, and wherever it comes to less, they are told apart by who sent them (`traffic/senders.rs`, of which (1) and (2) are here).
+//! the first leaves nothing of a CPU, and of a port the second says nothing. There, and wherever that is less, they are told apart by who sent them (`traffic/senders.rs`, of which (1) and (2) are here).
 //!
 //! What waited in ports does not come at once all the same: the last link lets it through one after the other, and where none of it is as short as what is guaranteed that may say more. So (1) is taken together
-//! with (2), or with the link for frames of the sizes that it has of those without a guarantee, whichever comes to less.
+//! with (2), or with the link for frames of the sizes that it has of those without a guarantee.
+//!
+//! Each way is valid, and which of them leaves the most of a CPU depends on what else is done there. So none is chosen here: a station has a table for each choice (`analyses.rs`).
 
 use laxity_qos::channel::LinkId;
 use laxity_units::{Bytes, Span};
@@ -14,27 +16,114 @@ use crate::experiment::{ChannelSpec, Experiment};
 use crate::traffic::departures::{Departures, comes_by};
 use crate::traffic::senders::{BySender, by_sender};
 
+/// How many ways of counting what comes from a source there are at most.
+const WAYS: usize = 4;
+
+/// How many choices of a way for each source are told apart.
+const MOST_CHOICES: usize = 16;
+
+/// Which way of counting is taken of each source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Choice {
+    /// The way by which frames alone are expected to take the least.
+    #[default]
+    Expected,
+    /// The ways of this choice, a number with a digit for each source that says the place of its way.
+    Number(usize),
+    /// The way of this place wherever there is one, else as expected.
+    Alike(usize),
+}
+
+/// A source, by each way of counting that is valid: by the link, by the host at its other end, by who sends, and by both.
+type Source = [Option<Vec<Departures>>; WAYS];
+
 /// What comes in at `node`, by the adapter of that link or by any, where each frame costs `cost`, and is pushed together with others by up to `notice` on its way through the adapter.
 pub(super) fn arrivals(
     experiment: &Experiment,
-    (node, link): (usize, Option<LinkId>),
-    cost: Span,
-    notice: Span,
+    at: (usize, Option<LinkId>),
+    (cost, notice): (Span, Span),
+    choice: Choice,
 ) -> Result<Vec<Departures>, Uncovered> {
     let mut all = Vec::new();
+    let mut digits = if let Choice::Number(number) = choice { number } else { 0 };
+    for source in by_source(experiment, at, notice)? {
+        let valid = || source.iter().flatten();
+        let expected = || valid().min_by_key(|way| busy(way, cost));
+        let way = match choice {
+            Choice::Expected => expected(),
+            Choice::Alike(place) => source[place].as_ref().or_else(expected),
+            Choice::Number(_) => {
+                let way = valid().nth(digits % valid().count());
+                digits /= valid().count();
+                way
+            }
+        };
+        all.extend(way.into_iter().flatten());
+    }
+    Ok(all)
+}
+
+/// The choices that together have every way of every source, and as far as there are few also every combination.
+pub(super) fn choices(experiment: &Experiment, at: (usize, Option<LinkId>), notice: Span) -> Vec<Choice> {
+    let Ok(sources) = by_source(experiment, at, notice) else { return vec![Choice::Expected] };
+    let ways = sources.iter().map(|source| source.iter().flatten().count());
+    let all = ways.fold(1, usize::saturating_mul);
+    match all {
+        ..=MOST_CHOICES => (0..all).map(Choice::Number).collect(),
+        _ => std::iter::once(Choice::Expected).chain((0..WAYS).map(Choice::Alike)).collect(),
+    }
+}
+
+/// Each source of what comes in at `node`, by the adapter of a link or by any, by the ways that count it.
+fn by_source(
+    experiment: &Experiment,
+    (node, link): (usize, Option<LinkId>),
+    notice: Span,
+) -> Result<Vec<Source>, Uncovered> {
     let comes = |way: usize| link.is_none_or(|link| experiment.link_to(node, way) == link);
+    let mut all = Vec::new();
     for ((before, way), sizes) in sources(experiment, node).into_iter().filter(|((_, way), _)| comes(*way)) {
         let from = (before, way);
         let pushed = experiment.networks[way].impairments.jitter.saturating_add(notice);
-        let together = together(experiment, (from, node), sizes, cost).map(|departures| vec![departures]);
-        let ways = match by_sender(experiment, node, from) {
-            Some(senders) => together.into_iter().chain(ways(senders, experiment, from)).collect(),
-            None => vec![together?],
+        let [by_link, by_host] =
+            together(experiment, (from, node), sizes).map(|way| way.map(|way| vec![way]));
+        let [by_sender, by_both] = match by_sender(experiment, node, from) {
+            Some(senders) => ways(senders, experiment, from),
+            None => [None, None],
         };
-        let less = ways.into_iter().min_by_key(|way| busy(way, cost)).unwrap_or_default();
-        all.extend(less.into_iter().map(|departures| departures.pushed(pushed)));
+        let mut source: Source = [by_link, by_host, by_sender, by_both];
+        if source.iter().all(Option::is_none) {
+            return Err(Uncovered("packets that take no time to send come in any number at once"));
+        }
+        for way in source.iter_mut().flatten().flatten() {
+            *way = way.pushed(pushed);
+        }
+        let valid = source.clone();
+        for (place, way) in source.iter_mut().enumerate() {
+            let more = |other: usize| match (&valid[place], &valid[other]) {
+                (Some(way), Some(less)) => other != place && is_more(way, less, other < place),
+                _ => false,
+            };
+            if (0..WAYS).any(more) {
+                *way = None;
+            }
+        }
+        all.push(source);
     }
     Ok(all)
+}
+
+/// Whether in any time `way` counts as many as `less`, or more; of two that are alike one of them, if it is `later`.
+fn is_more(way: &[Departures], less: &[Departures], later: bool) -> bool {
+    match (way, less) {
+        ([way], [less]) => {
+            let alike = way == less;
+            way.burst >= less.burst && way.interval <= less.interval && (!alike || later)
+        }
+        // What nobody sends is the least there is.
+        (_, []) => !way.is_empty() || later,
+        _ => false,
+    }
 }
 
 /// How long somebody is busy with all of these alone, where each takes him `cost`, in picoseconds.
@@ -50,33 +139,24 @@ fn busy(all: &[Departures], cost: Span) -> u128 {
     }
 }
 
-/// Of a station over a network, to a node, where frames have sizes from the one to the other and each costs `cost`: by the way by which that comes
-/// to less.
+/// Of a station over a network, to a node, where frames have sizes from the one to the other: by the link, and by the host.
 fn together(
     experiment: &Experiment,
     (from, node): ((usize, usize), usize),
     sizes: (Bytes, Bytes),
-    cost: Span,
-) -> Result<Departures, Uncovered> {
+) -> [Option<Departures>; 2] {
     let by_link = Departures { burst: 1, interval: frames_apart(experiment, from, sizes) };
     let comes = |channel: &ChannelSpec| comes_by(channel, node, from).next().is_some();
     let by_host = Departures::by_host(experiment, from.0, comes);
-    let ways = [Some(by_link), by_host];
-    let best =
-        ways.into_iter().flatten().filter(|way| !way.interval.is_zero()).min_by_key(|way| way.busy(cost));
-    best.ok_or(Uncovered("packets that take no time to send come in any number at once"))
+    [Some(by_link), by_host].map(|way| way.filter(|way| !way.interval.is_zero()))
 }
 
-/// (1) with (2), and with the link.
-fn ways(
-    senders: BySender,
-    experiment: &Experiment,
-    from: (usize, usize),
-) -> impl Iterator<Item = Vec<Departures>> {
+/// (1) with (2), and with the link if there are others.
+fn ways(senders: BySender, experiment: &Experiment, from: (usize, usize)) -> [Option<Vec<Departures>>; 2] {
     let BySender { guaranteed, others, sizes } = senders;
     let by_link = (!others.is_empty())
         .then(|| Departures { burst: 1, interval: frames_apart(experiment, from, sizes) })
         .filter(|link| !link.interval.is_zero())
         .map(|link| guaranteed.iter().copied().chain([link]).collect());
-    [guaranteed.into_iter().chain(others).collect()].into_iter().chain(by_link)
+    [Some(guaranteed.into_iter().chain(others).collect()), by_link]
 }

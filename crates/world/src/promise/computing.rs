@@ -6,8 +6,8 @@ use laxity_qos::admission::{AdmissionId, Bound, Early, Pays, RateRequest, Test};
 use laxity_qos::channel::{CoreId, LinkId};
 use laxity_units::Span;
 
+use super::analyses::Analyses;
 use super::asked::Asked;
-use super::station::Station;
 use crate::coverage::Uncovered;
 use crate::experiment::Host;
 
@@ -15,7 +15,7 @@ use crate::experiment::Host;
 /// has not got the CPU that it needs is in nobody's analysis.
 pub(super) fn reserve(
     host: &Host,
-    table: &mut Station,
+    table: &mut Analyses,
     core: impl Fn(usize) -> CoreId,
 ) -> Result<Vec<Option<AdmissionId>>, Uncovered> {
     let of = |(number, application): (usize, &crate::experiment::ComputingSpec)| {

@@ -7,6 +7,7 @@ use laxity_qos::channel::{ChannelId, CoreId, LinkId, LinkParadigm, PacketOverflo
 use laxity_qos::station::Link;
 use laxity_units::Bytes;
 
+use super::analyses::Reading;
 use super::environment::{best_effort, environment, receptions, timers};
 use super::station::Station;
 use crate::coverage::{Coverage, Uncovered};
@@ -18,12 +19,13 @@ pub(super) fn table(
     coverage: &Coverage,
     formula: Formula,
     (node, placement): (usize, &Placement),
+    reading: Reading,
 ) -> Result<Station, Uncovered> {
     if formula != Formula::Corrected {
         return Err(Uncovered("the papers' host has one core"));
     }
     let host = experiment.host(node);
-    let common = environment(experiment, coverage, formula, (node, LinkId::FIRST))?;
+    let common = environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?;
     let covered = coverage.stations[node].as_ref().map_err(|why| *why)?;
     let attached = &experiment.nodes[node].adapters;
     let hears = |link: LinkId| attached[usize::from(link.0)].interrupts[0];
@@ -36,7 +38,7 @@ pub(super) fn table(
         let left = computes.filter(|(_, application)| application.budget.is_none());
         let mut above = timers(experiment, node);
         for link in experiment.links_of(node).filter(|link| hears(*link) == core) {
-            above.extend(receptions(experiment, node, Some(link))?);
+            above.extend(receptions(experiment, node, Some(link), reading.arrivals)?);
         }
         Ok(Environment {
             best_effort: channels.flat_map(without).collect(),

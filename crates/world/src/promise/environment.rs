@@ -9,7 +9,8 @@ use laxity_qos::discipline::Class;
 use laxity_qos::station::Link;
 use laxity_units::Span;
 
-use super::arrivals::arrivals;
+use super::analyses::Reading;
+use super::arrivals::{Choice, arrivals, choices};
 use super::links::other_links;
 use crate::coverage::{Coverage, Covered, Uncovered, incoming, stalls, thread_per_message};
 use crate::experiment::{ChannelSpec, Experiment, Host, SourceSpec};
@@ -26,6 +27,7 @@ pub(super) fn environment(
     coverage: &Coverage,
     formula: Formula,
     (node, at): (usize, LinkId),
+    reading: Reading,
 ) -> Result<Environment, Uncovered> {
     let Covered { model, link, further, rates: _, row: _, by_level: _, levels, ahead, depth } =
         coverage.stations[node].clone()?;
@@ -56,6 +58,7 @@ pub(super) fn environment(
             makes: None,
             ahead,
             levels,
+            counting: reading.counting,
             best_effort,
             slice: Span::ZERO,
             interference: Vec::new(),
@@ -85,6 +88,7 @@ pub(super) fn environment(
         makes: Some(makes(experiment, node)),
         ahead,
         levels,
+        counting: reading.counting,
         best_effort,
         slice: left.map(|application| application.slice).max().unwrap_or_default(),
         others: other_links(experiment, (node, at), &links)?,
@@ -94,7 +98,7 @@ pub(super) fn environment(
             Formula::Corrected => {
                 let above = applications(experiment, node)?.into_iter();
                 above
-                    .chain(receptions(experiment, node, None)?)
+                    .chain(receptions(experiment, node, None, reading.arrivals)?)
                     .chain(looks(experiment, node))
                     .chain(stalls(experiment, (node, at)))
                     .chain(timers(experiment, node))
@@ -174,12 +178,25 @@ fn applications(experiment: &Experiment, node: usize) -> Result<Vec<Interference
     }
 }
 
+/// The choices of a way to count what comes in at `node`; one where that costs nothing.
+pub(super) fn choices_at(experiment: &Experiment, node: usize) -> Vec<Choice> {
+    let Some(comes_in) = experiment.nodes.get(node).and_then(|_| incoming(experiment, node).ok()) else {
+        return vec![Choice::Expected];
+    };
+    let cost = experiment.host(node).costs.interrupted_for_each().interrupt;
+    match cost.saturating_add(comes_in.held).is_zero() {
+        true => vec![Choice::Expected],
+        false => choices(experiment, (node, None), comes_in.notice),
+    }
+}
+
 /// Every packet that comes in interrupts, and may keep what goes out from a resource of the adapter before. What its way through that
 /// adapter and jitter push together comes at once. By the adapter of that link, or by any.
 pub(super) fn receptions(
     experiment: &Experiment,
     node: usize,
     link: Option<LinkId>,
+    choice: Choice,
 ) -> Result<Vec<Interference>, Uncovered> {
     let comes_in = incoming(experiment, node)?;
     let cost = experiment.host(node).costs.interrupted_for_each().interrupt;
@@ -191,7 +208,7 @@ pub(super) fn receptions(
         let burst = u32::try_from(burst).map_err(|_| Uncovered("too many packets may come together"))?;
         Ok(Interference { above: Above::Interrupt, cost, adapter: comes_in.held, burst, interval })
     };
-    arrivals(experiment, (node, link), all, comes_in.notice)?.into_iter().map(of).collect()
+    arrivals(experiment, (node, link), (all, comes_in.notice), choice)?.into_iter().map(of).collect()
 }
 
 /// A host that looks for responses does so whether there are any or not.

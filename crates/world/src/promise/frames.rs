@@ -28,7 +28,7 @@ use laxity_qos::station::{self, Group};
 use laxity_units::Span;
 
 use super::answer::Room;
-use super::arrivals::arrivals;
+use super::arrivals::{Choice, arrivals, choices};
 use super::environment::{looks, timers};
 use crate::coverage::{Covered, Frames};
 use crate::experiment::{Adapter, ChannelSpec, Experiment};
@@ -260,13 +260,22 @@ impl Counts<'_> {
 
     /// `R`, by (1); `None` if interrupts may never be done.
     fn served(&self, host: &station::Host, notice: Span) -> Option<Span> {
+        let choices = match host.each.is_zero() {
+            true => vec![Choice::Expected],
+            false => choices(self.experiment, (self.node, None), notice),
+        };
+        choices.into_iter().filter_map(|choice| self.served_of(host, notice, choice)).min()
+    }
+
+    /// `R`, by (1), where what comes in is counted by that choice.
+    fn served_of(&self, host: &station::Host, notice: Span, choice: Choice) -> Option<Span> {
         const PARTS: u128 = station::Host::PARTS;
         let ps = |span: Span| u128::from(span.as_ps());
         let station::Host { each, tokens, token, once, mut rate, .. } = *host;
         let mut once = ps(token).checked_mul(tokens.into())?.checked_add(ps(once))?;
         if !each.is_zero() {
             for Departures { burst, interval } in
-                arrivals(self.experiment, (self.node, None), each, notice).ok()?
+                arrivals(self.experiment, (self.node, None), (each, notice), choice).ok()?
             {
                 once = once.checked_add(ps(each).checked_mul(u128::from(burst) + 1)?)?;
                 rate = rate.checked_add(ps(each).checked_mul(PARTS)?.div_ceil(ps(interval).max(1)))?;

@@ -13,6 +13,7 @@ use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Group, LEVELS, Share, Sharing};
 use laxity_units::{Bytes, Span};
 
+use super::analyses::{Analyses, Reading, readings};
 use super::answer::Refused;
 use super::asked::Asked;
 use super::computing;
@@ -42,7 +43,7 @@ pub(super) struct Reserved {
 
 /// The tables of all hosts that an analysis covers.
 pub(super) struct Tables {
-    hosts: Vec<Result<Station, Uncovered>>,
+    hosts: Vec<Result<Analyses, Uncovered>>,
     /// Per station, what may come in at its adapter.
     inside: Vec<Option<Inside>>,
     /// What is reserved at each for applications that compute there.
@@ -62,7 +63,7 @@ pub(super) struct Reservation {
 impl Tables {
     pub(super) fn new(experiment: &Experiment, coverage: &Coverage, formula: Formula) -> Self {
         let placement = Placement::new(experiment);
-        let table = |node: usize| {
+        let table = |node: usize, reading: Reading| {
             let by_rates = coverage.stations[node].as_ref().ok().and_then(|covered| covered.rates);
             if let (Some(order), Some(outlet)) = (by_rates, experiment.outlet(node)) {
                 let speed = (outlet.config.link, outlet.config.frame);
@@ -72,7 +73,7 @@ impl Tables {
                 return Ok(Station::Rates(table));
             }
             if let Some(order) = by_rates {
-                let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST))?;
+                let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?;
                 let speed = (LinkCosts::default(), Span::ZERO);
                 let sharing = sharing(experiment, formula, node, speed, true)?;
                 return rated(RatedHost::new(environment, order, sharing));
@@ -80,20 +81,20 @@ impl Tables {
             if let Some(Row { rated: stages, shared }) =
                 coverage.stations[node].clone().ok().and_then(|c| c.row)
             {
-                let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST))?;
+                let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?;
                 let speed = (LinkCosts::default(), Span::ZERO);
                 let sharing = sharing(experiment, formula, node, speed, shared)?;
                 return rated(RatedHost::of_stages(environment, stages, sharing));
             }
             if coverage.stations[node].as_ref().is_ok_and(Covered::is_levelled) {
-                return levelled(environment(experiment, coverage, formula, (node, LinkId::FIRST))?);
+                return levelled(environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?);
             }
             if experiment.cores(node) > 1 {
-                return cores::table(experiment, coverage, formula, (node, &placement));
+                return cores::table(experiment, coverage, formula, (node, &placement), reading);
             }
             let test = experiment.admission.test_with(formula);
             let by_link = |link| {
-                let environment = environment(experiment, coverage, formula, (node, link))?;
+                let environment = environment(experiment, coverage, formula, (node, link), reading)?;
                 AdmissionTable::with_test(environment, test)
                     .map_err(|_| Uncovered("the host is out of range"))
             };
@@ -108,7 +109,8 @@ impl Tables {
         };
         let mut computing = vec![Vec::new(); experiment.stations()];
         let reserved = |(node, reserved): (usize, &mut Vec<Option<AdmissionId>>)| {
-            let mut table = table(node)?;
+            let readings = readings(experiment, coverage, formula, node).into_iter();
+            let mut table = Analyses::new(readings.map(|reading| table(node, reading)))?;
             if node < experiment.nodes.len() {
                 *reserved = computing::reserve(experiment.host(node), &mut table, |number| {
                     placement.of_computing(node, number)
@@ -118,7 +120,7 @@ impl Tables {
         };
         let hosts = computing.iter_mut().enumerate().map(reserved).collect();
         let hosts = coverage.spread(experiment, hosts);
-        let inside = |(node, host): (usize, &Result<Station, Uncovered>)| {
+        let inside = |(node, host): (usize, &Result<Analyses, Uncovered>)| {
             let covered = host.as_ref().ok().and(coverage.stations[node].as_ref().ok())?;
             Inside::of(experiment, node, covered)
         };
@@ -227,7 +229,7 @@ impl Tables {
     }
 
     /// The table of `node`, which has one.
-    fn table(&mut self, node: usize) -> &mut Station {
+    fn table(&mut self, node: usize) -> &mut Analyses {
         self.hosts[node].as_mut().expect("nothing is reserved where there is no table")
     }
 
@@ -287,7 +289,7 @@ impl Tables {
 
     /// Every host's bounds by reservation.
     pub(super) fn bounds(&self) -> Vec<BTreeMap<AdmissionId, Bound>> {
-        let by_id = |table: &Station| table.bounds().into_iter().map(|bound| (bound.id, bound)).collect();
+        let by_id = |table: &Analyses| table.bounds().into_iter().map(|bound| (bound.id, bound)).collect();
         self.hosts.iter().map(|host| host.as_ref().map_or_else(|_| BTreeMap::new(), by_id)).collect()
     }
 
@@ -299,7 +301,7 @@ impl Tables {
 
     /// By which deadlines `node` goes.
     pub(super) fn goes_by(&self, node: usize) -> GoesBy {
-        self.hosts[node].as_ref().map_or(GoesBy::Either, Station::goes_by)
+        self.hosts[node].as_ref().map_or(GoesBy::Either, Analyses::goes_by)
     }
 
     /// `W` and `S` where `channel` starts, as if it were admitted now.

@@ -75,18 +75,6 @@ impl Departures {
         let several = if interval.is_zero() { return None } else { ahead.div_ceil(each) };
         Some(Self { burst: depth.saturating_add(several).saturating_add(1), interval })
     }
-
-    /// How long somebody is busy with these alone, where each takes him `cost`, in picoseconds.
-    pub(crate) fn busy(&self, cost: Span) -> u64 {
-        match self.interval.saturating_sub(cost).as_ps() {
-            0 => u64::MAX,
-            free => {
-                let parts =
-                    u128::from(cost.saturating_mul(self.burst).as_ps()) * u128::from(self.interval.as_ps());
-                u64::try_from(parts / u128::from(free)).unwrap_or(u64::MAX - 1)
-            }
-        }
-    }
 }
 
 /// The least that a handler at `node` takes for a packet, whatever bytes it has.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::super::station::{GoesBy, Station};
+use super::super::analyses::Analyses;
+use super::super::station::GoesBy;
 use super::{Reservation, Reserved, Tables};
 use crate::experiment::{ChannelSpec, Division, Experiment};
 
@@ -37,6 +38,6 @@ impl Tables {
 
     /// Whether a request at a host on the way of `channel` looks at all pairs of those who are there.
     pub(in super::super) fn looks_at_pairs(&self, channel: &ChannelSpec) -> bool {
-        channel.route.iter().any(|node| matches!(self.hosts[*node], Ok(Station::Host(_))))
+        channel.route.iter().any(|node| self.hosts[*node].as_ref().is_ok_and(Analyses::looks_at_pairs))
     }
 }

@@ -1,0 +1,269 @@
+//! The analyses of one station that compete, each with a table of its own.
+//!
+//! What comes in is counted in several ways (`arrivals.rs`), and so is the CPU time that starts and completions of packets take
+//! ([`Counting`]). Each way is valid. Which of them promises the least depends on all that the station does, and one of them may say
+//! that nothing is left of the CPU where another leaves nearly all of it. To choose one beforehand refused a host that was 350 times as
+//! fast as its profile, and admitted the same channels at 300 and at 600 times.
+//!
+//! So a station has a table for each combination. A channel is admitted if at least one table admits it beside all channels before, and
+//! the tables that refuse it say nothing until it is released. The promise is that of the table whose bounds have the least
+//! sum: EDF goes by the bounds of a station, so one analysis has to speak of all its channels.
+//!
+//! If each analysis promises no more when a station gets better, then so do all of them together: what one of them admits it still admits.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use laxity_model::adapter::Notification;
+use laxity_qos::admission::{
+    AdmissionId, Bound, Breakdown, Counting, Deficit, Formula, Refusal, Request, ResourceModel,
+};
+use laxity_qos::channel::LinkId;
+use laxity_units::Span;
+
+use super::arrivals::Choice;
+use super::asked::Asked;
+use super::environment::choices_at;
+use super::station::{GoesBy, Station};
+use crate::coverage::{Coverage, Uncovered};
+use crate::experiment::Experiment;
+use crate::traffic::departures::makes;
+
+/// The way in which an analysis counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Reading {
+    /// What comes in.
+    pub(super) arrivals: Choice,
+    /// What starts and completions take.
+    pub(super) counting: Counting,
+}
+
+/// All ways in which the analysis of `node` may count.
+pub(super) fn readings(
+    experiment: &Experiment,
+    coverage: &Coverage,
+    formula: Formula,
+    node: usize,
+) -> Vec<Reading> {
+    let Some(Ok(covered)) = coverage.stations.get(node).filter(|_| node < experiment.nodes.len()) else {
+        return vec![Reading::default()];
+    };
+    if formula != Formula::Corrected {
+        return vec![Reading::default()];
+    }
+    let host = experiment.host(node);
+    let costs = host.costs.interrupted_for_each();
+    let charged = !costs.interrupt.is_zero() || !costs.link_scheduling.is_zero();
+    let counted = !covered.ahead && !makes(experiment, node).is_zero();
+    let mut countings = match covered.model {
+        ResourceModel::O1 | ResourceModel::Apart if charged && counted => {
+            vec![Counting::Time, Counting::Packets]
+        }
+        _ => vec![Counting::Expected],
+    };
+    let polled = matches!(covered.model, ResourceModel::O1 | ResourceModel::O3 | ResourceModel::Ideal);
+    if let Notification::Poll(interval) = experiment.adapter(node).notification()
+        && polled
+        && charged
+        && covered.further.is_empty()
+        && !interval.is_zero()
+        && host.driver.watchdog.is_none()
+    {
+        countings.push(Counting::Polls(interval));
+    }
+    let choices = choices_at(experiment, node);
+    let of = |counting: Counting| choices.iter().map(move |choice| Reading { arrivals: *choice, counting });
+    countings.into_iter().flat_map(of).collect()
+}
+
+/// The tables of a station.
+pub(super) struct Analyses {
+    all: Vec<Analysis>,
+    /// Channels that were ever admitted.
+    named: u64,
+    /// The table that promises, until a channel comes or goes.
+    promising: Cell<Option<usize>>,
+}
+
+/// One table.
+struct Analysis {
+    station: Station,
+    /// By the names of channels at the station, their names in the table.
+    names: BTreeMap<AdmissionId, AdmissionId>,
+    /// Channels of the station that the table refuses, and those that came since.
+    missing: BTreeSet<AdmissionId>,
+}
+
+impl Analyses {
+    /// Of the tables that there are of `of`; why not, if there is none.
+    pub(super) fn new(of: impl Iterator<Item = Result<Station, Uncovered>>) -> Result<Self, Uncovered> {
+        let (mut all, mut none) = (Vec::new(), Uncovered("no analysis covers the station"));
+        for station in of {
+            match station {
+                Ok(station) => {
+                    all.push(Analysis { station, names: BTreeMap::new(), missing: BTreeSet::new() })
+                }
+                Err(why) => none = why,
+            }
+        }
+        match all.is_empty() {
+            true => Err(none),
+            false => Ok(Self { all, named: 0, promising: Cell::new(None) }),
+        }
+    }
+
+    fn valid(&self) -> impl Iterator<Item = &Analysis> {
+        self.all.iter().filter(|analysis| analysis.missing.is_empty())
+    }
+
+    /// Any table that has all channels: there is one.
+    fn any(&self) -> &Station {
+        let first = self.valid().next();
+        &first.expect("each admitted channel left a table").station
+    }
+
+    pub(super) fn request(&mut self, asked: &Asked) -> Result<AdmissionId, Refusal> {
+        let name = AdmissionId::of_number(self.named);
+        let mut answers = Vec::with_capacity(self.all.len());
+        let mut refused: Option<Refusal> = None;
+        for analysis in &mut self.all {
+            let answer = analysis.missing.is_empty().then(|| analysis.station.request(asked));
+            if let Some(Err(refusal)) = &answer {
+                let less = refused.as_ref().is_none_or(|other| severity(refusal) < severity(other));
+                refused = if less { Some(analysis.renamed(*refusal)) } else { refused };
+            }
+            answers.push(answer.and_then(Result::ok));
+        }
+        if let (true, Some(refusal)) = (answers.iter().all(Option::is_none), refused) {
+            return Err(refusal);
+        }
+        for (analysis, answer) in self.all.iter_mut().zip(answers) {
+            match answer {
+                Some(id) => drop(analysis.names.insert(name, id)),
+                None => drop(analysis.missing.insert(name)),
+            }
+        }
+        self.named += 1;
+        self.promising.set(None);
+        Ok(name)
+    }
+
+    pub(super) fn release(&mut self, id: AdmissionId) -> bool {
+        self.promising.set(None);
+        let mut released = false;
+        for analysis in &mut self.all {
+            let own = analysis.names.remove(&id);
+            let in_table = own.is_some_and(|own| analysis.station.release(own));
+            released |= analysis.missing.remove(&id) || in_table;
+        }
+        released
+    }
+
+    /// How many copies of `asked`, and of `most`, it would surely admit one after the other; none where that is not told at once.
+    pub(super) fn alike(&self, asked: &Asked, most: u64) -> u64 {
+        self.valid().map(|analysis| analysis.station.alike(asked, most)).min().unwrap_or(0)
+    }
+
+    /// Admits so many, no more than that.
+    pub(super) fn request_alike(&mut self, asked: &Asked, number: u64) {
+        for analysis in self.all.iter_mut().filter(|analysis| analysis.missing.is_empty()) {
+            analysis.station.request_alike(asked, number);
+        }
+    }
+
+    /// The least deadline that it would admit in place of that of `asked`.
+    pub(super) fn least_deadline(&self, asked: &Asked) -> Result<Span, Refusal> {
+        let mut least: Option<Result<Span, Refusal>> = None;
+        for analysis in self.valid() {
+            let own = analysis.station.least_deadline(asked).map_err(|refusal| analysis.renamed(refusal));
+            let less = match (&least, &own) {
+                (None, _) | (Some(Err(_)), Ok(_)) => true,
+                (Some(Ok(least)), Ok(own)) => own < least,
+                (Some(Err(least)), Err(own)) => severity(own) < severity(least),
+                (Some(Ok(_)), Err(_)) => false,
+            };
+            least = if less { Some(own) } else { least };
+        }
+        least.expect("each admitted channel left a table")
+    }
+
+    /// The latest deadline that it considers.
+    pub(super) fn latest_deadline(&self, asked: &Asked) -> Span {
+        self.any().latest_deadline(asked)
+    }
+
+    /// The table that promises: of all that have all channels the one of which the bounds have the least sum.
+    fn promising(&self) -> &Analysis {
+        if let Some(place) = self.promising.get() {
+            return &self.all[place];
+        }
+        let valid = || self.all.iter().enumerate().filter(|(_, analysis)| analysis.missing.is_empty());
+        let sum = |analysis: &Analysis| -> u128 {
+            analysis.station.bounds().iter().map(|bound| u128::from(bound.bound.as_ps())).sum()
+        };
+        let place = match valid().count() {
+            1 => valid().next(),
+            _ => valid().min_by_key(|(_, analysis)| sum(analysis)),
+        };
+        let (place, analysis) = place.expect("each admitted channel left a table");
+        self.promising.set(Some(place));
+        analysis
+    }
+
+    pub(super) fn bounds(&self) -> Vec<Bound> {
+        let promising = self.promising();
+        let bounds: BTreeMap<AdmissionId, Bound> =
+            promising.station.bounds().into_iter().map(|bound| (bound.id, bound)).collect();
+        let of = |(name, own): (&AdmissionId, &AdmissionId)| Some(Bound { id: *name, ..*bounds.get(own)? });
+        promising.names.iter().filter_map(of).collect()
+    }
+
+    /// `W` and `S` of an admitted request that has this bound.
+    pub(super) fn terms(&self, asked: &Asked, bound: &Bound) -> Result<(Breakdown, Breakdown), Refusal> {
+        let promising = self.promising();
+        let id = promising.names.get(&bound.id).copied().unwrap_or(bound.id);
+        promising.station.terms(asked, &Bound { id, ..*bound })
+    }
+
+    /// The same where a channel starts that leaves by `link`, as if it were admitted now.
+    pub(super) fn terms_of(&self, request: &Request, link: LinkId) -> Option<(Breakdown, Breakdown)> {
+        let terms = self.valid().filter_map(|analysis| analysis.station.terms_of(request, link));
+        terms.min_by_key(|(_, service)| service.total())
+    }
+
+    /// What a channel that leaves here brings to a link that is shared by rates: see [`Pays::Before`](laxity_qos::admission::Pays).
+    pub(super) fn handed_on(&self, asked: &Asked) -> Option<Span> {
+        self.any().handed_on(asked)
+    }
+
+    /// By which deadlines it goes.
+    pub(super) fn goes_by(&self) -> GoesBy {
+        self.any().goes_by()
+    }
+
+    /// Whether a request looks at all pairs of those who are there.
+    pub(super) fn looks_at_pairs(&self) -> bool {
+        matches!(self.any(), Station::Host(_))
+    }
+}
+
+impl Analysis {
+    /// `refusal` by the names of channels at the station.
+    fn renamed(&self, refusal: Refusal) -> Refusal {
+        let name = |own: AdmissionId| {
+            let named = self.names.iter().find(|(_, other)| **other == own);
+            named.map_or(own, |(name, _)| *name)
+        };
+        refusal.named(name)
+    }
+}
+
+/// How far a refusal is from being none: time and places can be counted, a share of all time is more, and what has no end is the most.
+fn severity(refusal: &Refusal) -> (u8, u64) {
+    match refusal.deficit {
+        Deficit::Time(late) => (0, late.as_ps()),
+        Deficit::Places(places) => (1, places),
+        Deficit::Share(share) => (2, share),
+        Deficit::Unbounded => (3, 0),
+    }
+}
