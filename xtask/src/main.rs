@@ -21,7 +21,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   mutants     changes the code in one place after the other and looks whether a test notices (hours)
               [qos] [model] [--file GLOB] [--shard K/N] [--minutes N]
   soak        draws and runs scenarios on all cores and writes those down that exceed a bound, cut to what they fail by:
-              [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--attack N] [--with PATH=WORD|TEXT]";
+              [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--attack N] [--laws] [--with PATH=WORD|TEXT]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

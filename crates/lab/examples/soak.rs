@@ -3,6 +3,8 @@
 //!
 //! With `--attack N` the bounds of each that keeps them by itself are attacked, too, with so many runs for each channel: what plain traffic comes to says little of how
 //! tight a bound is. What was found is told in shares of the bounds, and with `--words` for whatever was drawn.
+//!
+//! With `--laws` nothing is run. Each scenario is paired with every change of it that can only help, and admission is asked about both: see `laxity_lab::dominance`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,15 +18,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use laxity_lab::attack::{self, median};
+use laxity_lab::dominance::{self, Judgement, Law, Shrunk};
 use laxity_lab::property::{Failure, Kept, Property, Tally, Verdict, drawn};
 use laxity_scenario::draw::{self, Table, files, scenario, shrink};
 use laxity_units::Span;
 
-const USAGE: &str = "usage: cargo xtask soak [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--attack N] [--with PATH=WORD|TEXT]...";
+const USAGE: &str = "usage: cargo xtask soak [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--attack N] [--laws] [--with PATH=WORD|TEXT]...";
 /// Attempts at making a failing scenario smaller.
 const TRIES: u32 = 4000;
 /// From one line of progress to the next.
 const PROGRESS: Duration = Duration::from_secs(10);
+/// The same of a pair of which one breaks a law.
+const PAIR_TRIES: u32 = 300;
 /// An attack on one scenario takes no longer: of many channels with long scenes each run may take its share of a second.
 const LONGEST: Duration = Duration::from_secs(60);
 /// A scenario that takes longer than this is worth a line.
@@ -42,6 +47,8 @@ struct Arguments {
     words: bool,
     /// Runs for each channel with a bound, in which that is attacked.
     attack: Option<u64>,
+    /// Pairs of scenarios are judged by admission alone.
+    laws: bool,
     /// What a drawn file must say to be run, as `--words` prints it: a corner of the space, looked at more closely.
     with: Vec<String>,
 }
@@ -71,6 +78,7 @@ fn arguments() -> Result<Arguments, String> {
         out: PathBuf::from("target/soak"),
         words: false,
         attack: None,
+        laws: false,
         with: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
@@ -89,6 +97,7 @@ fn arguments() -> Result<Arguments, String> {
             "--out" => read.out = value()?.into(),
             "--attack" => read.attack = Some(number(value()?)?),
             "--words" => read.words = true,
+            "--laws" => read.laws = true,
             "--with" => read.with.push(value()?),
             _ => return Err(format!("there is no `{key}`")),
         }
@@ -104,6 +113,8 @@ struct Soak {
     tally: Mutex<Tally>,
     found: Mutex<Found>,
     attacked: Mutex<Vec<Attacked>>,
+    /// How many pairs were judged, by law and judgement.
+    pairs: Mutex<BTreeMap<(Law, &'static str), u64>>,
     /// Per thread: what it looks at, and since when.
     looks: Vec<Mutex<Option<(u64, Instant)>>>,
 }
@@ -134,7 +145,8 @@ impl Soak {
         let looks = (0..arguments.threads).map(|_| Mutex::new(None)).collect();
         let next = AtomicU64::new(arguments.from);
         let (tally, found, attacked) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { arguments, started: now(), next, over: AtomicBool::new(false), tally, found, attacked, looks }
+        let (over, pairs) = (AtomicBool::new(false), Mutex::default());
+        Self { arguments, started: now(), next, over, tally, found, attacked, pairs, looks }
     }
 
     fn run(&self) {
@@ -165,6 +177,11 @@ impl Soak {
             if !self.arguments.with.iter().all(|wanted| says(&drawn.file, wanted)) {
                 continue;
             }
+            if self.arguments.laws {
+                self.judge(number, &drawn.file);
+                tally.cases += 1;
+                continue;
+            }
             let verdict = property.check(&drawn.file.text());
             tally.count(&drawn, &verdict);
             if let Verdict::Broken(failure) = &verdict {
@@ -184,6 +201,43 @@ impl Soak {
         }
         *self.looks[thread].lock().unwrap() = None;
         self.tally.lock().unwrap().add(tally);
+    }
+
+    /// Judges every change of a scenario that can only help, and writes down what breaks a law.
+    fn judge(&self, number: u64, file: &Table) {
+        let Some(text) = dominance::settled(&file.text()) else { return };
+        for (law, judgement) in dominance::judge(&text, &Law::ALL, usize::MAX) {
+            let word = match &judgement {
+                Judgement::Kept(0) => "kept without a bound",
+                Judgement::Kept(_) => "kept",
+                Judgement::Unjudged(why) => why,
+                Judgement::Broken(_) => "BROKEN",
+            };
+            *self.pairs.lock().unwrap().entry((law, word)).or_default() += 1;
+            let Judgement::Broken(breach) = judgement else { continue };
+            let Some(Shrunk { before, after, breach }) = dominance::shrunk(file, &breach, PAIR_TRIES) else {
+                eprintln!("\nscenario {number}: {breach}");
+                self.found.lock().unwrap().files.push(PathBuf::from(format!("{number}")));
+                continue;
+            };
+            let kind = format!("{law:?} {}", kind_of_pair(&before));
+            let mut found = self.found.lock().unwrap();
+            if !found.kinds.insert(kind) {
+                continue;
+            }
+            for (text, which) in [(before, "before"), (after, "after")] {
+                let path = self
+                    .arguments
+                    .out
+                    .join(format!("{}-{number}-{law:?}-{which}.toml", self.arguments.seed).to_lowercase());
+                match write(&path, &format!("# {breach}\n\n{text}")) {
+                    Ok(()) if which == "before" => eprintln!("\n{}: {breach}", path.display()),
+                    Ok(()) => {}
+                    Err(error) => eprintln!("\nerror: {}: {error}", path.display()),
+                }
+                found.files.push(path);
+            }
+        }
     }
 
     /// Attacks every bound of a scenario, and writes down what exceeds one.
@@ -275,7 +329,7 @@ impl Soak {
             let Some((number, since)) = *look.lock().unwrap() else { continue };
             *lines = if number == *before { *lines + 1 } else { 0 };
             *before = number;
-            if *lines >= PATIENCE && self.arguments.attack.is_none() {
+            if *lines >= PATIENCE && self.arguments.attack.is_none() && !self.arguments.laws {
                 let text = scenario(self.arguments.seed, number).file.text();
                 let path = self.arguments.out.join(format!("{}-{number}-hangs.toml", self.arguments.seed));
                 let _ = write(&path, &text);
@@ -301,6 +355,9 @@ impl Soak {
         }
         println!("worst/bound by twentieths: {:?}", tally.closest);
         self.tell_attacks();
+        for ((law, word), count) in self.pairs.lock().unwrap().iter() {
+            println!("{count:>8} {law:?}: {word}");
+        }
         let found = self.found.lock().unwrap();
         println!(
             "{} runs, {} with a bound, {} broken in {} ways",
@@ -392,4 +449,10 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
         fs::write(folder.join(name), bytes)?;
     }
     fs::write(path, text)
+}
+
+/// The words of a file, without its numbers.
+fn kind_of_pair(text: &str) -> String {
+    let words = text.lines().filter(|line| !line.starts_with("title"));
+    words.flat_map(|line| line.split(|c: char| !c.is_alphabetic() && c != '_')).collect()
 }

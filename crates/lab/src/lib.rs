@@ -9,6 +9,7 @@
 
 pub mod attack;
 pub mod campaign;
+pub mod dominance;
 mod parallel;
 pub mod property;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod conformance;
 mod tally;
 
+use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -148,15 +149,12 @@ impl Failure {
 impl Property {
     /// Reads and runs the scenario `text`, and judges it.
     pub fn check(&self, text: &str) -> Verdict {
-        catch_unwind(AssertUnwindSafe(|| self.look(text))).unwrap_or_else(|panic| {
-            let message = panic.downcast_ref::<String>().map(String::as_str);
-            let message = message.or(panic.downcast_ref::<&str>().copied());
-            Verdict::Broken(Failure::Panicked(message.unwrap_or("without a word").to_string()))
-        })
+        catch_unwind(AssertUnwindSafe(|| self.look(text)))
+            .unwrap_or_else(|panic| Verdict::Broken(Failure::Panicked(message(&*panic))))
     }
 
     fn look(&self, text: &str) -> Verdict {
-        let experiment = match read(text) {
+        let experiment = match experiment_of(text) {
             Ok(experiment) => experiment,
             Err(message) if message.trim().is_empty() => return Verdict::Broken(Failure::Wordless),
             Err(message) => return Verdict::Invalid(message),
@@ -166,7 +164,8 @@ impl Property {
         }
         let Some(run) = run_within(&experiment, self.events) else { return Verdict::Endless };
         if self.twice {
-            let again = read(text).ok().and_then(|experiment| run_in_pieces(&experiment, self.events));
+            let again =
+                experiment_of(text).ok().and_then(|experiment| run_in_pieces(&experiment, self.events));
             if again.as_ref() != Some(&run) {
                 return Verdict::Broken(Failure::Differs);
             }
@@ -217,6 +216,12 @@ impl Property {
         kept.unbounded = (kept.bounds == 0).then(|| why_unbounded(experiment));
         Verdict::Kept(kept)
     }
+}
+
+/// What a panic said.
+pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
+    let message = panic.downcast_ref::<String>().map(String::as_str);
+    message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("without a word").to_string()
 }
 
 /// Whether some channel has a bound.
@@ -353,7 +358,7 @@ pub fn drawn(text: &str) -> Result<Scenario, String> {
 }
 
 /// The experiment that `text` is, or what the user is told.
-fn read(text: &str) -> Result<Experiment, String> {
+pub(crate) fn experiment_of(text: &str) -> Result<Experiment, String> {
     let scenario = drawn(text)?;
     let point = scenario.points().next().expect("a file without a sweep has one point");
     Ok(scenario.experiment(&point))

@@ -1,0 +1,250 @@
+//! No change that can only help lengthens a bound or refuses what was admitted: pairs of drawn scenarios.
+//!
+//! `cargo xtask soak --laws` goes on with others for as long as it is told to. Admission alone is asked; nothing is run but an instant.
+//!
+//! # The laws, and why they hold
+//!
+//! All guaranteed channels of the first scenario of a pair are admitted. The second differs in one value. The law: each of these channels is admitted in the second as well, and no bound
+//! of another channel is longer.
+//!
+//! * *A channel is removed; its burst, its largest message or its rate is lowered.* All that the channels may send in the second scenario they may send in the first one, too. Every analysis takes
+//!   maxima and sums over channels that do not fall when a channel is added or its contract grows.
+//! * *A deadline is lengthened.* Under the demand test less is due by each instant.
+//! * *A host that only receives is faster.* An analysis takes the cost of a packet as an upper bound, and nothing leaves the host that could disturb another one.
+//! * *A link or a switch is faster.* A port waits for frames in progress and for its own, and both are shorter.
+//! * *Admission is asked twice* gives the same answer, and *the results of a run* have the bounds that admission promises.
+//!
+//! Where several analyses compete, the least of all holds (`laxity_world::promise`, `analyses.rs`). If none of them gets worse, then neither does the least of all. A choice between them that
+//! goes by the wrong figure breaks these laws: a host that was 350 times as fast as its profile was refused what it was promised at 300 times.
+//!
+//! # The anomalies, by name
+//!
+//! A law does not speak of these pairs, and the soak counts them with their reason:
+//!
+//! * *A newcomer comes before others.* `D_order` gives a newcomer the highest priority that those below tolerate. A cheaper one, or one below which more is tolerated, may so come before a channel that
+//!   it came after, which then takes longer, within its deadline. With three channels the slack that is used so may be what a fourth one would have been admitted by. The law that holds: with the channels of each station
+//!   in the same order no bound is longer.
+//! * *Other deadlines at the stations of a path.* What a station is asked for depends on what the others can promise, if a deadline is divided; and a message may be ahead of its time behind a station
+//!   by as much as its deadline there. The law that holds: with the same deadlines at each station no bound is longer.
+//! * *Shorter frames.* A message of one frame that is half as large brings completions and interrupts closer to each other. The law that holds: where the smallest packet is no smaller.
+//! * *Room for messages under way.* With a longer deadline more messages of the channel are under way, and each needs room; the channel itself may be refused for that.
+//! * *A lower rate is a lower share.* Where links go by rates, a channel is served by its own rate; its own bound is longer if that is lowered.
+//! * *A slower link keeps floods apart.* Completions at a sender, and interrupts at a receiver, are as far apart as the link takes. A faster link may take the CPU of a host from a message. The law that holds: at ports, and where
+//!   neither takes time.
+//! * *Another table promises.* One table has to speak of all channels of a station, and the one with the least sum of bounds does. Where a better station makes another one the least, a single channel may
+//!   be promised later than before, within its deadline. The law that holds: nothing is refused, and the sum of bounds at the station is no larger. Drawn pairs in which that shows are reported as broken.
+//! * *A renegotiated rate* stays in bytes, so smaller messages are more of them.
+//! * *A dearer program slows a flood.* Each packet that a program finishes lets a spare one be taken at a guaranteed interface. No pair makes a program dearer.
+//! * *A faster host that sends* may fill the queue of its adapter or the network behind it. No pair makes a host faster that sends.
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use laxity_lab::dominance::{Breach, Judgement, Law, changes, judge, settled, shrunk};
+use laxity_lab::property::drawn;
+use laxity_qos::admission::Formula;
+use laxity_scenario::draw::scenario;
+use laxity_units::Span;
+use laxity_world::promise::promises;
+
+/// Pairs that are judged, at least.
+const PAIRS: u64 = 500;
+/// Scenarios that are drawn for them.
+const CASES: u64 = 420;
+/// Pairs of one scenario, beside the laws that need no change.
+const OF_ONE: usize = 4;
+const SEED: u64 = 4;
+/// Attempts at making a pair smaller that breaks a law.
+const TRIES: u32 = 200;
+
+/// How many pairs were judged, by law and judgement, and the breaches by their scenarios.
+type Judged = (BTreeMap<(Law, &'static str), u64>, Vec<(u64, Breach)>);
+
+fn all() -> Judged {
+    let (next, sum) = (AtomicU64::new(0), Mutex::new((BTreeMap::new(), Vec::new())));
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= CASES {
+                return;
+            }
+            let Some(text) = settled(&scenario(SEED, number).file.text()) else { continue };
+            for (law, judgement) in judge(&text, &Law::ALL, OF_ONE) {
+                let mut sum = sum.lock().unwrap();
+                let word = match judgement {
+                    Judgement::Kept(0) => "without a bound",
+                    Judgement::Kept(_) => "kept",
+                    Judgement::Unjudged(why) => why,
+                    Judgement::Broken(breach) => {
+                        sum.1.push((number, breach));
+                        "broken"
+                    }
+                };
+                *sum.0.entry((law, word)).or_default() += 1;
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(work);
+        }
+    });
+    sum.into_inner().unwrap()
+}
+
+#[test]
+fn what_can_only_help_harms_no_channel() {
+    let (counts, broken) = all();
+    let mut told = String::new();
+    for (number, breach) in broken.iter().take(3) {
+        told += &format!("scenario {number} of seed {SEED}: {breach}\n");
+        if let Some(small) = shrunk(&scenario(SEED, *number).file, breach, TRIES) {
+            told += &format!("{}\n{}\nand changed:\n{}\n", small.breach, small.before, small.after);
+        }
+    }
+    assert!(broken.is_empty(), "{} pairs break a law\n{told}", broken.len());
+    let kept = |wanted: &dyn Fn(Law) -> bool| -> u64 {
+        counts.iter().filter(|((law, word), _)| *word == "kept" && wanted(*law)).map(|(_, count)| count).sum()
+    };
+    let pairs = kept(&|law| !matches!(law, Law::Twice | Law::Run));
+    assert!(pairs >= PAIRS, "{pairs} pairs: {counts:#?}");
+    for law in Law::ALL {
+        assert!(kept(&|other| other == law) > 5, "{law:?}: {counts:#?}");
+    }
+}
+
+/// The bounds of the channels of a file, or `None` if one is refused.
+fn bounds(text: &str) -> Option<Vec<Span>> {
+    let scenario = drawn(text).unwrap_or_else(|error| panic!("{error}"));
+    let experiment = scenario.experiment(&scenario.points().next().unwrap());
+    let all = promises(&experiment, Formula::Corrected).unwrap();
+    all.channels.iter().map(|promise| promise.delivery_bound().or(promise.bound())).collect()
+}
+
+/// A host that relays or receives over a switch, with an interrupt for each frame: at 300 times the profile's speed it was admitted, at 350 refused, and
+/// at 600 admitted, since the arrivals were counted by the link, which leaves nothing of a CPU that completions slow down.
+fn loops(speed: u32, deadlines: &str, ends: bool) -> String {
+    let route = if ends { r#"["ctl", "sw", "plc"]"# } else { r#"["ctl", "sw", "plc", "sw", "ctl"]"# };
+    let count = if ends { "count = 4\n" } else { "" };
+    format!(
+        r#"
+title = "loops"
+[host]
+profile = "mc68040"
+speedup = 100.0
+costs = {{ interrupt = "600 us" }}
+subsystem = {{ packet = "1500 B", preemption = 2, link = {{ paradigm = "O1" }} }}
+[adapter]
+kind = "null"
+[node.ctl]
+[node.plc]
+host = {{ speedup = {speed} }}
+[node.sw]
+kind = "switch"
+[network]
+rate = "1 Gbit/s"
+framing = "ethernet"
+[network.edge]
+joins = ["sw", "ctl", "plc"]
+{deadlines}
+[[channel]]
+name = "loop"
+class = "real_time"
+route = {route}
+{count}max_message = "200 B"
+burst = 1
+min_interval = "2 ms"
+deadline = "2 ms"
+source = {{ kind = "periodic" }}
+[run]
+time = "1 s"
+"#
+    )
+}
+
+#[test]
+fn a_faster_host_is_not_refused_at_any_speed() {
+    for deadlines in ["", "[admission]\ntest = \"demand\""] {
+        for ends in [false, true] {
+            let mut before: Option<Vec<Span>> = None;
+            for speed in (50..=1000).step_by(25) {
+                let text = loops(speed, deadlines, ends);
+                let now = bounds(&text).unwrap_or_else(|| panic!("refused at {speed}: {deadlines} {ends}"));
+                // A relay that is faster may fill the queue of its link sooner: that is no law. Where one table takes the place of another, the sum of bounds falls.
+                if let Some(before) = before.as_ref().filter(|_| ends) {
+                    let sum = |all: &[Span]| all.iter().fold(Span::ZERO, |sum, one| sum + *one);
+                    assert!(sum(&now) <= sum(before), "{speed}: {before:?} {now:?}");
+                }
+                before = Some(now);
+            }
+        }
+    }
+}
+
+/// A host that hears of completions each millisecond was charged for completions as close as its adapter is fast, which took all of its CPU: 8 us apart, 190 us each.
+#[test]
+fn polls_keep_completions_apart() {
+    let text = |speed: f64| {
+        format!(
+            r#"
+title = "three stages"
+[host]
+profile = "mc68040"
+speedup = {speed:?}
+costs = {{ interrupt = "100 us" }}
+subsystem = {{ packet = "1500 B", link = {{ paradigm = "O1" }} }}
+[adapter]
+kind = "generic"
+notification = "1 ms"
+transmit = [
+  {{ name = "a", phase = [{{ kind = "work", fixed = "1 us" }}] }},
+  {{ name = "b", phase = [{{ kind = "work", fixed = "5 us" }}] }},
+  {{ name = "c", phase = [{{ fixed = "2 us", per_byte = "8 ns", medium = true }}] }},
+]
+[run]
+time = "1 s"
+[[channel]]
+name = "x"
+class = "real_time"
+max_message = "1500 B"
+burst = 1
+min_interval = "40 ms"
+deadline = "40 ms"
+source = {{ kind = "periodic" }}
+"#
+        )
+    };
+    let of = |speed| bounds(&text(speed)).expect("one packet in 40 ms is admitted")[0];
+    // A switch 145, a block 420, two starts of 160, a packet with the adapter 20 + 1000 and its interrupt 100, the crossing packet 420 + 145, and the message itself, 1020 + 260: 3850 us. A poll
+    // takes 100 each millisecond and once more, and its completion 260: 3850 + 100 + 7 · 360. In a run the message takes 0.6 ms.
+    assert_eq!(of(1.0), Span::from_us(6470));
+    assert!(of(2.0) < of(1.0) && of(4.0) < of(2.0));
+}
+
+/// Each change is one line of the file, and what it is about is as small as it says.
+#[test]
+fn each_law_has_changes_and_each_is_valid() {
+    let text = loops(100, "", true);
+    let experiment = |text: &str| {
+        let scenario = drawn(text).unwrap_or_else(|error| panic!("{error}"));
+        scenario.experiment(&scenario.points().next().unwrap())
+    };
+    let before = experiment(&text);
+    let all = changes(&text, &before);
+    for law in [Law::Removal, Law::Size, Law::Rate, Law::Receiver, Law::Link] {
+        assert!(all.iter().any(|change| change.law == law), "{law:?}");
+    }
+    for change in &all {
+        let after = experiment(&change.text);
+        match change.law {
+            Law::Removal => assert_eq!(after.channels.len(), 3),
+            Law::Size => assert_eq!(after.channels[0].spec.max_message.get(), 100),
+            Law::Rate => assert!(after.channels[0].spec.min_interval > before.channels[0].spec.min_interval),
+            Law::Receiver => assert!(after.host(1).speedup > 100.0 && after.host(0).speedup == 100.0),
+            _ => {}
+        }
+    }
+}
