@@ -297,12 +297,15 @@ impl Choice for Test {
 
 impl Choice for Division {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("alike", Division::Alike, "Each for the channel's own deadline."),
         (
-            "shared",
-            Division::Shared,
-            "Each for the least that it can promise, and for an equal part of what that leaves of the deadline over the whole way.",
+            "proportional",
+            Division::Proportional,
+            "Each hop has its least deadline, and a part of the slack in proportion to it.",
         ),
+        ("equal", Division::Equal, "Each hop has its least deadline and an equal part of the slack."),
+        ("shared", Division::Equal, "The former name of `equal`."),
+        ("slowest", Division::Slowest, "Each hop has its least deadline, and the slowest hop has all of the slack."),
+        ("alike", Division::Alike, "Each hop has the same deadline."),
     ];
 }
 

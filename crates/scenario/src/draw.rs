@@ -155,9 +155,7 @@ fn admission(
     };
     let deadlines = match theme.nodes() {
         1 => dice.maybe(0.05, |_| word::<Division>("alike")),
-        _ if theme.row.is_some() => dice.maybe(0.6, |_| word::<Division>("shared")),
-        _ => dice
-            .maybe(if theme.by_rate { 0.7 } else { 0.3 }, |dice| word(dice.word::<Division>("shared", 0.7))),
+        _ => dice.any::<Division>(0.4),
     };
     let quiet = test.node.is_none() && fill.is_none() && deadlines.node.is_none();
     if quiet && formula.node.is_none() && local_deadline.node.is_none() {

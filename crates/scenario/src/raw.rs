@@ -280,8 +280,8 @@ pub(crate) struct RawAdmission {
     /// By what deadline EDF orders, and so what holds: the bound or the request. Default `bound`; with the test
     /// `demand` always the request, and the bound holds too.
     pub(crate) local_deadline: Option<Written<LocalDeadline>>,
-    /// What the stations of a way are asked for: each for the channel's deadline, or each for what it needs, with the rest of the deadline over the whole
-    /// way shared out. Default `alike`.
+    /// How the slack of an end-to-end deadline is shared out among the hops of a path: what remains of the deadline after the least that each hop can
+    /// promise and the propagation between them. Default `proportional`.
     pub(crate) deadlines: Option<Written<Division>>,
     /// What a channel that is refused says of the run, for channels that do not say it themselves. Default `fails`.
     pub(crate) refusal: Option<Written<Refusal>>,

@@ -151,7 +151,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         let notices = notices(experiment);
         let around = Surroundings {
             experiment,
-            legs: Legs::new(experiment, &laps, &notices),
+            legs: Legs::new(experiment, &laps, &promises, &notices),
             laps,
             networks,
             flying: Slots::default(),

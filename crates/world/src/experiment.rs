@@ -333,7 +333,7 @@ pub struct Admission {
     pub test: Test,
     /// By what deadline EDF orders.
     pub local_deadline: LocalDeadline,
-    /// What the stations of a way are asked for.
+    /// How the slack of a deadline is shared out among the hops of a path.
     pub division: Division,
     /// What a refused channel says of the run, unless it says so itself.
     pub refusal: Refusal,
@@ -372,14 +372,21 @@ pub enum LocalDeadline {
     Bound,
 }
 
-/// What the stations of a channel's way are asked for.
+/// How the slack of an end-to-end deadline is shared out among the hops of a path.
+///
+/// Each hop first says the least deadline that it can promise, `l_n`. The slack is what remains of the deadline
+/// after the sum of these and the propagation between the hops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Division {
-    /// Each for the channel's own deadline.
+    /// In proportion to `l_n` (resource management, section 2.2).
     #[default]
+    Proportional,
+    /// In equal parts (thesis 3.2.2; Kandlur, Shin and Ferrari 1994).
+    Equal,
+    /// All to the hop with the largest `l_n`.
+    Slowest,
+    /// So that every hop has the same local deadline.
     Alike,
-    /// Each for the least that it can promise, and all for equal parts of what is left of the deadline over the whole way.
-    Shared,
 }
 
 /// What is done with an experiment.

@@ -33,28 +33,22 @@ pub(crate) fn seconds(from: Time, to: Time) -> f64 {
     if to >= from { to.since(from).as_secs_f64() } else { -from.since(to).as_secs_f64() }
 }
 
-/// How long before it was due something was done; nothing if it never was.
-#[inline]
-fn laxity(due: Option<Time>, now: Time) -> f64 {
-    due.map_or(0.0, |due| seconds(now, due))
-}
-
 /// What is counted of one channel.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Meter {
-    /// Requested deadline over all hops; `None` for best effort.
+    /// End-to-end deadline, from the logical arrival; `None` for best effort.
     pub(crate) deadline: Option<Span>,
-    /// The same with the host that receives, which has a deadline of its own to hand a message up.
-    pub(crate) deadline_at_receiver: Option<Span>,
-    /// Whether the deadline runs from the actual arrival, too: what a real program waits, it waits.
-    pub(crate) from_arrival: bool,
+    /// Whether a host receives, so that the deadline is one of delivery and not of the last transmission.
+    pub(crate) received: bool,
     /// Whether its application always has a message, so that what was answered was offered.
     pub(crate) endless: bool,
     /// Since the run began.
     pub(crate) tally: Tally,
     pub(crate) worst: Option<Span>,
-    /// Of each message its latency, its laxity and its sojourn; a laxity without a deadline is nothing, and is not told.
-    pub(crate) timely: Rows<3>,
+    /// Latency and sojourn of each message.
+    pub(crate) timely: Rows<2>,
+    /// Laxity of each message with a deadline.
+    pub(crate) laxity: Samples,
     /// Of each packet the time from its making, and from when the adapter had it.
     pub(crate) waits: Rows<2>,
     /// Messages of which the adapter lost a packet, and whose last has not left.
@@ -70,6 +64,7 @@ impl Meter {
     pub(crate) fn among(channels: usize) -> Self {
         Self {
             timely: Rows::among(channels),
+            laxity: Rows::among(channels),
             waits: Rows::among(channels),
             delivery: Rows::among(channels),
             ..Self::default()
@@ -80,6 +75,7 @@ impl Meter {
     #[inline]
     pub(crate) fn fetch(&self) {
         self.timely.fetch();
+        self.laxity.fetch();
         self.waits.fetch();
         self.delivery.fetch();
         self.punctuality.iter().for_each(Punctuality::fetch);
@@ -105,14 +101,16 @@ impl Meter {
     pub(crate) fn deliver(&mut self, now: Time, delivery: &Delivery, counted: bool) {
         self.tally.delivered += 1;
         self.tally.delivered_bytes += delivery.size;
-        let from = if self.from_arrival { delivery.sent } else { delivery.due_from };
-        let due = self.deadline_at_receiver.map(|deadline| from.saturating_add(deadline));
+        let due = self.deadline.map(|deadline| delivery.due_from.saturating_add(deadline));
         self.tally.delivered_late += u64::from(due.is_some_and(|due| now > due));
         if delivery.class == Class::RealTime {
             self.delivery_worst = self.delivery_worst.max(Some(now.saturating_since(delivery.due_from)));
         }
         if counted {
             self.delivery.push([seconds(delivery.due_from, now)]);
+            if let Some(due) = due {
+                self.laxity.push([seconds(now, due)]);
+            }
         }
     }
 
@@ -122,9 +120,7 @@ impl Meter {
         self.tally.packets += 1;
         self.tally.transmitted += packet.size;
         let due = self.deadline.map(|deadline| packet.due_from.saturating_add(deadline));
-        let late = |from: Time| self.deadline.is_some_and(|deadline| now > from.saturating_add(deadline));
-        // It arrives before or when its deadline begins to count, so this is the stricter of the two.
-        let missed = late(if self.from_arrival { packet.sent } else { packet.due_from });
+        let missed = due.is_some_and(|due| now > due);
         self.tally.missed_packets += u64::from(missed);
         if counted {
             self.waits.push([seconds(packet.created, now), seconds(packet.handed, now)]);
@@ -140,8 +136,10 @@ impl Meter {
             self.worst = self.worst.max(Some(now.saturating_since(packet.due_from)));
         }
         if counted {
-            let sojourn = seconds(packet.sent, now);
-            self.timely.push([seconds(packet.due_from, now), laxity(due, now), sojourn]);
+            self.timely.push([seconds(packet.due_from, now), seconds(packet.sent, now)]);
+            if let Some(due) = due.filter(|_| !self.received) {
+                self.laxity.push([seconds(now, due)]);
+            }
         }
         true
     }
@@ -162,13 +160,17 @@ impl Meter {
         }
         if counted {
             let latency = seconds(from, now);
-            self.timely.push([latency, laxity(due, now), latency]);
+            self.timely.push([latency, latency]);
+            if let Some(due) = due {
+                self.laxity.push([seconds(now, due)]);
+            }
         }
     }
 
     /// The distributions of latency, laxity and sojourn; of laxity none without a deadline.
     pub(crate) fn timeliness(&mut self, curves: bool) -> [Option<Summary>; 3] {
-        let [latency, laxity, sojourn] = std::mem::take(&mut self.timely).summaries(curves);
-        [latency, laxity.filter(|_| self.deadline.is_some()), sojourn]
+        let [latency, sojourn] = std::mem::take(&mut self.timely).summaries(curves);
+        let laxity = std::mem::take(&mut self.laxity).summary(curves);
+        [latency, laxity, sojourn]
     }
 }

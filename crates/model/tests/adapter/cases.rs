@@ -221,7 +221,7 @@ pub(crate) fn contract(channel: u32) -> Contract {
         burst: 1 + channel,
         min_interval: Span::from_us(400),
     };
-    Contract { spec, packets: 1 + channel, beyond: Span::from_us(300) * u64::from(channel) }
+    Contract { spec, packets: 1 + channel }
 }
 
 /// One queue, or several by flow.

@@ -371,7 +371,7 @@ impl Request {
     }
 
     /// The program that takes its messages here, if one does.
-    pub(super) fn program(&self) -> Option<Program> {
+    pub fn program(&self) -> Option<Program> {
         self.program.filter(|_| self.role == Role::Receive)
     }
 

@@ -15,7 +15,7 @@ pub(super) fn admission(
     let formula = cx.or(formula, FormulaWord(Some(Formula::Corrected)));
     let test = cx.optional(test);
     let local_deadline = cx.optional(local_deadline);
-    let deadlines = cx.or(deadlines, Division::Alike);
+    let deadlines = cx.or(deadlines, Division::Proportional);
     let refusal = cx.or(refusal, Refusal::Fails);
     let fill = cx.optional(fill);
     let (FormulaWord(formula), test, local_deadline, refusal) = (formula?, test?, local_deadline?, refusal?);

@@ -260,7 +260,9 @@ fn channel(
     let real_time = class.as_ref().map(|class| *class.get_ref() == Class::RealTime);
     let contract = match real_time {
         Ok(true) => {
-            contract(cx, (min_interval, rate, deadline), &max_message, &owner, &what, around).map(Some)
+            let hops = routes.as_deref().unwrap_or_default().iter().map(|route| route.stations.len());
+            let what = (what.as_str(), hops.min().unwrap_or(1));
+            contract(cx, (min_interval, rate, deadline), &max_message, &owner, what, around).map(Some)
         }
         Ok(false) => {
             let reason = "best effort is promised nothing";
@@ -288,7 +290,11 @@ fn channel(
     // Beside a burst that came early, as many messages as become current before the first has to be done.
     let needed = |burst: u32, contract: Option<(Span, Option<Span>)>| {
         let analysed = contract.filter(|_| around.analysed);
-        let current = analysed.map_or(1, |(interval, deadline)| deadline.map_or(1, |d| d.div_ceil(interval)));
+        let deadline = |(interval, deadline): (Span, Option<Span>)| match around.beyond {
+            true => deadline.map_or(1, |d| d.div_ceil(interval)),
+            false => 1,
+        };
+        let current = analysed.map_or(1, deadline);
         (u64::from(burst) - 1).saturating_add(current).min(u64::from(MOST_SLOTS)) as u32
     };
     let slots =

@@ -15,7 +15,7 @@ pub(super) fn contract(
     (interval, rate, deadline): Timing,
     size: &Result<Spanned<Bounded<crate::leaf::Size>>, Reported>,
     owner: &Range<usize>,
-    what: &str,
+    (what, hops): (&str, usize),
     around: &Surroundings,
 ) -> Result<(Span, Option<Span>), Reported> {
     let interval = match (interval, rate) {
@@ -44,7 +44,8 @@ pub(super) fn contract(
     let ((at, interval), deadline) = (interval?, deadline?);
     let Some(deadline) = deadline else { return Ok((interval, None)) };
     let (span, deadline) = (deadline.span(), deadline.into_inner().get());
-    if !around.beyond && deadline > interval {
+    // Over several hops each local deadline ends with the interval, and a longer end-to-end deadline does no harm.
+    if !around.beyond && hops == 1 && deadline > interval {
         let reason =
             format!("the deadline of {what}, {deadline}, is later than its next message, {interval} on");
         let diagnostic = Diagnostic::new(cx.place(&span), reason)

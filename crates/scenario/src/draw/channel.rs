@@ -194,8 +194,12 @@ impl Channels {
         }));
     }
 
-    /// The interval, or of the order of what all of them take at once.
+    /// For each hop the interval, or of the order of what all of them take at once.
     fn deadline(&self, dice: &mut Dice, theme: &Theme, interval: Span, all: Span) -> Span {
+        self.deadline_of_hop(dice, theme, interval, all) * theme.hops()
+    }
+
+    fn deadline_of_hop(&self, dice: &mut Dice, theme: &Theme, interval: Span, all: Span) -> Span {
         let some = match dice.below(6) {
             0..5 if theme.demand && (theme.by_rate || theme.rated && theme.paradigm == "adapter") => {
                 interval + dice.part_of(interval * 2)

@@ -273,6 +273,16 @@ impl Theme {
         }
     }
 
+    /// Hops of a typical path.
+    pub(super) fn hops(&self) -> u64 {
+        match self.place {
+            Place::Alone => 1,
+            Place::Path(relays) => relays + 2,
+            Place::Stations(_) | Place::Ring(_) | Place::Ethernet(_) => 2,
+            Place::Nodes { switches, .. } => 2 + switches,
+        }
+    }
+
     /// Whether the adapter is one that admission analyses.
     pub(super) fn null(&self) -> bool {
         matches!(self.adapter, AdapterTheme::Null | AdapterTheme::Named("null"))

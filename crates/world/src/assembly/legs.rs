@@ -12,6 +12,7 @@ use laxity_qos::seldom::mostly;
 use laxity_units::Span;
 
 use crate::experiment::{ChannelSpec, Experiment, Laps};
+use crate::promise::Promise;
 
 /// One station of a channel's route, and the way on from there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,6 +28,10 @@ pub(super) struct Leg {
     pub(super) takes: Span,
     /// What it may take, until it is heard of.
     pub(super) longest: Span,
+    /// By how much the promised delay at the one is less than the deadline that EDF orders by there.
+    pub(super) spare: Span,
+    /// Whether the next is the receiver and no bound is in force, so that an early frame is not held there.
+    pub(super) unheld: bool,
     /// Whether things happen to frames on the way.
     pub(super) impaired: bool,
     /// Whether the next is a port of a switch that does not wait for the whole of a frame.
@@ -64,19 +69,19 @@ pub(super) struct Legs {
 
 impl Legs {
     /// Those of `experiment`, whose stations hear of a frame so long after its last bit.
-    pub(super) fn new(experiment: &Experiment, laps: &Laps, notices: &[Span]) -> Self {
+    pub(super) fn new(experiment: &Experiment, laps: &Laps, promises: &[Promise], notices: &[Span]) -> Self {
         let number = |count: usize| u32::try_from(count).expect("there are fewer hops");
         let (mut all, mut ways, mut first) = (Vec::new(), Vec::new(), vec![0]);
         let (mut known, mut further) = (HashMap::new(), Vec::new());
         for lap in 0..laps.len() {
             let (channel, hops) = laps.lap(experiment, ChannelId(number(lap)));
-            let channel = &experiment.channels[channel];
+            let (channel, promise) = (&experiment.channels[channel], &promises[channel]);
             if lap >= experiment.channels.len() {
                 further.push(number(hops.start));
             }
             ways.extend(hops.clone().map(|hop| {
                 let turns = hop + 1 == hops.end && hops.end < channel.route.len();
-                let leg = Leg { turns, ..leg(experiment, channel, hop, notices) };
+                let leg = Leg { turns, ..leg(experiment, (channel, promise), hop, notices) };
                 let station = leg.station;
                 let leg = *known.entry(leg).or_insert_with(|| {
                     all.push(leg);
@@ -146,7 +151,12 @@ impl Legs {
     }
 }
 
-fn leg(experiment: &Experiment, channel: &ChannelSpec, hop: usize, notices: &[Span]) -> Leg {
+fn leg(
+    experiment: &Experiment,
+    (channel, promise): (&ChannelSpec, &Promise),
+    hop: usize,
+    notices: &[Span],
+) -> Leg {
     let number = |station: usize| u32::try_from(station).expect("there are fewer stations");
     let next = channel.route.get(hop + 1).copied();
     let network = next.map(|_| &experiment.networks[channel.ways[hop]]);
@@ -160,6 +170,8 @@ fn leg(experiment: &Experiment, channel: &ChannelSpec, hop: usize, notices: &[Sp
             .map_or(Span::ZERO, |(network, next)| network.propagation + experiment.latency_into(next)),
         longest: next
             .map_or(Span::ZERO, |next| experiment.longest_way(channel, hop).saturating_add(notices[next])),
+        spare: promise.spare(hop),
+        unheld: channel.received && hop + 2 == channel.route.len() && !promise.is_bound(),
         impaired: network.is_some_and(|network| network.impairments != Default::default()),
         cuts_through: next.is_some_and(|next| experiment.cuts_through(next)),
         departs: hop + 1 == channel.senders().len(),

@@ -33,33 +33,25 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         for (i, spec) in experiment.channels.iter().enumerate() {
             let found = (placement, &self.around.laps);
             parts::open(&mut self.nodes, experiment, found, i, &self.promises[i], notices);
-            let through = |hops| {
-                let heard = spec.route.iter().take(hops).skip(1).map(|station| notices[*station]);
-                Some(heard.fold(experiment.deadline_through(spec, hops)?, Span::saturating_add))
-            };
-            let deadline = through(spec.senders().len());
-            let deadline_at_receiver = through(spec.senders().len() + 1);
-            let from_arrival = elsewhere.channels.contains(&i);
-            let whole = if spec.received { deadline_at_receiver } else { deadline };
-            let enforced = experiment.host(spec.route[0]).subsystem.enforcement && !from_arrival;
+            let by_programs = elsewhere.channels.contains(&i);
+            let enforced = experiment.host(spec.route[0]).subsystem.enforcement;
             let contract = enforced.then_some(spec.spec);
             let host_is_here = self.nodes[spec.route[0]].host().is_some();
-            let punctuality = whole.map(|whole| Punctuality::new(whole, contract));
+            let punctuality = spec.deadline.map(|deadline| Punctuality::new(deadline, contract));
             let punctuality = match host_is_here {
                 true => punctuality,
                 false => punctuality.map(Punctuality::told_later),
             };
             let endless = spec.source.is_endless();
             let meter = Meter {
-                deadline,
-                deadline_at_receiver,
-                from_arrival,
+                deadline: spec.deadline,
+                received: spec.received,
                 endless,
                 punctuality,
                 ..Meter::among(experiment.channels.len())
             };
             self.around.meters.push(meter);
-            let sends = host_is_here && !from_arrival && self.is_established(i);
+            let sends = host_is_here && !by_programs && self.is_established(i);
             let chance = || experiment.chance(Chance::Source(i));
             self.sources.push(spec.source.source(chance()).filter(|_| sends));
             self.endless.push(spec.source.endless(chance()).filter(|_| sends));

@@ -151,7 +151,7 @@ fn config_at(experiment: &Experiment, i: usize, promise: &Promise, hop: usize) -
         share: spec.share,
         way: Way {
             links: u8::try_from(spec.senders().len()).unwrap_or(u8::MAX),
-            deadline: experiment.deadline_through(spec, spec.senders().len()).unwrap_or(Span::MAX),
+            deadline: spec.deadline.unwrap_or(Span::MAX),
         },
         message_slots: spec.message_slots,
         packet_slots: spec.packet_slots,
@@ -161,10 +161,10 @@ fn config_at(experiment: &Experiment, i: usize, promise: &Promise, hop: usize) -
     }
 }
 
-/// By what EDF orders channel `i` at `hop`: what admission found, else what was asked for.
+/// The deadline by which EDF orders channel `i` at `hop`: that of admission, else an equal part of the whole.
 fn local_deadline(experiment: &Experiment, i: usize, promise: &Promise, hop: usize) -> Span {
     let found = promise.at(hop).map(|hop| hop.local_deadline);
-    found.or(experiment.channels[i].deadline).unwrap_or(Span::MAX)
+    found.or_else(|| experiment.equal_part(&experiment.channels[i])).unwrap_or(Span::MAX)
 }
 
 /// Packets of channel `i` that a station past the first may have to hold: see there.
@@ -173,14 +173,11 @@ fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, hop: usize
 }
 
 /// What adapters are told of channel `i`, if it has a contract.
-fn contract(experiment: &Experiment, i: usize, notices: &[Span]) -> Option<Contract> {
+fn contract(experiment: &Experiment, i: usize) -> Option<Contract> {
     let channel = &experiment.channels[i];
     let packets = experiment.burst(channel)?;
-    let links = channel.senders().len();
-    let due = experiment.deadline_through(channel, links)?;
-    let heard = channel.route.iter().skip(1).map(|station| notices[*station]);
-    let whole = heard.fold(experiment.deadline_through(channel, channel.route.len())?, Span::saturating_add);
-    Some(Contract { spec: channel.spec, packets, beyond: whole.saturating_sub(due) })
+    channel.deadline?;
+    Some(Contract { spec: channel.spec, packets })
 }
 
 /// Opens channel `i` at every node that it passes, once for each time; the nodes number their channels alike.
@@ -194,7 +191,7 @@ pub(super) fn open(
     promise: &Promise,
     notices: &[Span],
 ) {
-    let contract = contract(experiment, i, notices);
+    let contract = contract(experiment, i);
     for (hop, (number, role)) in experiment.hops(&experiment.channels[i]).enumerate() {
         let Some(node) = nodes.get_mut(number) else { continue };
         let id = laps.at(i, hop);

@@ -81,9 +81,8 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
                 let channel = self.laps.channel(delivery.channel);
                 let meter = &mut self.meters[channel];
                 meter.deliver(now, &delivery, self.window.counts());
-                let from = if meter.from_arrival { delivery.sent } else { delivery.due_from };
                 if let Some(punctuality) = &mut meter.punctuality {
-                    punctuality.arrive(now, delivery.message, from);
+                    punctuality.arrive(now, delivery.message, delivery.due_from);
                 }
                 self.observer.delivered(node, now, ChannelId(channel as u32), delivery.message);
                 self.tell_delivered(now, channel, delivery.message);
@@ -192,12 +191,11 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         self.window.through += 1;
         let counted = self.window.counts();
         let packet = frame.packet(&self.flying);
-        let (message, sent, due_from) = (packet.message, packet.sent, packet.due_from);
+        let (message, due_from) = (packet.message, packet.due_from);
         let meter = &mut self.meters[channel];
         let completes = meter.depart(now, packet, counted);
-        let from = if meter.from_arrival { sent } else { due_from };
         if let Some(punctuality) = meter.punctuality.as_mut().filter(|_| completes && !leg.received) {
-            punctuality.arrive(now, message, from);
+            punctuality.arrive(now, message, due_from);
         }
         if completes && hop == 0 && leg.next.is_none() {
             self.tell_delivered(now, channel, message);
@@ -301,8 +299,11 @@ fn fly(
 ) {
     let Some(next) = leg.next else { return };
     let packet = flying.at_mut(frame);
-    // The way takes its time, so what is on time there is later by that.
-    packet.tag.deadline = packet.tag.deadline.saturating_add(leg.longest);
+    // The packet arrives logically when the promised delay and the longest way have passed.
+    packet.tag.deadline = packet.tag.deadline.saturating_sub(leg.spare).saturating_add(leg.longest);
+    if leg.unheld {
+        packet.tag.deadline = packet.tag.deadline.min(at + leg.takes);
+    }
     packet.carried.label = label;
     if leg.turns {
         packet.channel = laps.after(packet.channel);

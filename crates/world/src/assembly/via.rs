@@ -142,7 +142,7 @@ impl<'a> Cluster<'a> {
             }
         }
         let meters = experiment.channels.iter().map(|channel| Meter {
-            deadline_at_receiver: channel.deadline,
+            deadline: channel.deadline,
             punctuality: channel.deadline.map(|deadline| Punctuality::new(deadline, None)),
             ..Meter::among(experiment.channels.len())
         });
@@ -365,7 +365,7 @@ impl Meter {
         self.tally.delivered += 1;
         self.tally.delivered_bytes += size;
         self.tally.transmitted += size;
-        let due = self.deadline_at_receiver.map(|deadline| sent.saturating_add(deadline));
+        let due = self.deadline.map(|deadline| sent.saturating_add(deadline));
         self.tally.delivered_late += u64::from(due.is_some_and(|due| now > due));
         if counted {
             self.delivery.push([seconds(sent, now)]);
@@ -378,7 +378,7 @@ impl Meter {
         self.tally.packets += 1;
         if let Some(from) = from {
             let latency = seconds(from, now);
-            self.timely.push([latency, 0.0, latency]);
+            self.timely.push([latency, latency]);
         }
     }
 }

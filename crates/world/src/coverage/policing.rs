@@ -1,8 +1,8 @@
 //! Adapters that hold channels to their contracts, and drop what is late.
 //!
 //! *Policing.* Let the messages of a channel, or the pieces of it that are messages of its contract, count as arrived at its first host at `ℓ_0 ≤ ℓ_1 ≤ …`,
-//! `I_min` apart. That host works ahead of them by `H` at most, and what has a bound leaves a station of its way no later than its
-//! deadlines up to there and the ways between have passed, `D` in sum. So the packets that an adapter there sees in an interval `δ` are of messages with
+//! `I_min` apart. That host works ahead of them by `H` at most, and what has a bound leaves each station no later than its
+//! end-to-end deadline `D`, or comes to its receiver a link later. So the packets that an adapter there sees in an interval `δ` are of messages with
 //! `ℓ` in an interval of `δ + H + D`, of which there are at most `(δ + H + D) / I_min + 1`, each of `M_max` bytes or fewer. A bucket of `B_max` messages
 //! with a tolerance `τ` lets that through if
 //!
@@ -21,7 +21,6 @@ use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
 use super::covered::Uncovered;
-use super::incoming::incoming;
 use crate::experiment::{ChannelSpec, Experiment};
 
 /// Refuses `node` if its adapter may take what keeps a contract for what exceeds it.
@@ -53,10 +52,10 @@ pub(super) fn lenient(
 fn lets_through(experiment: &Experiment, channel: &ChannelSpec, hop: usize, policing: Policing) -> bool {
     let config = &experiment.host(channel.route[0]).subsystem;
     let ahead = config.early.horizon.max(config.link.early.horizon);
-    let heard = |station: &usize| incoming(experiment, *station).map_or(Span::ZERO, |comes| comes.notice);
-    let heard = channel.route[1..=hop].iter().map(heard);
-    let Some(late) = experiment.deadline_through(channel, hop + 1) else { return false };
-    let late = heard.fold(late, Span::saturating_add);
+    let Some(deadline) = channel.deadline else { return false };
+    // The deadline may end with the last transmission, where no analysis covers the receiver.
+    let way = if channel.goes_on_from(hop) { Span::ZERO } else { experiment.longest_way(channel, hop - 1) };
+    let late = deadline.saturating_add(way);
     let burst = channel.spec.min_interval.saturating_mul(u64::from(channel.spec.burst) - 1);
     ahead < Span::MAX && ahead.saturating_add(late) <= burst.saturating_add(policing.tolerance)
 }

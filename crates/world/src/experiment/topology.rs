@@ -203,12 +203,13 @@ impl Experiment {
         self.outlet(station).map_or(Span::ZERO, |outlet| self.switches[outlet.switch].latency)
     }
 
-    /// The deadline of `channel` over its first `hops` stations, from the logical arrival at its sender: its own for each, and
-    /// the longest way between each two.
-    pub fn deadline_through(&self, channel: &ChannelSpec, hops: usize) -> Option<Span> {
-        let ways = (0..hops - 1).take(channel.ways.len()).map(|hop| self.longest_way(channel, hop));
-        let stations = channel.deadline?.saturating_mul(hops as u64);
-        Some(ways.fold(stations, Span::saturating_add))
+    /// The local deadline of `channel` at each hop where admission divides nothing: an equal part of its deadline, without the
+    /// propagation between the hops.
+    pub fn equal_part(&self, channel: &ChannelSpec) -> Option<Span> {
+        let hops = self.hops(channel).count();
+        let ways = (0..hops - 1).map(|hop| self.longest_way(channel, hop));
+        let between = ways.fold(Span::ZERO, Span::saturating_add);
+        Some(channel.deadline?.saturating_sub(between) / hops as u64)
     }
 
     /// Packets of the longest burst that `channel` may send, if it has a contract.

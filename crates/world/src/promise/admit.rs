@@ -10,7 +10,7 @@ use laxity_units::Span;
 
 use super::answer::{Hop, Promise, Promises};
 use super::station::GoesBy;
-use super::table::{Reservation, Reserved, Tables};
+use super::table::{Reservation, Reserved, Tables, longest_way};
 use super::{backlog, computing, via};
 use crate::coverage::{Uncovered, coverage, notices, receiving};
 use crate::experiment::{ChannelSpec, Experiment, Host, LocalDeadline};
@@ -94,18 +94,11 @@ impl All<'_> {
             service,
             local_deadline: if by_bound { bound.bound } else { requested },
             kept: if ordered { bound.bound } else { requested },
-            way: way_from(experiment, &experiment.channels[i], *hop, &self.notices),
+            way: longest_way(experiment, &experiment.channels[i], *hop, &self.notices),
             backlog: 0,
             frames: self.tables.inside(node).and_then(|inside| inside.all).filter(|_| *role != Role::Send),
         }
     }
-}
-
-/// The longest way of `channel` from its station at `hop` until the next of its route hears of it, who does so late by one of `notices`; zero from
-/// the last.
-fn way_from(experiment: &Experiment, channel: &ChannelSpec, hop: usize, notices: &[Span]) -> Span {
-    let way = |next: &usize| experiment.longest_way(channel, hop).saturating_add(notices[*next]);
-    channel.route.get(hop + 1).map_or(Span::ZERO, way)
 }
 
 /// What the channels of a host that receives are promised, in their order.
@@ -186,7 +179,7 @@ pub fn fill(
         if admitted < asks {
             continue;
         }
-        let further = tables.admit_alike(experiment, &last, limit - admitted);
+        let further = tables.admit_alike(&last, limit - admitted);
         admitted += further;
         wait = if further > 0 { 1 } else { wait * 2 };
         asks = admitted + wait;

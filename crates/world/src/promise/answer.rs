@@ -55,11 +55,12 @@ pub struct Hop {
     pub wait: Breakdown,
     /// `S` term by term.
     pub service: Breakdown,
-    /// The deadline that EDF orders by, and after which a message counts as arrived at the next host.
+    /// The deadline that EDF orders by, from the logical arrival here.
     pub local_deadline: Span,
-    /// What is kept: the bound, or the deadline where EDF goes by that.
+    /// The delay that is promised: the bound, or the deadline where EDF orders by that and nothing less is proved. A
+    /// message arrives logically at the next hop when this delay and the longest way have passed.
     pub kept: Span,
-    /// The longest way to the next host; zero from the last.
+    /// The longest way to the next hop; zero from the last.
     pub way: Span,
     /// Packets of it that there may be at a time: with buffers for them none is lost.
     pub backlog: u64,
@@ -134,16 +135,26 @@ impl Promise {
         }
     }
 
+    /// By how much the promised delay at that hop is less than the deadline that EDF orders by there.
+    pub fn spare(&self, hop: usize) -> Span {
+        self.at(hop).map_or(Span::ZERO, |hop| hop.local_deadline.saturating_sub(hop.kept))
+    }
+
+    /// Whether a bound is in force: the channel is admitted, and its path is analysed.
+    pub fn is_bound(&self) -> bool {
+        self.bound().is_some() || self.delivery_bound().is_some()
+    }
+
     /// What is promised at that hop of the channel's route, if it is admitted there.
     pub fn at(&self, hop: usize) -> Option<&Hop> {
         self.hops().iter().find(|other| other.hop == hop)
     }
 }
 
-/// Each host but the last takes its local deadline and the way: until then a message is early at the next.
+/// The promised delays of `hops` and the longest ways between them.
 fn through(hops: &[Hop]) -> Span {
     let Some((last, before)) = hops.split_last() else { return Span::ZERO };
-    before.iter().fold(last.kept, |all, hop| all.saturating_add(hop.local_deadline).saturating_add(hop.way))
+    before.iter().fold(last.kept, |all, hop| all.saturating_add(hop.kept).saturating_add(hop.way))
 }
 
 /// What a virtual interface is promised.

@@ -15,7 +15,7 @@ use crate::traffic::ahead;
 /// Says at each of the `hops` of channel `i` how many of its packets there may be.
 pub(super) fn backlogs(experiment: &Experiment, i: usize, notices: &[Span], hops: &mut [Hop]) {
     let channel = &experiment.channels[i];
-    let known: Vec<(usize, Span)> = hops.iter().map(|hop| (hop.hop, hop.local_deadline)).collect();
+    let known: Vec<(usize, Span)> = hops.iter().map(|hop| (hop.hop, hop.kept)).collect();
     let local = |hop: usize| {
         let own = known.iter().find(|(of, _)| *of == hop).map(|(_, local)| *local);
         own.or(channel.deadline).unwrap_or(Span::MAX)

@@ -1,79 +1,116 @@
-//! A deadline over a whole way, shared out among its stations.
+//! Shares an end-to-end deadline out among the hops of a path.
 //!
-//! Asking each station for the same local delay refuses a channel for the sake of one that is slow, while others could do with less. Thesis 3.2.2 does it in two phases, as Kandlur, Shin and Ferrari
-//! (1994) do: on the way forward each station is asked for the least that it can promise, `l_n`; at the end, if
+//! A deadline counts from the logical arrival of a message at its source to its delivery (thesis 3.2.2). EDF needs a
+//! deadline at each hop, so establishment has two phases, as in Kandlur, Shin and Ferrari (1994). The forward phase asks
+//! each hop `n` for the least deadline that it can promise, `l_n`. With `w_n` for the longest time between the end of the
+//! transmission at hop `n` and the time at which the next hop knows of the packet, the channel fits if
 //!
 //! ```text
-//! Σ l_n ≤ D,        D = k d for the k stations of the way
+//! Σ l_n + Σ w_n ≤ D.
 //! ```
 //!
-//! what is left is shared out on the way back, equal parts for all, `d_n = l_n + (D − Σ l_n)/k`, so that later channels find room everywhere. A station that can use no more (`D_order`
-//! knows no deadline beyond `I_min`) leaves it to the others.
+//! The reverse phase shares out the slack `D − Σ l_n − Σ w_n`, so that later requests find room everywhere. In proportion
+//! (resource management, section 2.2) hop `n` gets
 //!
-//! A host that receives is asked for no less than `d`, and so the stations that send have no more than `d` each in the mean: what is said of a transmission is by that deadline.
+//! ```text
+//! d_n = l_n (D − Σ w) / Σ l.
+//! ```
+//!
+//! Some hops cannot use a deadline beyond a latest one: `D_order` knows none beyond `I_min`. Such a hop leaves the rest of
+//! its part to the others.
 
 use laxity_qos::admission::{Claimant, Deficit, Reason, Refusal, Resource};
 use laxity_units::Span;
 
 use super::answer::Refused;
+use crate::experiment::Division;
 
-/// What a station of a way can do.
+/// What one hop can promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Needs {
     pub(super) node: usize,
-    pub(super) receives: bool,
-    /// The least that it can promise.
+    /// The least deadline that it can promise.
     pub(super) least: Span,
-    /// The most that it can be asked for.
+    /// The latest deadline that it can use.
     pub(super) latest: Span,
 }
 
-/// What each of `stations` is asked for, if the channel has `each` in the mean; or who is most in its way.
-pub(super) fn divide(stations: &[Needs], each: Span) -> Result<Vec<Span>, Refused> {
-    let all = each.saturating_mul(stations.len() as u64);
-    let least = |needs: &Needs| if needs.receives { needs.least.max(each) } else { needs.least };
-    let mut deadlines: Vec<Span> = stations.iter().map(least).collect();
-    let taken = sum(&deadlines);
-    if let (true, Some(slowest)) = (taken > all, stations.iter().max_by_key(|needs| needs.least)) {
-        let late = Deficit::Time(taken - all);
-        let refusal = Refusal::new(Resource::Deadline, late, Reason::LateTogether, Claimant::Newcomer);
-        return Err(Refused { node: slowest.node, refusal });
+/// The deadline of each of `hops` where they have `budget` together, or the refusal by the slowest hop.
+///
+/// The deadlines add up to `budget` at most.
+pub(super) fn divide(hops: &[Needs], budget: Span, division: Division) -> Result<Vec<Span>, Refused> {
+    let mut deadlines: Vec<Span> = hops.iter().map(|needs| needs.least).collect();
+    let taken = sum(hops);
+    if taken > budget {
+        return Err(late(hops, taken - budget));
     }
-    let mut left = all - taken;
-    // Whoever needs least of what is left first, so that what it leaves is shared out as well.
-    let mut open: Vec<usize> = (0..stations.len()).filter(|n| !stations[*n].receives).collect();
-    open.sort_by_key(|n| stations[*n].latest.saturating_sub(stations[*n].least));
+    let mut slack = budget - taken;
+    if division == Division::Alike {
+        let each = budget / hops.len().max(1) as u64;
+        // The slowest hop is short of the difference.
+        return match hops.iter().map(|needs| needs.least).max() {
+            Some(least) if least > each => Err(late(hops, least - each)),
+            _ => Ok(hops.iter().map(|needs| each.min(needs.latest).max(needs.least)).collect()),
+        };
+    }
+    let mut open: Vec<usize> = (0..hops.len()).collect();
+    match division {
+        // A hop whose room is small for its weight leaves a rest. With such hops first, one pass shares all of it out.
+        Division::Proportional => open.sort_by(|a, b| {
+            let (a, b) = (&hops[*a], &hops[*b]);
+            (room(a) * weight(b)).cmp(&(room(b) * weight(a)))
+        }),
+        Division::Equal => open.sort_by_key(|n| room(&hops[*n])),
+        Division::Slowest | Division::Alike => open.sort_by_key(|n| std::cmp::Reverse(hops[*n].least)),
+    }
+    let mut weights: u128 = hops.iter().map(weight).sum();
     for (done, n) in open.iter().enumerate() {
-        let room = stations[*n].latest.saturating_sub(stations[*n].least);
-        // In whole microseconds, to be read; the last may have the rest.
-        let part = left / (open.len() - done) as u64;
-        let part =
-            if done + 1 < open.len() { Span::from_us(1) * part.div_floor(Span::from_us(1)) } else { part };
-        let more = part.min(room);
-        deadlines[*n] += more;
-        left -= more;
+        let part = match division {
+            Division::Proportional => {
+                u128::from(slack.as_ps()) * weight(&hops[*n]) / weights.max(1)
+            }
+            Division::Equal => u128::from(slack.as_ps()) / (open.len() - done) as u128,
+            Division::Slowest | Division::Alike => u128::from(slack.as_ps()),
+        };
+        let part = part.min(room(&hops[*n])).min(u128::from(slack.as_ps()));
+        let part = Span::from_ps(part as u64);
+        deadlines[*n] += part;
+        slack -= part;
+        weights -= weight(&hops[*n]);
     }
     Ok(deadlines)
 }
 
-/// The least that a channel could have in the mean, so that [`divide`] finds enough.
-pub(super) fn least(stations: &[Needs]) -> Span {
-    let of = |receives: bool| -> Vec<Span> {
-        stations.iter().filter(|needs| needs.receives == receives).map(|needs| needs.least).collect()
-    };
-    let (senders, receivers) = (of(false), of(true));
-    let mean = |of: Span, parts: usize| Span::from_ps(of.as_ps().div_ceil(parts.max(1) as u64));
-    let by_senders = mean(sum(&senders), senders.len());
-    match receivers.first() {
-        Some(receiver) if *receiver > by_senders || senders.is_empty() => {
-            mean(sum(&senders).saturating_add(*receiver), stations.len())
+/// The least budget that [`divide`] shares out among `hops`.
+pub(super) fn least(hops: &[Needs], division: Division) -> Span {
+    match division {
+        Division::Alike => {
+            let slowest = hops.iter().map(|needs| needs.least).max().unwrap_or_default();
+            slowest.saturating_mul(hops.len() as u64)
         }
-        _ => by_senders,
+        Division::Proportional | Division::Equal | Division::Slowest => sum(hops),
     }
 }
 
-fn sum(spans: &[Span]) -> Span {
-    spans.iter().fold(Span::ZERO, |sum, span| sum.saturating_add(*span))
+/// The refusal where `missing` is missing: the slowest hop names it.
+fn late(hops: &[Needs], missing: Span) -> Refused {
+    let slowest = hops.iter().max_by_key(|needs| needs.least).map_or(0, |needs| needs.node);
+    let refusal =
+        Refusal::new(Resource::Deadline, Deficit::Time(missing), Reason::LateTogether, Claimant::Newcomer);
+    Refused { node: slowest, refusal }
+}
+
+fn room(needs: &Needs) -> u128 {
+    u128::from(needs.latest.saturating_sub(needs.least).as_ps())
+}
+
+/// A hop that needs no time still counts, or a path of such hops would share nothing out.
+fn weight(needs: &Needs) -> u128 {
+    u128::from(needs.least.as_ps().max(1))
+}
+
+fn sum(hops: &[Needs]) -> Span {
+    hops.iter().fold(Span::ZERO, |sum, needs| sum.saturating_add(needs.least))
 }
 
 #[cfg(test)]
@@ -84,40 +121,58 @@ mod tests {
         Span::from_us(us)
     }
 
-    fn station(node: usize, least: u64, latest: u64) -> Needs {
-        Needs { node, receives: false, least: us(least), latest: us(latest) }
+    fn hop(node: usize, least: u64, latest: u64) -> Needs {
+        Needs { node, least: us(least), latest: us(latest) }
     }
 
-    fn divided(stations: &[Needs], each: u64) -> Option<Vec<u64>> {
-        let deadlines = divide(stations, us(each)).ok()?;
+    fn divided(hops: &[Needs], budget: u64, division: Division) -> Option<Vec<u64>> {
+        let deadlines = divide(hops, us(budget), division).ok()?;
+        assert!(deadlines.iter().fold(Span::ZERO, |sum, deadline| sum + *deadline) <= us(budget));
         Some(deadlines.iter().map(|deadline| deadline.div_floor(us(1))).collect())
     }
 
-    /// 90 in all, of which 10 + 50 + 12 are needed: 6 more for each. The second may be asked for no more than 52: 8 more for the others.
+    /// Of 90 the hops need 8 + 48 + 16, so 18 are shared out. In proportion each hop has 90/72 of its least.
     #[test]
-    fn what_is_left_is_shared_out_in_equal_parts() {
-        let (fast, slow, faster) = (station(0, 10, 99), station(1, 50, 99), station(2, 12, 99));
-        assert_eq!(divided(&[fast, slow, faster], 30), Some(vec![16, 56, 18]));
-        let slow = Needs { latest: us(52), ..slow };
-        assert_eq!(divided(&[fast, slow, faster], 30), Some(vec![18, 52, 20]));
+    fn slack_is_shared_out_in_each_way() {
+        let hops = [hop(0, 8, 99), hop(1, 48, 99), hop(2, 16, 99)];
+        assert_eq!(divided(&hops, 90, Division::Proportional), Some(vec![10, 60, 20]));
+        assert_eq!(divided(&hops, 90, Division::Equal), Some(vec![14, 54, 22]));
+        assert_eq!(divided(&hops, 90, Division::Slowest), Some(vec![8, 66, 16]));
+        assert_eq!(divided(&hops, 90, Division::Alike), None);
+        assert_eq!(divided(&hops, 150, Division::Alike), Some(vec![50, 50, 50]));
     }
 
-    /// 72 are needed: 24 for each of three, and not less. The slowest is told, and how much is missing.
+    /// The second hop can use 4 more at most: the other 14 go to the first and the third, 1 to 2 in proportion.
     #[test]
-    fn a_way_that_needs_more_is_refused_where_it_is_slowest() {
-        let all = [station(0, 10, 99), station(1, 50, 99), station(2, 12, 99)];
-        assert_eq!((least(&all), divided(&all, 24)), (us(24), Some(vec![10, 50, 12])));
-        let Refused { node, refusal } = divide(&all, us(23)).unwrap_err();
-        assert_eq!((node, refusal.deficit), (1, Deficit::Time(us(3))));
+    fn a_hop_that_can_use_no_more_leaves_the_rest_to_the_others() {
+        let hops = [hop(0, 8, 99), hop(1, 48, 52), hop(2, 16, 99)];
+        assert_eq!(divided(&hops, 91, Division::Proportional), Some(vec![13, 52, 26]));
+        assert_eq!(divided(&hops, 90, Division::Equal), Some(vec![15, 52, 23]));
+        assert_eq!(divided(&hops, 90, Division::Slowest), Some(vec![8, 52, 30]));
     }
 
-    /// A receiver that needs 5 of 30 leaves nothing to those who send: with 10 and 50 they need 30 each. One that needs 60 takes 30 of theirs.
+    /// 72 are needed. The slowest hop is named, with the time that is missing.
     #[test]
-    fn a_receiver_has_no_less_than_the_others_in_the_mean() {
-        let receiver = |least| Needs { receives: true, ..station(2, least, 99) };
-        let senders = |last| [station(0, 10, 99), station(1, 50, 99), receiver(last)];
-        assert_eq!((least(&senders(5)), divided(&senders(5), 30)), (us(30), Some(vec![10, 50, 30])));
-        assert_eq!((least(&senders(60)), divided(&senders(60), 40)), (us(40), Some(vec![10, 50, 60])));
-        assert_eq!(divided(&senders(60), 39), None);
+    fn a_path_that_needs_more_is_refused_by_its_slowest_hop() {
+        let all = [hop(0, 10, 99), hop(1, 50, 99), hop(2, 12, 99)];
+        assert_eq!((least(&all, Division::Proportional), least(&all, Division::Alike)), (us(72), us(150)));
+        for division in [Division::Proportional, Division::Equal, Division::Slowest] {
+            assert!(divide(&all, us(72), division).is_ok());
+            let Refused { node, refusal } = divide(&all, us(69), division).unwrap_err();
+            assert_eq!((node, refusal.deficit), (1, Deficit::Time(us(3))));
+        }
+        let Refused { node, refusal } = divide(&all, us(147), Division::Alike).unwrap_err();
+        assert_eq!((node, refusal.deficit), (1, Deficit::Time(us(1))));
+    }
+
+    /// All of the slack is shared out where hops can use it, but for rounding.
+    #[test]
+    fn no_slack_is_left_where_it_can_be_used() {
+        let hops = [hop(0, 0, 1_000_000), hop(1, 0, 1_000_000), hop(2, 7, 9)];
+        for division in [Division::Proportional, Division::Equal, Division::Slowest] {
+            let deadlines = divide(&hops, us(1000), division).unwrap();
+            let sum = deadlines.iter().fold(Span::ZERO, |sum, deadline| sum + *deadline);
+            assert!(sum <= us(1000) && us(1000) - sum <= Span::from_ps(3), "{division:?} {sum}");
+        }
     }
 }

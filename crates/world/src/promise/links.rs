@@ -201,9 +201,8 @@ fn room(experiment: &Experiment, i: usize, hop: usize) -> Option<u64> {
         return None;
     }
     let lanes = 1 + u64::from(channel.message_overflow == MessageOverflow::BestEffort);
-    // A relay has room for what may come ahead of its time; no station's part is longer than the whole.
-    let stations = channel.route.len() as u64;
-    let local = |_| channel.deadline.map_or(Span::MAX, |deadline| deadline.saturating_mul(stations));
+    // A relay has room for what may come ahead of its time. No local deadline is longer than the whole.
+    let local = |_| channel.deadline.unwrap_or(Span::MAX);
     let passing = held(experiment, i, hop, notice(experiment, channel.route[hop]), local);
     Some(channel.packet_slots.max(passing).saturating_mul(lanes))
 }

@@ -8,7 +8,7 @@ use laxity_qos::admission::{
     AdmissionId, AdmissionTable, Bound, Breakdown, Environment, Formula, LevelledHost, RateTable, RatedHost,
     Request, Unrated,
 };
-use laxity_qos::channel::{LinkId, Role};
+use laxity_qos::channel::{LinkId, PacketOverflow, Role};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Group, LEVELS, Share, Sharing};
 use laxity_units::{Bytes, Span};
@@ -24,8 +24,8 @@ use super::frames::Inside;
 use super::leg::Leg;
 use super::links::{Links, promising};
 use super::station::{GoesBy, Station};
-use crate::coverage::{Coverage, Covered, Row, Uncovered};
-use crate::experiment::{ChannelSpec, Division, Experiment, Placement};
+use crate::coverage::{Coverage, Covered, Row, Uncovered, notices};
+use crate::experiment::{ChannelSpec, Experiment, Placement};
 
 /// A reservation.
 pub(super) struct Reserved {
@@ -51,6 +51,15 @@ pub(super) struct Tables {
     formula: Formula,
     /// Who is on which core, where hosts have several.
     placement: Placement,
+    /// Per station, how late it may hear of a frame.
+    notices: Vec<Span>,
+}
+
+/// The forward phase of establishment: what the hops of a path can promise.
+struct Forward {
+    hops: Vec<Needs>,
+    /// The longest time between the hops: propagation, and how late each hears of a frame.
+    between: Span,
 }
 
 /// What a channel has reserved: all that its bound takes, or as far as its way is covered.
@@ -125,7 +134,8 @@ impl Tables {
             Inside::of(experiment, node, covered)
         };
         let inside = hosts.iter().enumerate().map(inside).collect();
-        Self { hosts, inside, computing, formula, placement }
+        let notices = notices(experiment);
+        Self { hosts, inside, computing, formula, placement, notices }
     }
 
     /// Per station, what is reserved for each application that computes there.
@@ -143,14 +153,11 @@ impl Tables {
         request: Request,
     ) -> Result<Reservation, Refused> {
         let mut reserved: Vec<Reserved> = Vec::new();
-        let deadlines = match experiment.admission.division {
-            Division::Alike => None,
-            Division::Shared => Some(self.divided(experiment, channel, request)?),
-        };
+        let deadlines = self.divided(experiment, channel, request)?;
         let mut leg =
             Leg::first((experiment, &self.placement), channel, self.pays_once(experiment, channel, request));
         for (hop, (node, role)) in self.hosts_of(experiment, channel).enumerate() {
-            let own = deadlines.as_ref().map_or(request, |deadlines| request.within(deadlines[hop]));
+            let own = request.within(deadlines[hop]);
             let asked = leg.asked((node, role), own);
             let host = match &mut self.hosts[node] {
                 Ok(host) => host,
@@ -192,35 +199,52 @@ impl Tables {
         }
     }
 
-    /// What each station of the way is asked for, if the channel is to be in time over all of it: see [`Division::Shared`].
+    /// The local deadline of each hop of the path, which together keep the deadline of `request`.
     fn divided(
         &self,
         experiment: &Experiment,
         channel: &ChannelSpec,
         request: Request,
     ) -> Result<Vec<Span>, Refused> {
-        let mut stations = Vec::new();
         let all: Vec<(usize, Role)> = self.hosts_of(experiment, channel).collect();
+        if all.len() == 1 {
+            return Ok(vec![request.deadline()]);
+        }
+        let Forward { hops, between } = self.forward(experiment, channel, request)?;
+        let budget = request.deadline().saturating_sub(between);
+        let mut deadlines = division::divide(&hops, budget, experiment.admission.division)?;
+        // A hop that no analysis covers reserves nothing.
+        deadlines.resize(all.len(), request.deadline());
+        Ok(deadlines)
+    }
+
+    /// Asks each hop of the path for the least deadline that it can promise, as far as an analysis covers the path.
+    fn forward(
+        &self,
+        experiment: &Experiment,
+        channel: &ChannelSpec,
+        request: Request,
+    ) -> Result<Forward, Refused> {
+        let (mut hops, mut between) = (Vec::new(), Span::ZERO);
         let mut leg =
             Leg::first((experiment, &self.placement), channel, self.pays_once(experiment, channel, request));
-        // What a station before it may be asked for.
-        let most = request.deadline().saturating_mul(all.len() as u64);
-        for &(node, role) in &all {
+        for (hop, (node, role)) in self.hosts_of(experiment, channel).enumerate() {
             let asked = leg.asked((node, role), request);
             let Ok(host) = &self.hosts[node] else { break };
             let least = host.least_deadline(&asked).map_err(|refusal| Refused { node, refusal })?;
-            // Its own buffers are for what it asks for itself.
-            let latest = match role {
-                Role::Send => host.latest_deadline(&asked).min(request.deadline().max(least)),
-                Role::Relay | Role::Receive => host.latest_deadline(&asked),
+            let room = match (role, asked.rate.request.program()) {
+                (Role::Send, _) => buffered(experiment, channel),
+                (_, Some(program)) => channel.spec.min_interval.saturating_mul(program.slots.into()),
+                (Role::Relay | Role::Receive, None) => Span::MAX,
             };
-            stations.push(Needs { node, receives: role == Role::Receive, least, latest });
-            leg.leaves(host.handed_on(&asked), most);
+            let latest = host.latest_deadline(&asked).min(room);
+            hops.push(Needs { node, least, latest });
+            if hop > 0 {
+                between = between.saturating_add(longest_way(experiment, channel, hop - 1, &self.notices));
+            }
+            leg.leaves(host.handed_on(&asked), request.deadline());
         }
-        let mut deadlines = division::divide(&stations, request.deadline())?;
-        // What no analysis covers is asked for nothing, and reserves nothing.
-        deadlines.resize(all.len(), request.deadline());
-        Ok(deadlines)
+        Ok(Forward { hops, between })
     }
 
     /// What may come in at the adapter of `node`, if it has stages.
@@ -244,28 +268,16 @@ impl Tables {
         hops.into_iter().filter(move |(_, role)| formula == Formula::Corrected || *role != Role::Receive)
     }
 
-    /// The least deadline in place of that of `request` that every host of the way would admit now, if all of them would
-    /// admit any.
+    /// The least end-to-end deadline in place of that of `request` that the hops of the path would admit now, if all of
+    /// them would admit any.
     pub(super) fn least_deadline(
         &self,
         experiment: &Experiment,
         channel: &ChannelSpec,
         request: Request,
     ) -> Option<Span> {
-        let mut stations = Vec::new();
-        let mut leg =
-            Leg::first((experiment, &self.placement), channel, self.pays_once(experiment, channel, request));
-        for (node, role) in self.hosts_of(experiment, channel) {
-            let Ok(host) = &self.hosts[node] else { break };
-            let asked = leg.asked((node, role), request);
-            let least = host.least_deadline(&asked).ok()?;
-            stations.push(Needs { node, receives: role == Role::Receive, least, latest: Span::MAX });
-            leg.leaves(host.handed_on(&asked), request.deadline());
-        }
-        Some(match experiment.admission.division {
-            Division::Alike => stations.iter().map(|needs| needs.least).max().unwrap_or_default(),
-            Division::Shared => division::least(&stations),
-        })
+        let Forward { hops, between } = self.forward(experiment, channel, request).ok()?;
+        Some(division::least(&hops, experiment.admission.division).saturating_add(between))
     }
 
     /// Whether `channel`, over a row of links that are shared by rates, is promised less if its burst is paid for at the first of them only.
@@ -325,6 +337,29 @@ impl Tables {
     pub(super) fn unbounded(&self, channel: &ChannelSpec) -> Option<Uncovered> {
         channel.senders().iter().find_map(|node| self.hosts[*node].as_ref().err().copied())
     }
+}
+
+/// The longest time from the end of a transmission of `channel` at `hop` until the next hop knows of the packet, each of which is
+/// late by one of `notices`; zero from the last.
+pub(super) fn longest_way(
+    experiment: &Experiment,
+    channel: &ChannelSpec,
+    hop: usize,
+    notices: &[Span],
+) -> Span {
+    let way = |next: &usize| experiment.longest_way(channel, hop).saturating_add(notices[*next]);
+    channel.route.get(hop + 1).map_or(Span::ZERO, way)
+}
+
+/// The latest deadline for which `channel` has buffers at its source: beside a burst there are as many messages as become
+/// current before the first one is due (`laxity_qos::admission::Buffers`).
+fn buffered(experiment: &Experiment, channel: &ChannelSpec) -> Span {
+    let packets = channel.spec.fragmentation(experiment.packet()).packets().max(1);
+    let early = u64::from(channel.spec.burst) - 1;
+    let early_in_packets = if channel.packet_overflow == PacketOverflow::Block { 0 } else { early };
+    let messages = u64::from(channel.message_slots).saturating_sub(early);
+    let in_packets = (channel.packet_slots / packets).saturating_sub(early_in_packets);
+    channel.spec.min_interval.saturating_mul(messages.min(in_packets))
 }
 
 /// The table of a host whose link is shared by rates, or stages of its adapter.

@@ -26,7 +26,7 @@ use laxity_units::{Bytes, Span};
 
 use super::ahead;
 use super::departures::{Departures, comes_by};
-use crate::experiment::{ChannelSpec, Division, Experiment, Task};
+use crate::experiment::{ChannelSpec, Experiment, Task};
 
 /// What comes from a station over a network, by who sends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,10 +115,8 @@ fn unguaranteed(channel: &ChannelSpec) -> bool {
 
 /// By (1), of `channel` at hop `at`.
 pub(crate) fn by_contract(experiment: &Experiment, channel: &ChannelSpec, at: usize) -> Option<Departures> {
-    let local = match experiment.admission.division {
-        Division::Alike => channel.deadline?,
-        Division::Shared => channel.deadline?.saturating_mul(channel.route.len() as u64),
-    };
+    // No local deadline is longer than the whole.
+    let local = channel.deadline?;
     let interval = channel.spec.min_interval;
     let early = ahead::early(experiment, channel, at, |_| local);
     let packets = channel.spec.fragmentation(experiment.packet()).packets();

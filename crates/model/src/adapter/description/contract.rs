@@ -15,9 +15,6 @@ pub struct Contract {
     pub spec: TrafficSpec,
     /// Packets of its longest burst, at least 1.
     pub packets: u32,
-    /// How long after the time that its packets carry as [due](laxity_qos::channel::Carried::due), which is for the last link, they are due at
-    /// the end of its way, with the receiving host.
-    pub beyond: Span,
 }
 
 /// Keeping channels to the rates of their contracts.

@@ -99,9 +99,6 @@ impl Pipeline {
         for policer in [&mut self.transmit_policer, &mut self.receive_policer].into_iter().flatten() {
             policer.establish(channel, contract);
         }
-        for station in &mut self.stations {
-            station.establish(channel, contract.beyond);
-        }
         self.transmit_buffers.establish(channel, contract);
         self.receive_buffers.establish(channel, contract);
     }

@@ -1,6 +1,6 @@
 //! A stage at work: who waits, who is served, and how far each is.
 
-use laxity_qos::channel::{ChannelId, Order, Packet, Slot};
+use laxity_qos::channel::{Order, Packet, Slot};
 use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Groups, Request, Server, Tag};
 use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::{Span, Time};
@@ -56,8 +56,6 @@ pub(super) struct Station {
     waiting: usize,
     /// Some line drops what is late.
     drops_late: bool,
-    /// Per channel that is established, where some line does: how long after what its packets carry they are late.
-    beyond: Vec<Option<Span>>,
     /// What has been found to be late, and is in no line any more.
     pub(super) late: Vec<Slot>,
     /// Packets that servers may have, for what the next stage has.
@@ -103,7 +101,6 @@ impl Station {
             for_all,
             waiting: 0,
             drops_late,
-            beyond: Vec::new(),
             late: Vec::new(),
             gate: usize::MAX,
             turn: 0,
@@ -189,22 +186,13 @@ impl Station {
         }
     }
 
-    /// A channel is established, whose packets are late so long after what they carry.
-    pub(super) fn establish(&mut self, channel: ChannelId, beyond: Span) {
-        let place = channel.0 as usize;
-        if self.drops_late {
-            self.beyond.resize(self.beyond.len().max(place + 1), None);
-            self.beyond[place] = Some(beyond);
-        }
-    }
-
-    /// From when on `packet` is late where it waits; `Time::MAX` if nobody looks, or nobody knows.
+    /// From when on `packet` is late where it waits; `Time::MAX` if it has no deadline, or its queue keeps late packets.
     fn late_after(&self, packet: &Packet) -> Time {
         let line = &self.lines[self.line_of(packet)].queue;
-        let beyond = self.beyond.get(packet.channel.0 as usize).copied().flatten();
-        let beyond = beyond.filter(|_| line.late == Late::Drop && packet.carried.due < Time::MAX);
-        beyond
-            .map_or(Time::MAX, |beyond| packet.carried.due.saturating_add(beyond).saturating_sub(line.margin))
+        match packet.carried.due {
+            due if line.late == Late::Drop && due < Time::MAX => due.saturating_sub(line.margin),
+            _ => Time::MAX,
+        }
     }
 
     /// A packet comes to the stage.

@@ -48,7 +48,7 @@ fn packet(number: u64, class: Class, deadline: u64) -> Packet {
 fn contract() -> Contract {
     let (size, min_interval) = (Bytes::new(100), Span::from_us(10));
     let spec = TrafficSpec { max_message: size, min_message: size, burst: 2, min_interval };
-    Contract { spec, packets: 2, beyond: Span::ZERO }
+    Contract { spec, packets: 2 }
 }
 
 /// An adapter through which channel 0 is established.

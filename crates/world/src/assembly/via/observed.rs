@@ -40,7 +40,7 @@ impl Observed {
                 _ => None,
             },
             meter: Meter {
-                deadline_at_receiver: channel.deadline,
+                deadline: channel.deadline,
                 ..Meter::among(experiment.channels.len())
             },
             gaps: Gaps::new(channel.vtick().map(|vtick| vtick.interval())),

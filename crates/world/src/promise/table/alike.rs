@@ -1,37 +1,27 @@
 //! Copies of one channel by the thousand, as a fill asks for them: together where every host on their way can tell how many.
 
-use std::collections::BTreeSet;
-
 use super::super::analyses::Analyses;
 use super::super::station::GoesBy;
 use super::{Reservation, Reserved, Tables};
-use crate::experiment::{ChannelSpec, Division, Experiment};
+use crate::experiment::ChannelSpec;
 
 impl Tables {
-    /// Admits as many further copies of the channel that was admitted `last` as every station of its way can tell at once that it has room for, and of `most`; answers how many.
+    /// Admits as many further copies of the channel that was admitted `last` as its only hop has room for, of `most` that are asked for; answers how many.
     ///
-    /// What a copy asks of a station is what the last one asked where each has the same deadline and no link is shared by rates.
+    /// A copy asks of the hop what the last one asked, unless the hop shares its link by rates.
     pub(in super::super) fn admit_alike(
         &mut self,
-        experiment: &Experiment,
         last: &Reservation,
         most: u64,
     ) -> u64 {
-        let ordered = |reserved: &Reserved| self.goes_by(reserved.node) == GoesBy::Either;
-        // Where a copy asks twice, it has the less room the second time.
-        let nodes: BTreeSet<usize> = last.reserved.iter().map(|reserved| reserved.node).collect();
-        let once = nodes.len() == last.reserved.len();
-        if experiment.admission.division == Division::Shared || !once || !last.reserved.iter().all(ordered) {
+        // Over several hops each copy divides its deadline anew.
+        let [Reserved { node, asked, .. }] = last.reserved.as_slice() else { return 0 };
+        if self.goes_by(*node) != GoesBy::Either {
             return 0;
         }
-        let room = |Reserved { node, asked, .. }: &Reserved| {
-            self.hosts[*node].as_ref().map_or(0, |host| host.alike(asked, most))
-        };
-        let number = last.reserved.iter().map(room).min().unwrap_or(0);
+        let number = self.hosts[*node].as_ref().map_or(0, |host| host.alike(asked, most));
         if number > 0 {
-            for Reserved { node, asked, .. } in &last.reserved {
-                self.table(*node).request_alike(asked, number);
-            }
+            self.table(*node).request_alike(asked, number);
         }
         number
     }

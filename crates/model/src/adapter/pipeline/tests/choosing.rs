@@ -67,23 +67,6 @@ fn what_is_late_is_not_served() {
     assert_eq!(outcome(Late::Keep).0, [(0, 10), (1, 20), (2, 30), (3, 40), (4, 50)]);
 }
 
-/// Behind the last link there is a host: a packet that was due there at 8 is due at its program 3 later.
-#[test]
-fn what_is_late_for_a_link_may_be_in_time_for_its_end() {
-    let served = |beyond| {
-        let queues = vec![Queue { late: Late::Drop, ..Queue::default() }];
-        let link = Stage { queues, ..stage("link", vec![phase(10, None)]) };
-        let mut adapter = pipeline(description(vec![link]));
-        adapter.establish(ChannelId(0), &Contract { beyond: Span::from_us(beyond), ..contract() });
-        for packet in [due(0, 100), due(1, 8)] {
-            assert!(adapter.transmit(at(0), &packet), "there is room");
-        }
-        adapter.timer(at(10));
-        adapter.held()
-    };
-    assert_eq!([1, 2, 3].map(served), [0, 1, 1]);
-}
-
 /// At 10 packet 1, due at 18, has 8 left: enough for a margin of 8, and not for one of 9, by which it is late at 9.
 #[test]
 fn what_could_not_be_in_time_is_late() {
