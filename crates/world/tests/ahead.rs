@@ -20,6 +20,13 @@ fn through_if(excess: &str, sender: &str, burst: u32, relay: &str) -> Option<u64
     let free = support::free();
     let (first, nodes) =
         if relay.is_empty() { ("t", "") } else { ("r", "[network.n1]\njoins = [\"r\", \"t\"]") };
+    // Five milliseconds at each hop.
+    let deadline = match relay {
+        "" => 15,
+        // The relay is told up to 100 ms late.
+        relay if relay.contains("100 ms") => 120 + 1,
+        _ => 20,
+    };
     let text = format!(
         r#"
         title = "a test"
@@ -27,6 +34,8 @@ fn through_if(excess: &str, sender: &str, burst: u32, relay: &str) -> Option<u64
         profile = "mc68040"
         costs = {{ {free} }}
         subsystem = {{ packet = "1000 B" }}
+        [admission]
+        deadlines = "alike"
         [node.a.host]
         {sender}
         {relay}
@@ -53,7 +62,7 @@ fn through_if(excess: &str, sender: &str, burst: u32, relay: &str) -> Option<u64
         burst = {burst}
         message_overflow = "{excess}"
         min_interval = "10 ms"
-        deadline = "5 ms"
+        deadline = "{deadline} ms"
         source = {{ kind = "periodic" }}
         [[channel]]
         name = "alarm"
@@ -63,7 +72,7 @@ fn through_if(excess: &str, sender: &str, burst: u32, relay: &str) -> Option<u64
         max_message = "1000 B"
         burst = 1
         min_interval = "10 ms"
-        deadline = "5 ms"
+        deadline = "15 ms"
         source = {{ kind = "periodic" }}
         "#
     );

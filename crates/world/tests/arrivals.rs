@@ -27,6 +27,7 @@ fn experiment(switch: &str, sender: &str, channels: &str) -> Experiment {
         subsystem = {{ packet = "1000 B", link = {{ paradigm = "O1" }} }}
         [admission]
         test = "demand"
+        deadlines = "alike"
         [node.a]
         {sender}
         [node.b]
@@ -54,8 +55,8 @@ fn channel(name: &str, from: &str, more: &str) -> String {
 /// Of two packets, each two milliseconds, within one and a half.
 fn film(more: &str) -> String {
     let more = format!(
-        "class = \"real_time\"\nmax_message = \"2000 B\"\nburst = 3\nmin_interval = \"2 ms\"\ndeadline = \"1500 us\"\n\
-         {more}\nsource = {{ kind = \"periodic\", phase = \"500 us\" }}"
+        "class = \"real_time\"\nmax_message = \"2000 B\"\nburst = 3\nmin_interval = \"2 ms\"\ndeadline = \"4500 us\"\n\
+         {more}\nsource = {{ kind = \"periodic\", phase = \"0 us\" }}"
     );
     channel("film", "a", &more)
 }
@@ -77,30 +78,30 @@ fn charged(experiment: &Experiment) -> u64 {
     more.as_ps() / us(10).as_ps()
 }
 
-/// In `Δ` at most `N (⌈E/I⌉ + 2 + a) + ⌈Δ N/I⌉` frames: `N = 2`, `I = 2 ms`, and `E` is the port's deadline, the 1.5 ms that are asked for (a host would get what it is
-/// promised, which is not known before). That is `2 (1 + 2)`, and one for each begun millisecond of the bound, which is less.
+/// In `Δ` at most `N (⌈E/I⌉ + 2 + a) + ⌈Δ N/I⌉` frames: `N = 2` and `I = 2 ms`. `E` is the local deadline of the port. It is not known before admission, but
+/// never more than the whole of 4.5 ms. That is `2 (3 + 2)`, and one for each begun millisecond of the bound, which is less.
 #[test]
 fn a_guaranteed_channel_brings_what_its_contract_and_lateness_let_it() {
     let experiment = experiment("", "", &film(""));
-    assert_eq!(charged(&experiment), 6 + 1);
-    // A way that pushes frames together by a millisecond makes `E` 2.5 ms, two intervals, and lets one frame more, of one in a millisecond, come with the others: `2 (2 + 2) + 1`.
+    assert_eq!(charged(&experiment), 10 + 1);
+    // Jitter of one millisecond makes `E` 5.5 ms, three intervals still, and lets one frame more come with the others: `2 (3 + 2) + 1`.
     let mut jitter = self::experiment("", "", &film(""));
     jitter.networks[0].impairments.jitter = us(1000);
-    assert_eq!(charged(&jitter), 8 + 1 + 1);
+    assert_eq!(charged(&jitter), 10 + 1 + 1);
 }
 
-/// A message may come to the port 1.5 ms before it is due there, since `a` holds it until its logical arrival: that is one message of one each 2 ms, and so many may go ahead there within a horizon of three
-/// milliseconds or more, whatever the burst. Within one of three, that at `a` lets `⌈3/2⌉ = 2` of a burst of three go, which makes three at the port, of which as many go on as its own horizon lets: two, or all.
+/// A message may come to the port 4.5 ms before it is due there, since `a` holds it until its logical arrival: that is three messages of one each 2 ms. A horizon of three milliseconds at the port
+/// lets two of them go ahead, one of thirty all three, whatever the burst. A horizon of three milliseconds at `a` lets `⌈3/2⌉ = 2` messages go, which makes five at the port: its own horizon lets two go, or all.
 #[test]
 fn what_goes_ahead_at_the_last_port_comes_with_the_rest() {
     let two = experiment("horizon = \"3 ms\"", "", &film(""));
-    assert_eq!(charged(&two), 2 * (1 + 2 + 1) + 1);
+    assert_eq!(charged(&two), 2 * (3 + 2 + 2) + 1);
     let burst = experiment("horizon = \"30 ms\"", "", &film(""));
-    assert_eq!(charged(&burst), 2 * (1 + 2 + 1) + 1);
-    for (at_the_port, go) in [("3 ms", 2), ("30 ms", 3)] {
+    assert_eq!(charged(&burst), 2 * (3 + 2 + 3) + 1);
+    for (at_the_port, go) in [("3 ms", 2), ("30 ms", 5)] {
         let mut early = experiment(&format!("horizon = \"{at_the_port}\""), "", &film(""));
         early.hosts.iter_mut().for_each(|host| host.subsystem.link.early.horizon = us(3000));
-        assert_eq!(charged(&early), 2 * (1 + 2 + go) + 1);
+        assert_eq!(charged(&early), 2 * (3 + 2 + go) + 1);
     }
 }
 
@@ -125,7 +126,7 @@ fn best_effort_brings_what_its_host_makes_and_its_ports_have_room_for() {
     assert_eq!(charged(&experiment), 5 + 4 + own(&experiment).div_ceil(us(500)));
 }
 
-/// Each ten milliseconds the application begins just before the film's two frames come, which the port has held until `a` had to be through with them, 1.5 ms after they were sent: 300 us and both interrupts. No run has
+/// Each ten milliseconds the application begins just before the film's two frames come, for `a` is through with them at once: 300 us and both interrupts. No run has
 /// the four that may come beyond that, for nothing here is ever late.
 #[test]
 fn frames_of_a_message_come_while_it_computes() {

@@ -14,8 +14,12 @@ fn experiment(order: &str, names: [&str; 2], channels: &[String]) -> Experiment 
     of_text(&text(order, names, channels))
 }
 
+/// Hops have equal local deadlines, so that a test can say what each is asked for.
 fn of_text(text: &str) -> Experiment {
-    Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}")).first()
+    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}"));
+    let mut experiment = scenario.first();
+    experiment.admission.division = Division::Alike;
+    experiment
 }
 
 fn text(order: &str, [fast, slow]: [&str; 2], channels: &[String]) -> String {
@@ -28,10 +32,13 @@ fn text(order: &str, [fast, slow]: [&str; 2], channels: &[String]) -> String {
     host + "[run]\ntime = \"1 s\"\n" + &channels.concat()
 }
 
+/// A message of `size` each 40 ms, with `deadline` at each hop.
 fn urgent(name: &str, route: &[&str], size: u32, deadline: &str) -> String {
+    let (number, unit) = deadline.split_once(' ').expect("a number and a unit");
+    let deadline = number.parse::<usize>().expect("a number") * route.len();
     format!(
         "[[channel]]\nname = \"{name}\"\nroute = {route:?}\nclass = \"real_time\"\nmax_message = \"{size} B\"\nburst = 1\n\
-         min_interval = \"40 ms\"\ndeadline = \"{deadline}\"\nsource = {{ kind = \"periodic\" }}\n"
+         min_interval = \"40 ms\"\ndeadline = \"{deadline} {unit}\"\nsource = {{ kind = \"periodic\" }}\n"
     )
 }
 
@@ -233,9 +240,7 @@ fn who_is_refused_is_at_no_link() {
     let others = [urgent("late", &["a", "b"], 3000, "30 ms"), urgent("slow", &["a", "c"], 3000, "25 ms")];
     let asked = |order: &str, names: [&str; 2], more: &[String]| {
         let text = text(order, names, &[more, &others].concat());
-        let mut experiment = of_text(&text.replace("[node.b]\n", "[node.b]\nhost = { speedup = 0.5 }\n"));
-        // So that each is asked, without a look at the others before.
-        experiment.admission.division = Division::Alike;
+        let experiment = of_text(&text.replace("[node.b]\n", "[node.b]\nhost = { speedup = 0.5 }\n"));
         promises(&experiment)
     };
     let bounds = |promises: &[Promise]| -> Vec<Span> {
@@ -299,14 +304,13 @@ fn the_deadline_that_is_named_is_that_of_the_one_order() {
         let channels =
             [urgent("slow", &["a", "c"], 3000, deadline), urgent("late", &["a", "b"], 3000, "100 us")];
         let mut experiment = experiment(LEVELS, names, &channels);
-        experiment.admission.division = Division::Alike;
         assert!(promises(&experiment)[1].is_refused());
         let least = shortfall(&experiment, Formula::Corrected, 1).admissible.expect("there is time later");
         for (deadline, refused) in [(least, false), (least - Span::from_ps(1), true)] {
             experiment.channels[1].deadline = Some(deadline);
             assert_eq!(promises(&experiment)[1].is_refused(), refused, "{deadline}");
         }
-        assert_eq!(least > Span::from_us(4450), deadline == "4450 us", "{least}");
+        assert_eq!(least > Span::from_us(2 * 4450), deadline == "4450 us", "{least}");
     }
 }
 

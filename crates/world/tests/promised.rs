@@ -61,7 +61,7 @@ fn a_port_has_room_for_what_may_be_there() {
                 rate = \"10 Gbit/s\"\n[node.a]\n[node.b]\n[node.s]\nkind = \"switch\"\nshared_memory = \"1 MiB\"\n[network.n]\n\
                 joins = [\"s\", \"a\", \"b\"]\nrate = \"100 Mbit/s\"\nframing = \"ethernet\"\n[run]\ntime = \"1 s\"\n[[channel]]\nname = \"a\"\n\
                 class = \"real_time\"\nfrom = \"a\"\nto = \"b\"\nmax_message = \"15000 B\"\nburst = 1\nmin_interval = \"10 ms\"\n\
-                deadline = \"1500 us\"\nsource = { kind = \"periodic\" }\n";
+                deadline = \"4500 us\"\nsource = { kind = \"periodic\" }\n";
     let Promise::Admitted(hops) = &promises(text)[0] else { panic!("it fits") };
     let rooms: Vec<u64> = hops.iter().map(|hop| hop.backlog).collect();
     assert_eq!(rooms, [10, 30, 30]);
@@ -158,19 +158,21 @@ fn over_two_ports(near: (u32, u64), far: (u32, u64)) -> [u64; 2] {
              message_slots = 1000\npacket_slots = 1000\nsource = {{ kind = \"periodic\" }}\n"
         )
     };
-    let many = |(burst, due): (u32, u64)| {
+    let many = |(burst, due): (u32, u64), hops: u64| {
+        let due = due * hops;
         format!(
             "max_message = \"1000 B\"\nburst = {burst}\nmin_interval = \"10 ms\"\ndeadline = \"{due} ms\""
         )
     };
-    let film = "max_message = \"10000 B\"\nburst = 1\nmin_interval = \"100 ms\"\ndeadline = \"250 ms\"";
+    let film = "max_message = \"10000 B\"\nburst = 1\nmin_interval = \"100 ms\"\ndeadline = \"1 s\"";
     let text = format!(
+        // Equal deadlines at the hops: as many ms as are said at each.
         "title = \"a row\"\n[host]\nprofile = \"mc68040\"\nspeedup = 1000.0\nsubsystem = {{ packet = \"1000 B\" }}\n[admission]\n\
-         test = \"demand\"\n[node.a]\n[node.b]\n[node.w]\n[node.y]\n[node.z]\n[node.s]\nkind = \"switch\"\norder = \"virtual_clock\"\n\
+         test = \"demand\"\ndeadlines = \"alike\"\n[node.a]\n[node.b]\n[node.w]\n[node.y]\n[node.z]\n[node.s]\nkind = \"switch\"\norder = \"virtual_clock\"\n\
          [node.t]\nkind = \"switch\"\norder = \"virtual_clock\"\n[network]\nrate = \"10 Mbit/s\"\n[network.n0]\njoins = [\"s\", \"a\", \"b\", \"t\"]\n\
          [network.n1]\njoins = [\"t\", \"w\", \"y\", \"z\"]\n[run]\ntime = \"1 s\"\n{}{}{}",
-        channel("near", "b", "y", &many(near)),
-        channel("far", "w", "z", &many(far)),
+        channel("near", "b", "y", &many(near, 4)),
+        channel("far", "w", "z", &many(far, 3)),
         channel("film", "a", "z", film),
     );
     let promised = &promises(&text)[2];

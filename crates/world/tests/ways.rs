@@ -82,7 +82,7 @@ fn a_message_is_shown_from_cpu_to_cpu() {
         max_message = "2500 B"
         burst = 1
         min_interval = "10 ms"
-        deadline = "9 ms"
+        deadline = "27 ms"
         source = { kind = "periodic" }
         [[channel]]
         name = "bulk"
@@ -115,7 +115,7 @@ fn a_message_is_shown_from_cpu_to_cpu() {
         }
     }
     let due: Vec<_> =
-        (0..ways.due.len() as u64).map(|n| (n, at(10 * n) + Span::from_ms(18) + Span::from_us(7))).collect();
+        (0..ways.due.len() as u64).map(|n| (n, at(10 * n) + Span::from_ms(27))).collect();
     assert!(due.len() >= 9, "{}", due.len());
     assert_eq!(ways.due, due);
 }
@@ -164,7 +164,7 @@ fn a_port_is_shown_to_send_while_it_does() {
         max_message = "1000 B"
         burst = 1
         min_interval = "10 ms"
-        deadline = "2 ms"
+        deadline = "6 ms"
         source = { kind = "periodic" }
         "#;
     let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
@@ -222,7 +222,7 @@ fn what_turns_back_is_one_message() {
         max_message = "1000 B"
         burst = 1
         min_interval = "10 ms"
-        deadline = "2 ms"
+        deadline = "8 ms"
         source = { kind = "periodic" }
         "#;
     let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));

@@ -4,6 +4,7 @@ use laxity_engine::trace::TraceHasher;
 use laxity_qos::wire::Header;
 
 use laxity_scenario::Scenario;
+use laxity_units::Span;
 use laxity_world::experiment::Experiment;
 use laxity_world::results::Run;
 use laxity_world::{observe, run};
@@ -117,7 +118,12 @@ fn frames_are_packets_that_decode() {
 #[test]
 fn a_path_of_hosts_relays_and_delivers() {
     let lone = run(&experiment(3, ""));
-    let path = run(&experiment(3, "relays = 2\nreceive = true\npropagation = \"100 us\""));
+    // As much at each of four hosts, and the propagation between them.
+    let mut path = experiment(3, "relays = 2\nreceive = true\npropagation = \"100 us\"");
+    for deadline in path.channels.iter_mut().filter_map(|channel| channel.deadline.as_mut()) {
+        *deadline = *deadline * 4 + Span::from_us(300);
+    }
+    let path = run(&path);
     for (near, far) in lone.channels.iter().zip(&path.channels) {
         assert!(far.completed > 0, "{}", far.name);
         assert!(far.completed <= near.completed, "{}", far.name);
@@ -125,7 +131,7 @@ fn a_path_of_hosts_relays_and_delivers() {
         if far.class == "real_time" {
             assert_eq!(far.missed_packets, 0, "{}", far.name);
             assert!(far.worst > near.worst);
-            let expected = near.deadline.unwrap() * 3.0 + 2.0 * 100e-6;
+            let expected = near.deadline.unwrap() * 4.0 + 300e-6;
             assert!((far.deadline.unwrap() - expected).abs() < 1e-9);
         }
     }

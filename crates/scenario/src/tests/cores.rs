@@ -35,7 +35,7 @@ to = "ben"
 max_message = "1 KiB"
 burst = 1
 min_interval = "20 ms"
-deadline = "20 ms"
+deadline = "40 ms"
 source = { kind = "periodic" }
 [[channel]]
 name = "two"
@@ -160,7 +160,7 @@ fn several_cores_have_bounds_where_they_share_the_way_out_only() {
     let class = "name = \"three\"\nclass = \"best_effort\"";
     let text = here("cores = 3");
     assert!(text.contains(class));
-    let real_time = "name = \"three\"\nclass = \"real_time\"\nmin_interval = \"10 ms\"\ndeadline = \"10 ms\"";
+    let real_time = "name = \"three\"\nclass = \"real_time\"\nmin_interval = \"10 ms\"\ndeadline = \"20 ms\"";
     let why = of(&text.replace(class, real_time));
     assert!(why.contains("on the core that its adapter interrupts"), "{why}");
     let interrupts = "[node.ada.adapter]\ninterrupts = [1]\n[node.ben]";
@@ -172,8 +172,8 @@ fn several_cores_have_bounds_where_they_share_the_way_out_only() {
 fn several_cores_before_several_adapters_have_bounds() {
     let text = include_str!("../../../../experiments/networks/cores.toml");
     let slow = text.replace(
-        "min_interval = \"2 ms\"\ndeadline = \"1 ms\"",
-        "min_interval = \"20 ms\"\ndeadline = \"20 ms\"",
+        "min_interval = \"2 ms\"\ndeadline = \"2 ms\"",
+        "min_interval = \"20 ms\"\ndeadline = \"40 ms\"",
     );
     assert_ne!(slow, text);
     let scenario = right(&slow);

@@ -229,15 +229,17 @@ impl Tables {
         let mut leg =
             Leg::first((experiment, &self.placement), channel, self.pays_once(experiment, channel, request));
         for (hop, (node, role)) in self.hosts_of(experiment, channel).enumerate() {
-            let asked = leg.asked((node, role), request);
+            let mut asked = leg.asked((node, role), request);
             let Ok(host) = &self.hosts[node] else { break };
-            let least = host.least_deadline(&asked).map_err(|refusal| Refused { node, refusal })?;
             let room = match (role, asked.rate.request.program()) {
                 (Role::Send, _) => buffered(experiment, channel),
                 (_, Some(program)) => channel.spec.min_interval.saturating_mul(program.slots.into()),
                 (Role::Relay | Role::Receive, None) => Span::MAX,
             };
             let latest = host.latest_deadline(&asked).min(room);
+            // The hop need not have buffers for the whole deadline.
+            asked.rate.request = asked.rate.request.within(request.deadline().min(latest));
+            let least = host.least_deadline(&asked).map_err(|refusal| Refused { node, refusal })?;
             hops.push(Needs { node, least, latest });
             if hop > 0 {
                 between = between.saturating_add(longest_way(experiment, channel, hop - 1, &self.notices));
