@@ -304,7 +304,11 @@ impl Choice for Division {
         ),
         ("equal", Division::Equal, "Each hop has its least deadline and an equal part of the slack."),
         ("shared", Division::Equal, "The former name of `equal`."),
-        ("slowest", Division::Slowest, "Each hop has its least deadline, and the slowest hop has all of the slack."),
+        (
+            "slowest",
+            Division::Slowest,
+            "Each hop has its least deadline, and the slowest hop has all of the slack.",
+        ),
         ("alike", Division::Alike, "Each hop has the same deadline."),
     ];
 }

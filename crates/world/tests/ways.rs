@@ -114,8 +114,7 @@ fn a_message_is_shown_from_cpu_to_cpu() {
             assert!(ways.spans.iter().any(|span| within(&span)), "nothing goes on there at {at}");
         }
     }
-    let due: Vec<_> =
-        (0..ways.due.len() as u64).map(|n| (n, at(10 * n) + Span::from_ms(27))).collect();
+    let due: Vec<_> = (0..ways.due.len() as u64).map(|n| (n, at(10 * n) + Span::from_ms(27))).collect();
     assert!(due.len() >= 9, "{}", due.len());
     assert_eq!(ways.due, due);
 }

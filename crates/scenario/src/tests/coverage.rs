@@ -37,7 +37,7 @@ time = "1 s"
     );
     for (class, from, to) in channels {
         let contract = match *class {
-            "real_time" => "min_interval = \"60 ms\"\ndeadline = \"180 ms\"\nburst = 1",
+            "real_time" => "min_interval = \"60 ms\"\ndeadline = \"250 ms\"\nburst = 1",
             _ => "burst = 1",
         };
         text += &format!(

@@ -66,9 +66,7 @@ pub(super) fn divide(hops: &[Needs], budget: Span, division: Division) -> Result
     let mut weights: u128 = hops.iter().map(weight).sum();
     for (done, n) in open.iter().enumerate() {
         let part = match division {
-            Division::Proportional => {
-                u128::from(slack.as_ps()) * weight(&hops[*n]) / weights.max(1)
-            }
+            Division::Proportional => u128::from(slack.as_ps()) * weight(&hops[*n]) / weights.max(1),
             Division::Equal => u128::from(slack.as_ps()) / (open.len() - done) as u128,
             Division::Slowest | Division::Alike => u128::from(slack.as_ps()),
         };

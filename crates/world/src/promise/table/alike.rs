@@ -9,11 +9,7 @@ impl Tables {
     /// Admits as many further copies of the channel that was admitted `last` as its only hop has room for, of `most` that are asked for; answers how many.
     ///
     /// A copy asks of the hop what the last one asked, unless the hop shares its link by rates.
-    pub(in super::super) fn admit_alike(
-        &mut self,
-        last: &Reservation,
-        most: u64,
-    ) -> u64 {
+    pub(in super::super) fn admit_alike(&mut self, last: &Reservation, most: u64) -> u64 {
         // Over several hops each copy divides its deadline anew.
         let [Reserved { node, asked, .. }] = last.reserved.as_slice() else { return 0 };
         if self.goes_by(*node) != GoesBy::Either {
