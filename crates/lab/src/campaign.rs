@@ -106,6 +106,7 @@ impl Outcome {
             () if !self.errors.is_empty() => Standing::BadClaim,
             () if tally.contradicted > 0 || self.results.has_unexpected_refusal() => Standing::Fails,
             () if self.results.runs.iter().any(Run::exceeds_bounds) => Standing::Fails,
+            () if self.results.runs.iter().any(Run::misses_deadlines) => Standing::Fails,
             () if tally.not_judged > 0 || self.results.runs.iter().any(Run::is_given_up) => {
                 Standing::NotJudged
             }

@@ -11,7 +11,9 @@ use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
-use laxity_world::experiment::{ClockKind, Division, HostPlace, LocalDeadline, Pace, Refusal, Transfer};
+use laxity_world::experiment::{
+    ClockKind, Division, HostPlace, LocalDeadline, Misses, Pace, Refusal, Transfer,
+};
 use laxity_world::results::Origin;
 
 use super::leaf::Choice;
@@ -260,6 +262,13 @@ impl Choice for Refusal {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
         ("fails", Refusal::Fails, "The run fails: its exit code is 1."),
         ("expected", Refusal::Expected, "Nothing: a refusal is among the outcomes that were looked for."),
+    ];
+}
+
+impl Choice for Misses {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("fail", Misses::Fail, "The run fails: its exit code is 1."),
+        ("expected", Misses::Expected, "None: missed deadlines are among the expected outcomes."),
     ];
 }
 

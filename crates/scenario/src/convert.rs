@@ -33,8 +33,8 @@ use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 use laxity_world::experiment::{
     Adapter, Admission, Attached, ChannelSpec, ClockKind, Division, Experiment, Fault, FaultSpec, Host,
-    HostPlace, InterfaceSpec, LocalDeadline, MediumSpec, Network, NodeSpec, Refusal, RunLength, SourceSpec,
-    Task, ViaSpec,
+    HostPlace, InterfaceSpec, LocalDeadline, MediumSpec, Misses, Network, NodeSpec, Refusal, RunLength,
+    SourceSpec, Task, ViaSpec,
 };
 use serde_spanned::Spanned;
 
@@ -228,11 +228,14 @@ pub(crate) fn experiment(
         (Err(reported), _) | (_, Err(reported)) => Err(*reported),
     };
     let mut clock = ClockKind::Virtual;
+    let mut misses = Misses::Fail;
     let task = match (&fill, run) {
         (Err(reported), None) => Err(*reported),
         (Ok(Some(channel)), None) => Ok(Task::Fill(*channel)),
-        (Ok(Some(channel)), Some(run)) => self::run(cx, run, &mut clock).map(|_| Task::Fill(*channel)),
-        (Ok(None) | Err(_), Some(run)) => self::run(cx, run, &mut clock).map(Task::Simulate),
+        (Ok(Some(channel)), Some(run)) => {
+            self::run(cx, run, (&mut clock, &mut misses)).map(|_| Task::Fill(*channel))
+        }
+        (Ok(None) | Err(_), Some(run)) => self::run(cx, run, (&mut clock, &mut misses)).map(Task::Simulate),
         (Ok(None), None) => {
             let help = "add `[run]` with `packets = 32768` or `time = \"10 s\"`";
             Err(cx.fault(&WHOLE, "the scenario has no `[run]`, which says when a run ends", help))
@@ -279,6 +282,7 @@ pub(crate) fn experiment(
         groups: groups?,
         channels: channels?,
         curves: false,
+        misses,
     };
     let silent =
         |channel: &ChannelSpec| matches!(channel.source, SourceSpec::None) && channel.carries.is_none();

@@ -186,6 +186,7 @@ fn run(
         false => that(quantity(dice.part_of(length / (most + 1)))),
     };
     part(table!(RawRun {
+        misses: unsaid(),
         clock: dice.maybe(0.05, |_| word::<ClockKind>("virtual")),
         packets: if in_packets { whole(packets) } else { unsaid() },
         time: if in_packets { unsaid() } else { quantity(length) },

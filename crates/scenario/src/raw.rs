@@ -20,7 +20,7 @@ use laxity_model::host::Applications;
 use laxity_qos::admission::Test;
 use laxity_qos::channel::{Block, LinkParadigm, Order, Processing};
 use laxity_qos::discipline::EarlyPolicy;
-use laxity_world::experiment::{ClockKind, Division, LocalDeadline, Refusal};
+use laxity_world::experiment::{ClockKind, Division, LocalDeadline, Misses, Refusal};
 use laxity_world::results::Origin;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -296,6 +296,8 @@ pub(crate) struct RawAdmission {
 pub(crate) struct RawRun {
     /// The clock. Default `virtual`.
     pub(crate) clock: Option<Written<ClockKind>>,
+    /// The effect of missed deadlines on the exit code, for channels that do not say it themselves. Default `fail`.
+    pub(crate) misses: Option<Written<Misses>>,
     /// After so many transmitted packets. Either this or `time`.
     pub(crate) packets: Option<Written<Whole<1, 1_000_000_000_000>>>,
     /// After so much virtual time. Either this or `packets`.

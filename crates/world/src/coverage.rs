@@ -105,6 +105,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         channels,
         // What is kept of what was measured.
         curves: _,
+        misses: _,
     } = experiment;
     if via.is_some() {
         return Err(Uncovered("virtual interfaces have an analysis of their own"));
@@ -338,6 +339,8 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         deadline: _,
         // What a refusal says of the run is said after it.
         refusal: _,
+        // The run is judged by it after its end.
+        misses: _,
         // What its port has to give it: see `promise/table.rs`.
         share: _,
         group: _,

@@ -73,6 +73,8 @@ pub struct Experiment {
     pub channels: Vec<ChannelSpec>,
     /// Whether distributions are kept as curves, too.
     pub curves: bool,
+    /// The effect of missed deadlines, for channels that do not say it themselves.
+    pub misses: Misses,
 }
 
 /// A host.
@@ -345,6 +347,15 @@ pub enum Refusal {
     /// It fails.
     Fails,
     /// Nothing.
+    Expected,
+}
+
+/// The effect of missed deadlines on the exit code of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Misses {
+    /// The run fails.
+    Fail,
+    /// None.
     Expected,
 }
 

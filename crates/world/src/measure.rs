@@ -21,8 +21,8 @@ use crate::results::Summary;
 
 pub use drops::Drops;
 pub(crate) use gaps::Gaps;
-pub(crate) use punctuality::Punctuality;
 pub use punctuality::Said;
+pub(crate) use punctuality::{Kept, Punctuality};
 pub(crate) use samples::{Rows, Samples};
 pub(crate) use stages::{ComputingMeter, StageMeter, of_computing};
 pub use tally::Tally;

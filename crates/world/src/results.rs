@@ -290,6 +290,11 @@ pub struct Frames {
 }
 
 impl Channel {
+    /// Whether it fails the run by messages within its contract that were late or lost.
+    pub fn fails(&self) -> bool {
+        self.failed_messages > Some(0) && !self.misses_expected && self.refused.is_none()
+    }
+
     /// Whether a message took longer than the bound says, to its last transmission or to its receiver.
     pub fn exceeds(&self) -> bool {
         let both = [self.worst.zip(self.bound), self.delivery_worst.zip(self.delivery_bound)];
@@ -312,6 +317,11 @@ impl Run {
     /// Whether a simulation took longer than what was proved for it: nothing that it says can be relied on, and the mistake is ours.
     pub fn exceeds_bounds(&self) -> bool {
         self.figures.contains_key("exceeded")
+    }
+
+    /// Whether a channel fails it by messages within its contract that were late or lost.
+    pub fn misses_deadlines(&self) -> bool {
+        self.channels.iter().any(Channel::fails)
     }
 
     /// Whether it was given up before its end, since nothing came of it any more.

@@ -22,6 +22,8 @@ pub(crate) enum Mark {
     Missed,
     /// Admission refused a channel that nobody expected it to refuse.
     Refused,
+    /// Messages within the contract were late or lost, and the file does not expect that.
+    Failed,
     /// The measured worst case exceeds its bound.
     Broken,
 }
@@ -159,15 +161,16 @@ pub(crate) fn mark(channel: &Channel) -> Mark {
     match () {
         () if refused => Mark::Refused,
         () if broken => Mark::Broken,
+        () if channel.fails() => Mark::Failed,
         () if misses(channel) => Mark::Missed,
         () => Mark::Plain,
     }
 }
 
-/// Whether it was promised a deadline and missed any.
+/// Whether a message within its contract was late or lost, or any was late outside of the window.
 pub(crate) fn misses(channel: &Channel) -> bool {
-    let missed = channel.missed_packets + channel.missed_messages + channel.late_outside;
-    channel.deadline.is_some() && missed > 0
+    let late = channel.missed_packets + channel.missed_messages + channel.late_outside;
+    channel.deadline.is_some() && (late > 0 || channel.failed_messages > Some(0))
 }
 
 /// What `used` prints: a share that rounds down to 100 % while it is above it says so.

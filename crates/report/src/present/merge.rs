@@ -68,6 +68,9 @@ fn merged(members: &[&Channel]) -> Channel {
         missed_messages: total(|c| c.missed_messages),
         late_outside: total(|c| c.late_outside),
         // The worst of them: a share of shares would hide it.
+        due_messages: members.iter().filter_map(|c| c.due_messages).reduce(|a, b| a + b),
+        failed_messages: members.iter().filter_map(|c| c.failed_messages).reduce(|a, b| a + b),
+        misses_expected: members.iter().all(|c| c.misses_expected),
         on_time: members.iter().filter_map(|c| c.on_time).reduce(f64::min),
         drops,
         dropped_packets: total(|c| c.dropped_packets),

@@ -22,7 +22,8 @@ pub(crate) fn notes(results: &Results) -> Vec<Note> {
     let mut found: BTreeMap<(bool, String), Who> = BTreeMap::new();
     for (number, run) in results.runs.iter().enumerate() {
         for channel in &run.channels {
-            for (fails, reason) in reason(channel).into_iter().chain(late_outside(channel)) {
+            let reasons = failed(channel).into_iter().chain(reason(channel)).chain(late_outside(channel));
+            for (fails, reason) in reasons {
                 let who = found.entry((!fails, reason)).or_default();
                 who.runs.push(number);
                 if !who.channels.contains(&channel.name) {
@@ -58,6 +59,15 @@ fn names(channels: &[String]) -> String {
         Some(more) if more > 1 => format!("{} and {more} more", channels[..NAMED].join(", ")),
         _ => channels.join(", "),
     }
+}
+
+/// Messages within their contract that were not there by their deadline.
+fn failed(channel: &Channel) -> Option<(bool, String)> {
+    let (failed, due) =
+        channel.failed_messages.zip(channel.due_messages).filter(|(failed, _)| *failed > 0)?;
+    let expected = if channel.misses_expected { ", as expected" } else { "" };
+    let reason = format!("{failed} of {due} messages within the contract late or lost{expected}");
+    Some((channel.fails(), reason))
 }
 
 /// Misses outside the window, which only the worst response time tells of.

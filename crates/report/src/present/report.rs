@@ -172,6 +172,8 @@ struct BoundRow {
     found: String,
     used: String,
     laxity: String,
+    /// The share of messages by their deadline, at the point where it is least.
+    on_time: String,
     /// `kept`, `missed` or `broken`.
     state: &'static str,
     /// Positions on the bar, per cent of its length.
@@ -180,28 +182,55 @@ struct BoundRow {
     deadline_at: Option<String>,
 }
 
+/// What a channel came to at all points of a sweep.
+#[derive(Default, Clone, Copy)]
+struct Anywhere {
+    missed: bool,
+    failed: bool,
+    /// The least.
+    laxity: Option<f64>,
+    /// The least.
+    on_time: Option<f64>,
+}
+
+/// The bound that a deadline is compared with: on delivery, or on the last transmission where there is none on delivery.
+fn bound(channel: &Channel) -> Option<f64> {
+    channel.delivery_bound.or(channel.bound)
+}
+
+/// The worst case that goes with that bound.
+fn worst(channel: &Channel) -> Option<f64> {
+    match channel.bound.is_some() && channel.delivery_bound.is_none() {
+        true => channel.worst,
+        false => channel.delivery_worst.or(channel.worst),
+    }
+}
+
 /// The rows, and the one unit of their times.
 fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
     let tightest = grid::tightest(results);
-    let compared = |c: &Channel| [c.deadline, c.bound, c.bound_papers, c.worst, c.worst_found];
+    let compared = |c: &Channel| [c.deadline, bound(c), c.bound_papers, worst(c), c.worst_found];
     let limits: Vec<f64> = tightest.iter().flat_map(|(_, c)| compared(c)).flatten().collect();
     let scale = Kind::Time.scale(limits.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max));
     let limit = Format::at(Kind::Time, scale, limits.into_iter(), 3);
     // Missed anywhere in the sweep, not only at the point where the bound was closest; the least laxity likewise.
-    let mut anywhere: BTreeMap<_, (bool, Option<f64>)> = BTreeMap::new();
+    let mut anywhere: BTreeMap<_, Anywhere> = BTreeMap::new();
     for channel in results.runs.iter().flat_map(|run| &run.channels) {
-        let (missed, laxity) = anywhere.entry(grid::promise_of(channel)).or_default();
+        let Anywhere { missed, failed, laxity, on_time } =
+            anywhere.entry(grid::promise_of(channel)).or_default();
         *missed |= grid::misses(channel);
+        *failed |= channel.fails();
+        *on_time = [*on_time, channel.on_time].into_iter().flatten().reduce(f64::min);
         let least = channel.laxity.as_ref().filter(|summary| summary.count > 0).map(|summary| summary.min);
         *laxity = [*laxity, least].into_iter().flatten().reduce(f64::min);
     }
     let row = |(run, channel): (&Run, &Channel)| {
-        let (missed, laxity) = anywhere[&grid::promise_of(channel)];
+        let Anywhere { missed, failed, laxity, on_time } = anywhere[&grid::promise_of(channel)];
         let time = |value: Option<f64>| match value {
             None => "–".into(),
             value => typeset(&limit.cell(value)),
         };
-        let limits = [channel.bound, channel.deadline, channel.worst];
+        let limits = [bound(channel), channel.deadline, worst(channel)];
         let whole = limits.into_iter().flatten().filter(|v| v.is_finite()).fold(0.0, f64::max);
         let at = |value: f64| fixed(if whole > 0.0 { value / whole * 100.0 } else { 0.0 }, 2);
         BoundRow {
@@ -209,22 +238,24 @@ fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
             class: super::merge::class_name(&channel.class),
             point: grid::point_text(results, run),
             deadline: time(channel.deadline),
-            bound: time(channel.bound),
+            bound: time(bound(channel)),
             papers: time(channel.bound_papers),
-            worst: time(channel.worst),
+            worst: time(worst(channel)),
             found: time(channel.worst_found),
             used: match grid::used_text(channel).as_str() {
                 "-" => "–".into(),
                 used => format!("{used}\u{a0}%"),
             },
             laxity: time(laxity),
+            on_time: on_time.map_or("–".into(), |share| typeset(&Kind::Share.quantity(share))),
             state: match grid::mark(channel) {
                 Mark::Broken => "broken",
+                _ if failed => "broken",
                 _ if missed => "missed",
                 _ => "kept",
             },
-            filled: at(channel.worst.unwrap_or(0.0)),
-            bound_at: channel.bound.map(at),
+            filled: at(worst(channel).unwrap_or(0.0)),
+            bound_at: bound(channel).map(at),
             deadline_at: channel.deadline.map(at),
         }
     };
@@ -290,7 +321,7 @@ fn view(title: &'static str, grid: &Grid, open: bool) -> TableView {
         state: match row.mark {
             Mark::Plain => "",
             Mark::Missed => "missed",
-            Mark::Broken | Mark::Refused => "broken",
+            Mark::Failed | Mark::Broken | Mark::Refused => "broken",
         },
         cells: row.cells.iter().zip(&grid.columns).map(|(text, column)| cell(text, column.numeric)).collect(),
     });

@@ -138,7 +138,7 @@ fn push_part(out: &mut String, grid: &Grid, options: &Options) {
             _ if i < heads => out.push_str(&paint.bold(line)),
             Mark::Plain => out.push_str(line),
             Mark::Missed => out.push_str(&paint.yellow(line)),
-            Mark::Broken | Mark::Refused => out.push_str(&paint.red(line)),
+            Mark::Failed | Mark::Broken | Mark::Refused => out.push_str(&paint.red(line)),
         }
         out.push('\n');
     }

@@ -133,6 +133,7 @@ fn channel(
         rate,
         deadline,
         refusal,
+        misses,
         share,
         group,
         level,
@@ -241,6 +242,13 @@ fn channel(
             cx.foreign(refusal.as_ref(), "best effort is not admitted", help).map(|()| None)
         }
         _ => cx.optional(refusal),
+    };
+    let misses = match class.as_ref().map(|class| *class.get_ref()) {
+        Ok(Class::BestEffort) => {
+            let help = "remove this: what has no deadline misses none";
+            cx.foreign(misses.as_ref(), "best effort has no deadline", help).map(|()| None)
+        }
+        _ => cx.optional(misses),
     };
     let share = match class.as_ref().map(|class| *class.get_ref()) {
         Ok(Class::RealTime) => {
@@ -391,6 +399,7 @@ fn channel(
         spec,
         deadline,
         refusal: refusal?.map_or(around.refusal, Spanned::into_inner),
+        misses: misses?.map(Spanned::into_inner),
         share: match share? {
             Some(rate) => Vtick::new(rate.into_inner().get().time_for_ceil(size), size),
             None if contract.is_some() => spec.tick(),

@@ -6,11 +6,13 @@ use super::*;
 pub(super) fn run(
     cx: &mut Context<'_>,
     part: Part<RawRun>,
-    clock: &mut ClockKind,
+    (clock, misses): (&mut ClockKind, &mut Misses),
 ) -> Result<RunLength, Reported> {
     let part = cx.part(part)?;
-    let (span, RawRun { clock: kind, packets, time, warmup, cooldown }) = (part.span(), part.into_inner());
+    let (span, raw) = (part.span(), part.into_inner());
+    let RawRun { clock: kind, misses: failure, packets, time, warmup, cooldown } = raw;
     *clock = cx.or(kind, ClockKind::Virtual)?;
+    *misses = cx.or(failure, Misses::Fail)?;
     match (packets, time) {
         (Some(packets), None) => {
             let total = cx.value(packets);

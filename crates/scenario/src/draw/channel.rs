@@ -4,7 +4,7 @@
 use laxity_qos::channel::{MessageOverflow, PacketOverflow};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Rate, Span};
-use laxity_world::experiment::Refusal;
+use laxity_world::experiment::{Misses, Refusal};
 
 use super::dice::Dice;
 use super::names::{HOSTS, HUB};
@@ -176,6 +176,7 @@ impl Channels {
             share: unsaid(),
             group: group(dice.aside(), theme),
             level: dice.maybe(by_hand, |dice| whole(dice.below(32))),
+            misses: dice.aside().any::<Misses>(0.02),
             message_slots: message_slots,
             packet_slots: packet_slots,
             refusal: dice.any::<Refusal>(0.1),
@@ -275,6 +276,7 @@ impl Channels {
             group: if share.node.is_some() { group(dice.aside(), theme) } else { unsaid() },
             share: share,
             level: dice.maybe(0.03, |dice| whole(dice.below(32))),
+            misses: unsaid(),
             message_slots: message_slots,
             packet_slots: dice.maybe(0.1, |dice| whole(dice.between(1, 2 * packets * burst))),
             refusal: if theme.careless { dice.any::<Refusal>(0.1) } else { unsaid() },

@@ -151,6 +151,7 @@ pub(super) fn run(dice: &mut Dice, length: Span) -> Drawn<Option<Part<RawRun>>> 
         false => that(quantity(dice.part_of(length / 4).min(length / 4))),
     };
     part(table!(RawRun {
+        misses: unsaid(),
         clock: unsaid(),
         packets: if in_packets { whole(total) } else { unsaid() },
         time: if in_packets { unsaid() } else { quantity(length) },
@@ -226,6 +227,7 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
         share: unsaid(),
         group: unsaid(),
         level: unsaid(),
+        misses: unsaid(),
         message_slots: unsaid(),
         packet_slots: unsaid(),
         refusal: unsaid(),

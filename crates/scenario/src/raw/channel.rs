@@ -4,7 +4,7 @@ use laxity_model::source::Allowance;
 use laxity_model::source::mpeg::Film;
 use laxity_qos::channel::{MessageOverflow, PacketOverflow};
 use laxity_qos::discipline::Class;
-use laxity_world::experiment::Refusal;
+use laxity_world::experiment::{Misses, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -46,12 +46,14 @@ pub(crate) struct RawChannel {
     pub(crate) min_interval: Option<Written<Bounded<Interval>>>,
     /// The reserved rate, for `min_interval` = `max_message` / `rate`, rounded up to the picosecond.
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
-    /// Deadline at each host and port of the way (over all of them with `deadlines = "shared"`), from a message's logical arrival there to the
-    /// transmission (or reception) of its last packet. What is between them is added to it: how long a packet is on its way, and how late an
-    /// adapter tells its host of a frame. At most the interval, unless the admission test is `demand` or admission is off. Only for real time.
+    /// End-to-end deadline, from the logical arrival of a message at its source to its delivery: until the receiving host has the whole message, or its `reader` has
+    /// taken it. Where no host receives, it ends with the transmission of the last packet on the last link; so does the deadline that is admitted where no analysis
+    /// covers the receiver. Over one hop at most the interval, unless the admission test is `demand` or admission is off. Only for real time.
     pub(crate) deadline: Option<Written<Bounded<Interval>>>,
     /// What it says of the run if admission refuses the channel. Default: what `[admission]` says. Only for real time.
     pub(crate) refusal: Option<Written<Refusal>>,
+    /// The effect on the exit code of messages within the contract that are late, lost or dropped. Default: what `[run]` says. Only for real time.
+    pub(crate) misses: Option<Written<Misses>>,
     /// Best effort: the rate for which it counts where a resource is shared by rates. Default: what is left. Real time has that of its
     /// contract.
     pub(crate) share: Option<Written<Bounded<Flow>>>,

@@ -37,7 +37,8 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             let enforced = experiment.host(spec.route[0]).subsystem.enforcement;
             let contract = enforced.then_some(spec.spec);
             let host_is_here = self.nodes[spec.route[0]].host().is_some();
-            let punctuality = spec.deadline.map(|deadline| Punctuality::new(deadline, contract));
+            let punctuality =
+                spec.deadline.map(|deadline| Punctuality::new(deadline, contract).within(spec.spec));
             let punctuality = match host_is_here {
                 true => punctuality,
                 false => punctuality.map(Punctuality::told_later),

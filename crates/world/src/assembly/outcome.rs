@@ -13,8 +13,8 @@ use laxity_units::{Bytes, Span, Time};
 use super::state::Snapshot;
 use super::{Assembly, Outside, Said, buses, parts};
 use crate::coverage::COLLISIONS;
-use crate::experiment::{Adapter, Experiment, Refusal};
-use crate::measure::Tally;
+use crate::experiment::{Adapter, Experiment, Misses, Refusal};
+use crate::measure::{Kept, Tally};
 use crate::promise::{self, Advice, Hop, Promise};
 use crate::results::{Channel, Computation, Refused, Resource, Run, Stage};
 
@@ -68,6 +68,11 @@ struct Edges<'a> {
     opened: &'a Snapshot,
     closed: &'a Snapshot,
     ended: &'a Snapshot,
+}
+
+/// Whether missed deadlines of channel `i` do not fail the run.
+pub(super) fn expects_misses(experiment: &Experiment, i: usize) -> bool {
+    experiment.channels[i].misses.unwrap_or(experiment.misses) == Misses::Expected
 }
 
 impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
@@ -242,6 +247,8 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         let bound = promise.bound().map(Span::as_secs_f64);
         let papers = papers.bound().map(Span::as_secs_f64);
         let backlog = self.backlog(i);
+        let kept = meter.punctuality.take().map(|punctuality| punctuality.kept(edges.ended.at));
+        let (due_messages, failed_messages, on_time) = Kept::fields(kept);
         let [latency, laxity, sojourn] = meter.timeliness(curves);
         let [queueing, access] = meter.waits.summaries(curves);
         Channel {
@@ -264,7 +271,10 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             missed_packets: counted.missed_packets,
             missed_messages: counted.missed_messages,
             late_outside: whole.late() - counted.late(),
-            on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(edges.ended.at)),
+            due_messages,
+            failed_messages,
+            on_time,
+            misses_expected: expects_misses(self.experiment, i),
             drops: counted.dropped.named().collect(),
             dropped_packets: counted.dropped_packets,
             lost_packets: counted.lost_packets,

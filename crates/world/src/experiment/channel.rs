@@ -10,7 +10,7 @@ use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Span, Time};
 
-use super::{Adapter, Carries, ChannelCores, Experiment, Refusal};
+use super::{Adapter, Carries, ChannelCores, Experiment, Misses, Refusal};
 
 /// One channel.
 #[derive(Debug, Clone)]
@@ -27,10 +27,13 @@ pub struct ChannelSpec {
     pub class: Class,
     /// Its contract. For best effort the interval says nothing, and the sizes are what its source sends.
     pub spec: TrafficSpec,
-    /// Deadline from the logical arrival; `None` for best effort. At most `I_min` where `D_order` admits.
+    /// End-to-end deadline, from the logical arrival at the source to delivery, or to the end of the last transmission where no host
+    /// receives; `None` for best effort.
     pub deadline: Option<Span>,
     /// What it says of the run if admission refuses it.
     pub refusal: Refusal,
+    /// The effect of its missed deadlines; `None` for what the experiment says.
+    pub misses: Option<Misses>,
     /// Its rate where resources are shared by rates: that of its contract, or what best effort is to have; [`Vtick::NONE`] for what
     /// is left.
     pub share: Vtick,

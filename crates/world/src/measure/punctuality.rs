@@ -1,9 +1,16 @@
-//! How much of what was sent came in time.
+//! How many messages were there by their deadline, of those that were sent within their contract.
 //!
-//! Misses are counted of messages that arrive, so a channel that drops every tenth message misses none. What an
-//! application asks is another question: of all that it sent, how much was there by its deadline. A message that was
-//! dropped, lost, refused or left in a queue was not. Only messages are asked about that were sent in the window and whose
-//! deadlines lie in the run: of the others nobody can know.
+//! Counts of late messages are of messages that arrive, so a channel that drops every tenth message misses no deadline. An
+//! application has another question: of the messages that it sent, how many were there by their deadline. A message that
+//! was dropped, lost, refused or left in a queue was not. A message beyond the contract has no guarantee and does not
+//! count: with `ℓ` for the logical arrival, by a clock that only messages within the contract move, a message sent at `t`
+//! is within the contract if
+//!
+//! ```text
+//! ℓ ≤ t + (B_max − 1) I_min.
+//! ```
+//!
+//! Messages count if they were sent in the window and their deadlines lie in the run.
 //!
 //! A host on a thread of its own says only at the end what it sent and how that was answered, so what came is kept until
 //! then and both are gone through in order.
@@ -31,6 +38,8 @@ pub(crate) struct Punctuality {
     deadline: Span,
     /// What the host counts logical arrivals by; `None` where it enforces no contract.
     clock: Option<LogicalClock>,
+    /// The contract by which messages count, and its clock; `None` if all of them count.
+    contract: Option<(TrafficSpec, LogicalClock)>,
     /// When messages were offered that are not answered yet, and whether in the window.
     offered: ShortQueue<(Time, bool)>,
     /// Those that are under way, by their numbers, in which they come and mostly go.
@@ -55,11 +64,12 @@ struct UnderWay {
 }
 
 impl Punctuality {
-    /// Of a channel whose messages have `deadline` in all, under `contract` if it is enforced.
+    /// Of a channel with `deadline`, under `contract` if it is enforced.
     pub(crate) fn new(deadline: Span, contract: Option<TrafficSpec>) -> Self {
         Self {
             deadline,
             clock: contract.map(LogicalClock::new),
+            contract: None,
             offered: ShortQueue::new(),
             under_way: VecDeque::new(),
             ahead: Span::ZERO,
@@ -68,6 +78,25 @@ impl Punctuality {
             due: 0,
             came: None,
         }
+    }
+
+    /// The same, where only messages within `contract` count.
+    #[must_use]
+    pub(crate) fn within(self, contract: TrafficSpec) -> Self {
+        Self { contract: Some((contract, LogicalClock::new(contract))), ..self }
+    }
+
+    /// Whether a message of `size` sent at `now` is within the contract.
+    fn conforms(&mut self, now: Time, size: Bytes) -> bool {
+        let Some((spec, clock)) = &mut self.contract else { return true };
+        let burst = spec.min_interval.saturating_mul(u64::from(spec.burst) - 1);
+        let mut next = *clock;
+        let arrival = next.arrive(now, size);
+        let conforms = arrival.at.saturating_add(arrival.stretch) <= now.saturating_add(burst);
+        if conforms {
+            *clock = next;
+        }
+        conforms
     }
 
     /// The same of a host that tells at the end.
@@ -107,6 +136,7 @@ impl Punctuality {
     /// The message that was offered first was answered; `counted` if now is in the window, for what is never offered.
     pub(crate) fn answer(&mut self, now: Time, size: Bytes, answer: Sent, counted: bool) {
         let counted = self.offered.pop_front().map_or(counted, |(_, counted)| counted);
+        let counted = counted & (answer == Sent::WouldBlock || self.conforms(now, size));
         match answer {
             Sent::Accepted { message } => {
                 let arrival = self.clock.as_mut().map(|clock| clock.arrive(now, size));
@@ -172,9 +202,15 @@ impl Punctuality {
         self.in_time += u64::from(in_time);
     }
 
-    /// The share that came in time of the messages offered in the window whose deadlines lie in a run that ends at
-    /// `end`; `None` if there are none.
-    pub(crate) fn share(mut self, end: Time) -> Option<f64> {
+    /// The share that came in time, of the messages that count in a run that ends at `end`; `None` if there are none.
+    #[cfg(test)]
+    pub(crate) fn share(self, end: Time) -> Option<f64> {
+        let Kept { due, in_time } = self.kept(end);
+        (due > 0).then(|| in_time as f64 / due as f64)
+    }
+
+    /// The messages that count in a run that ends at `end`, and those that came in time.
+    pub(crate) fn kept(mut self, end: Time) -> Kept {
         self.settled.retain(|(due, _)| *due <= end);
         while !self.settled.is_empty() {
             self.count_first();
@@ -183,8 +219,25 @@ impl Punctuality {
         let late = self.under_way.iter().filter(|one| late(one)).count();
         let unanswered = self.offered.iter().filter(|(_, counted)| *counted);
         let unanswered = unanswered.filter(|(at, _)| at.saturating_add(self.deadline) <= end).count();
-        let due = self.due + (late + unanswered) as u64;
-        (due > 0).then(|| self.in_time as f64 / due as f64)
+        Kept { due: self.due + (late + unanswered) as u64, in_time: self.in_time }
+    }
+}
+
+/// What came of the messages of a channel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// Messages sent within their contract whose deadlines lie in the run.
+    pub(crate) due: u64,
+    /// Those among them that came in time.
+    pub(crate) in_time: u64,
+}
+
+impl Kept {
+    /// The fields of a channel: how many were due, how many failed, and the share that came in time.
+    pub(crate) fn fields(kept: Option<Kept>) -> (Option<u64>, Option<u64>, Option<f64>) {
+        let kept = kept.filter(|kept| kept.due > 0);
+        let share = kept.map(|kept| kept.in_time as f64 / kept.due as f64);
+        (kept.map(|kept| kept.due), kept.map(|kept| kept.due - kept.in_time), share)
     }
 }
 
@@ -251,6 +304,29 @@ mod tests {
             assert!(punctuality.under_way.is_empty());
         }
         assert_eq!(punctuality.share(ms(20_000)), Some(0.5));
+    }
+
+    /// Of five messages at once the contract covers three, and one more after each interval. The two that exceed the contract
+    /// do not count, whatever becomes of them, and do not move the clock of the contract.
+    #[test]
+    fn what_exceeds_the_contract_does_not_count() {
+        let mut punctuality = Punctuality::new(Span::from_ms(5), Some(SPEC)).within(SPEC);
+        for message in 0..3 {
+            punctuality.offer(ms(0), true);
+            punctuality.answer(ms(0), SPEC.max_message, Sent::Accepted { message }, true);
+            punctuality.arrive(ms(0), message, ms(10 * message));
+        }
+        for _ in 0..2 {
+            punctuality.offer(ms(0), true);
+            punctuality.answer(ms(0), SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
+        }
+        assert_eq!(punctuality.clone().kept(ms(100)), Kept { due: 3, in_time: 3 });
+        // One message a picosecond early, which is beyond the contract, and one in time, which is lost.
+        for at in [ms(10) - Span::from_ps(1), ms(10)] {
+            punctuality.offer(at, true);
+            punctuality.answer(at, SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
+        }
+        assert_eq!(punctuality.kept(ms(100)), Kept { due: 4, in_time: 3 });
     }
 
     #[test]

@@ -58,7 +58,7 @@ record! {
         class: String = words();
         /// Reserved rate `R_max × M_max`, bytes per second; `None` for best effort.
         reserved: Option<f64> = number(Kind::Rate, "reserved rate", column("reserved", 2, 6));
-        /// Requested deadline from the logical arrival time, seconds; `None` for best effort.
+        /// End-to-end deadline from the logical arrival to delivery (to the end of the last transmission where no host receives), seconds; `None` for best effort.
         deadline: Option<f64> = number(Kind::Time, "deadline", column("deadline", 20, 0));
         /// The bound in force on the response time (completion − logical arrival), seconds.
         bound: Option<f64> = number(Kind::Time, "bound on the response time", column("bound", 23, 0));
@@ -92,16 +92,23 @@ record! {
         packets: u64 = packets("packets transmitted", column("packets", 34, 9).in_full());
         /// Packets transmitted past their deadline in the window.
         missed_packets: u64 = packets("packets past their deadline", column("missed", 6, 2).of_deadlines());
-        /// Messages completed after their deadline in the window.
+        /// Messages whose last transmission ended after their deadline, in the window.
         missed_messages: u64 = messages("messages past their deadline", column("late messages", 35, 9).of_deadlines().in_full());
         /// Messages that were late in the run, and not in the window: completed or delivered before it opened or after it closed.
         #[serde(default)]
         late_outside: u64 = messages("messages past their deadline outside the window", column("late outside", 36, 9).of_deadlines().in_full());
-        /// The share of all messages sent in the window that were delivered (transmitted whole, if nobody receives) by their deadline over all
-        /// hosts and what is added to it for the way (`delivered_late`), of those whose deadline lies in the run; dropped and lost ones were not. `None` without a deadline,
-        /// and if none lies in the run.
+        /// Messages sent within their contract in the window whose deadlines lie in the run. `None` without a deadline, and if there are none.
         #[serde(default)]
-        on_time: Option<f64> = number(Kind::Share, "messages by their deadline, of those sent", column("on time", 37, 9).in_full());
+        due_messages: Option<u64> = messages("messages due within their contract", column("due", 37, 9).in_full());
+        /// Those among them that were late, lost, dropped or incomplete. They fail the run unless the file says `misses = "expected"`.
+        #[serde(default)]
+        failed_messages: Option<u64> = messages("messages late or lost within their contract", column("failed", 37, 9).in_full());
+        /// The share of `due_messages` that were delivered (transmitted whole, where no host receives) by their deadline.
+        #[serde(default)]
+        on_time: Option<f64> = number(Kind::Share, "messages by their deadline, of those sent within their contract", column("on time", 6, 1).of_deadlines());
+        /// Whether the scenario expects missed deadlines of the channel: else they fail the run.
+        #[serde(default)]
+        misses_expected: bool = words();
         /// Messages dropped in the window, by cause (`message_queue`, `packet_queue`, `incomplete` …). One that lost a packet at a host or in
         /// an adapter counts there, by packets, and as `incomplete` where it was to be received: together they may be more than messages.
         drops: BTreeMap<String, u64> = words();
@@ -115,8 +122,7 @@ record! {
         /// Messages that reached their receiver whole in the window; `None` if nobody receives.
         #[serde(default)]
         delivered: Option<u64> = messages("messages received whole", column("delivered", 32, 9).in_full());
-        /// Those among them that came after their deadline over all hosts, the receiving one included; how long packets are on their way
-        /// between them, and how late an adapter tells its host of a frame, is added to it. The whole wait is `delivery_worst`.
+        /// Those among them that came after their deadline.
         #[serde(default)]
         delivered_late: Option<u64> = messages("messages received past their deadline", column("delivered late", 33, 4).if_any());
         /// The bound in force on delivery − logical arrival, seconds; `None` if nobody receives.
@@ -147,7 +153,7 @@ record! {
         /// The share of messages that come later after the one before them than was negotiated.
         #[serde(default)]
         jittered: Option<f64> = number(Kind::Share, "messages that incur a jitter", column("jittered", 28, 6));
-        /// Deadline − completion, seconds; real-time channels only.
+        /// Deadline − delivery (− completion where no host receives), seconds; real-time channels only.
         laxity: Option<Summary> = distribution("laxity", &[("min", column("laxity min", 7, 5)), ("mean", column("laxity mean", 8, 8))]);
         /// Completion − logical arrival for real time, − actual arrival for best effort, seconds.
         latency: Option<Summary> = distribution("latency", &LATENCY_PERCENTILES);

@@ -102,7 +102,7 @@ fn bars(results: &Results, spec: &FigureSpec) -> (Vec<Bar>, usize) {
         value: spec.y.of_channel(c).unwrap_or(0.0),
         bound: c.bound.filter(|v| bounded && v.is_finite()),
         deadline: c.deadline.filter(|v| bounded && v.is_finite()),
-        alarm: bounded && (grid::mark(c) == Mark::Broken || c.worst > c.deadline.or(c.worst)),
+        alarm: bounded && (grid::mark(c) == Mark::Broken || c.fails() || c.worst > c.deadline.or(c.worst)),
     });
     (bars.collect(), total)
 }

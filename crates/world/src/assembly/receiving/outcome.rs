@@ -7,8 +7,8 @@ use laxity_qos::discipline::Class;
 use laxity_units::{Span, Time};
 
 use super::{Receiving, ReceivingHost, Snapshot};
-use crate::assembly::outcome::{advice, no_bound, refused};
-use crate::measure::Tally;
+use crate::assembly::outcome::{advice, expects_misses, no_bound, refused};
+use crate::measure::{Kept, Tally};
 use crate::prediction;
 use crate::promise::Advice;
 use crate::results::{Channel, Resource, Run};
@@ -109,6 +109,8 @@ impl<H: ReceivingHost> Receiving<'_, H> {
         let mut meter = std::mem::take(&mut self.meters[i]);
         let counted = closed.since(opened);
         let rate = |count: f64| if window > 0.0 { count / window } else { 0.0 };
+        let kept = meter.punctuality.take().map(|punctuality| punctuality.kept(end));
+        let (due_messages, failed_messages, on_time) = Kept::fields(kept);
         let [latency, laxity, _] = meter.timeliness(self.experiment.curves);
         let real_time = spec.class == Class::RealTime;
         Channel {
@@ -129,7 +131,10 @@ impl<H: ReceivingHost> Receiving<'_, H> {
             missed_packets: counted.missed_packets,
             missed_messages: counted.missed_messages,
             late_outside: ended.late() - counted.late(),
-            on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(end)),
+            due_messages,
+            failed_messages,
+            on_time,
+            misses_expected: expects_misses(self.experiment, i),
             drops: counted.dropped.named().collect(),
             dropped_packets: counted.dropped_packets,
             laxity,

@@ -3,10 +3,10 @@
 use laxity_model::via::{Step, Unit, ViaReport};
 use laxity_units::{Span, Time};
 
-use super::super::outcome;
+use super::super::outcome::{self, expects_misses};
 use super::{Cluster, Observed, Snapshot};
 use crate::experiment::Experiment;
-use crate::measure::{Gaps, Meter, Tally};
+use crate::measure::{Gaps, Kept, Meter, Tally};
 use crate::promise::{Advice, Promise};
 use crate::results::{Channel, Resource, Run};
 
@@ -115,6 +115,8 @@ impl Counted<'_> {
         let spec = &experiment.channels[i];
         let counted = closed.since(opened);
         let rate = |count: f64| if window > 0.0 { count / window } else { 0.0 };
+        let kept = meter.punctuality.take().map(|punctuality| punctuality.kept(end));
+        let (due_messages, failed_messages, on_time) = Kept::fields(kept);
         let [latency, ..] = meter.timeliness(experiment.curves);
         let real_time = spec.class == laxity_qos::discipline::Class::RealTime;
         Channel {
@@ -135,7 +137,10 @@ impl Counted<'_> {
             delivered: Some(counted.delivered),
             delivered_late: spec.deadline.map(|_| counted.delivered_late),
             late_outside: ended.late() - counted.late(),
-            on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(end)),
+            due_messages,
+            failed_messages,
+            on_time,
+            misses_expected: expects_misses(experiment, i),
             drops: counted.dropped.named().collect(),
             dropped_packets: counted.dropped_packets,
             latency,
