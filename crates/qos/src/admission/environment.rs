@@ -337,7 +337,7 @@ impl Request {
     /// With up to `B_max − 1` more that came early, the message queue needs `B_max − 1 + q` places, and the
     /// packets of `q` messages each need a buffer.
     pub fn under_way(&self) -> u64 {
-        self.deadline.div_ceil(self.spec.min_interval)
+        self.deadline.div_ceil(self.spec.min_interval).max(1)
     }
 
     /// The same for a channel that passes this host, or ends at it.

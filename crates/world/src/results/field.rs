@@ -176,6 +176,12 @@ impl Read for Option<Summary> {
     }
 }
 
+impl Read for bool {
+    fn read(&self) -> Reading<'_> {
+        Reading::Words
+    }
+}
+
 impl Read for String {
     fn read(&self) -> Reading<'_> {
         Reading::Words
