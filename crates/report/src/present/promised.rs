@@ -26,6 +26,7 @@ pub(crate) fn notes(results: &Results) -> Vec<Note> {
             for (fails, reason) in reasons {
                 let who = found.entry((!fails, reason)).or_default();
                 who.runs.push(number);
+                who.failed = who.failed.into_iter().chain(failed_share(channel)).max_by(by_share);
                 if !who.channels.contains(&channel.name) {
                     who.channels.push(channel.name.clone());
                 }
@@ -39,7 +40,14 @@ pub(crate) fn notes(results: &Results) -> Vec<Note> {
             [one] => format!(" at {}", super::grid::point_text(results, &results.runs[*one])),
             some => format!(" at {} of {} points", some.len(), results.runs.len()),
         };
-        Note { text: format!("{}{at}: {reason}", names(&who.channels)), fails: !passes }
+        let most = match who.failed.filter(|_| reason.starts_with(FAILED)) {
+            Some((failed, due)) if who.channels.len() + who.runs.len() > 2 => {
+                format!(", at worst {failed} of {due}")
+            }
+            Some((failed, due)) => format!(", {failed} of {due}"),
+            None => String::new(),
+        };
+        Note { text: format!("{}{at}: {reason}{most}", names(&who.channels)), fails: !passes }
     };
     found.into_iter().map(line).collect()
 }
@@ -49,6 +57,8 @@ pub(crate) fn notes(results: &Results) -> Vec<Note> {
 struct Who {
     channels: Vec<String>,
     runs: Vec<usize>,
+    /// Messages that failed and that were due, where the share is largest.
+    failed: Option<(u64, u64)>,
 }
 
 /// Channels named one by one here, at most.
@@ -63,11 +73,19 @@ fn names(channels: &[String]) -> String {
 
 /// Messages within their contract that were not there by their deadline.
 fn failed(channel: &Channel) -> Option<(bool, String)> {
-    let (failed, due) =
-        channel.failed_messages.zip(channel.due_messages).filter(|(failed, _)| *failed > 0)?;
+    failed_share(channel)?;
     let expected = if channel.misses_expected { ", as expected" } else { "" };
-    let reason = format!("{failed} of {due} messages within the contract late or lost{expected}");
-    Some((channel.fails(), reason))
+    Some((channel.fails(), format!("{FAILED}{expected}")))
+}
+
+const FAILED: &str = "messages within the contract late or lost";
+
+fn failed_share(channel: &Channel) -> Option<(u64, u64)> {
+    channel.failed_messages.zip(channel.due_messages).filter(|(failed, _)| *failed > 0)
+}
+
+fn by_share(one: &(u64, u64), other: &(u64, u64)) -> std::cmp::Ordering {
+    (u128::from(one.0) * u128::from(other.1)).cmp(&(u128::from(other.0) * u128::from(one.1)))
 }
 
 /// Misses outside the window, which only the worst response time tells of.
