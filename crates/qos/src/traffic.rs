@@ -11,6 +11,20 @@
 //!
 //! and its deadline counts from `ℓ`. A message whose `ℓ` lies ahead is *early*; when `ℓ` has come it is
 //! *current*. A channel that sends faster than it said only delays its own messages.
+//!
+//! # What a contract covers
+//!
+//! A conforming message that is sent at `t` has `ℓ ≤ t + (B_max − 1) I_min`. The contract *covers* a message whose logical
+//! arrival is at most `B_max` intervals ahead when the message is sent. Of a message larger than `M_max`, the logical arrival
+//! of the last piece counts.
+//!
+//! ```text
+//! ℓ(m) ≤ t + B_max I_min                                                    (1)
+//! ```
+//!
+//! Rule (1) is a token bucket for `B_max + 1` messages, filled at `R_max`. The one message more is for an application that
+//! waits for the CPU up to one `I_min`: the messages behind that wait come closer together than the source sent them. If only
+//! covered messages get a guarantee, at most `B_max` guaranteed messages are ahead of their logical arrival.
 
 use laxity_units::{Bytes, Rate, Span, Time};
 
@@ -107,10 +121,21 @@ impl LogicalClock {
     /// Accounts for a message of `size` sent at `now`, and says when it counts as arrived.
     pub fn arrive(&mut self, now: Time, size: Bytes) -> LogicalArrival {
         let at = self.next.max(now);
-        let pieces = size.div_ceil(self.spec.max_message.max(Bytes::new(1))).max(1);
-        let stretch = self.spec.min_interval.saturating_mul(pieces - 1);
+        let stretch = self.stretch(size);
         self.next = at.saturating_add(stretch).saturating_add(self.spec.min_interval);
-        LogicalArrival { at, stretch, early: at > now, oversize: pieces > 1 }
+        LogicalArrival { at, stretch, early: at > now, oversize: size > self.spec.max_message }
+    }
+
+    /// Whether the contract covers a message of `size` that is sent at `now`, by rule (1) of the module.
+    pub fn covers(&self, now: Time, size: Bytes) -> bool {
+        let last_piece = self.next.max(now).saturating_add(self.stretch(size));
+        last_piece <= now.saturating_add(self.spec.min_interval.saturating_mul(self.spec.burst.into()))
+    }
+
+    /// From the logical arrival of the first piece of a message of `size` to that of the last.
+    fn stretch(&self, size: Bytes) -> Span {
+        let pieces = size.div_ceil(self.spec.max_message.max(Bytes::new(1))).max(1);
+        self.spec.min_interval.saturating_mul(pieces - 1)
     }
 
     /// From now on messages may come `min_interval` apart. The next is due when it was.
@@ -151,6 +176,21 @@ mod tests {
         clock.renegotiate(Span::from_ms(20));
         let after = [arrive(&mut clock), arrive(&mut clock), arrive(&mut clock)];
         assert_eq!((before, after), ([ms(10), ms(60)], [ms(110), ms(130), ms(150)]));
+    }
+
+    /// Logical arrivals at 10, 60, 110 and 160 ms are at most three intervals ahead at 10 ms, and 210 ms is at 60 ms and not
+    /// before. Of a message in pieces the last piece counts: four pieces arrive within three intervals, and five do not.
+    #[test]
+    fn a_contract_covers_what_is_a_burst_ahead() {
+        let mut clock = LogicalClock::new(SPEC);
+        for _ in 0..4 {
+            assert!(clock.covers(ms(10), SPEC.max_message));
+            clock.arrive(ms(10), SPEC.max_message);
+        }
+        let just_before = ms(60) - Span::from_ps(1);
+        assert_eq!([ms(10), just_before, ms(60)].map(|t| clock.covers(t, Bytes::new(1))), [false, false, true]);
+        let pieces = |n: u64| clock.covers(ms(500), SPEC.max_message * n);
+        assert_eq!([pieces(4), pieces(5)], [true, false]);
     }
 
     #[test]

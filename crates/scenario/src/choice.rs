@@ -340,7 +340,11 @@ impl Choice for MessageOverflow {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
         ("drop", MessageOverflow::Drop, "The message is dropped and the sender told."),
         ("block", MessageOverflow::Block, "The sender waits until there is room."),
-        ("best_effort", MessageOverflow::BestEffort, "The message is carried as best effort."),
+        (
+            "best_effort",
+            MessageOverflow::BestEffort,
+            "The message is carried as best effort, and so is each message beyond the contract.",
+        ),
     ];
 }
 

@@ -270,7 +270,7 @@ impl Sender {
         answered: &mut impl FnMut(ChannelId, Bytes, Sent),
     ) -> (bool, bool) {
         let mut any = false;
-        while subsystem.has_room(channel) {
+        while subsystem.has_room(now, channel) {
             let drawn = || self.endless.as_mut().and_then(Endless::draw);
             let Some(size) = self.pending.pop_front().or_else(drawn) else { break };
             let answer = subsystem.send(now, channel, size);

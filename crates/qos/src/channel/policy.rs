@@ -116,13 +116,18 @@ pub struct Config {
 }
 
 /// What happens to a message that finds its channel's message queue full.
+///
+/// `Drop` and `Block` delay the excess of a channel: while a slot is free, a message beyond the contract is queued with a
+/// guarantee from its logical arrival on, which is further ahead with each such message. A host that works ahead has a free
+/// slot soon, so only a horizon limits how far ahead the messages are that leave the host. `BestEffort` gives a guarantee to
+/// what the contract covers ([`crate::traffic`]) and to nothing else, whether a slot is free or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageOverflow {
     /// It is dropped and the sender is told.
     Drop,
     /// The sender waits until there is room.
     Block,
-    /// It is carried as best effort.
+    /// The message is carried as best effort, and so is each message that the contract does not cover.
     BestEffort,
 }
 

@@ -200,10 +200,18 @@ impl Subsystem {
         }
     }
 
-    /// Whether the channel's message queue has a place.
+    /// Whether a message that is sent at `now` would find a free slot, with or without a guarantee.
     #[inline]
-    pub fn has_room(&self, channel: ChannelId) -> bool {
-        self.lane_has_room(self.channels[channel].lane)
+    pub fn has_room(&self, now: Time, channel: ChannelId) -> bool {
+        let Channel { ref clock, ref config, lane, excess, .. } = self.channels[channel];
+        let Some(excess) = excess else { return self.lane_has_room(lane) };
+        self.lane_has_room(lane) && self.is_covered(clock, now, config.spec.max_message)
+            || self.lane_has_room(excess)
+    }
+
+    /// Whether a message goes with a guarantee where the excess of its channel goes without one.
+    fn is_covered(&self, clock: &LogicalClock, now: Time, size: Bytes) -> bool {
+        !self.config.enforcement || clock.covers(now, size)
     }
 
     #[inline]
@@ -236,7 +244,7 @@ impl Subsystem {
     /// The application sends a message of `size` bytes on `channel`. Panics if that is [closed](Self::close).
     pub fn send(&mut self, now: Time, channel: ChannelId, size: Bytes) -> Sent {
         let own = self.channels.labelled(Label::NONE, channel);
-        let Channel { ref config, lane, excess, sent: id, .. } = self.channels[own];
+        let Channel { ref config, ref clock, lane, excess, sent: id, .. } = self.channels[own];
         let ChannelConfig { class, deadline, share, level, message_overflow, .. } = *config;
         assert!(!self.lanes[lane].closed, "channel {} is closed", channel.0);
         let best_effort = Tag::sharing(now, share);
@@ -248,7 +256,9 @@ impl Subsystem {
             return self.drop_message(channel, size, cause);
         }
         let cut = self.cut(config, size);
-        let (lane, tag, due_from) = if mostly(self.lane_has_room(lane)) {
+        let guaranteed =
+            self.lane_has_room(lane) && (excess.is_none() || self.is_covered(clock, now, size));
+        let (lane, tag, due_from) = if mostly(guaranteed) {
             let channel = &mut self.channels[own];
             if real_time {
                 let (at, due_from) = if self.config.enforcement {

@@ -1,8 +1,17 @@
 //! How far ahead of their time messages come to a station, by count.
 //!
-//! A channel may send a burst of `B` messages at once, whose logical arrivals are `I_min` apart: so many are ahead at the first station, and no more, where what exceeds the contract is carried as best
-//! effort. Elsewhere it is taken as long as there is a slot, with a logical arrival that is further ahead each time, and a host that works ahead has a slot soon: a channel that sent thirty times its
-//! rate past a horizon of a second came five hundred messages ahead, and had others wait where one was counted (`exceeded/28`). There `a_0 = ∞`, and only a horizon is a limit. Past it a message
+//! At most `a_0` messages of a channel are ahead of their logical arrival at the first station. Logical arrivals are `I_min` apart.
+//!
+//! * With `message_overflow = "best_effort"`, `a_0 = B`: the host gives a guarantee only to messages that the contract covers
+//!   (`laxity_qos::traffic`), and what has no guarantee has no logical arrival.
+//! * With `drop` and `block`, `a_0 = ∞`: the host queues a message beyond the contract whenever a slot is free, with a logical
+//!   arrival that is further ahead each time. A host that works ahead has a free slot soon, and only a horizon limits the
+//!   messages that leave the host: a channel with thirty times its rate and a horizon of one second came five hundred messages
+//!   ahead (`exceeded/28`).
+//!
+//! Until the host gave guarantees by that rule, the same came of `best_effort` (`exceeded/30`).
+//!
+//! Past a horizon a message
 //! is due at a station when its local deadlines at all stations before have passed, and it may have needed none of that: each adds what it was given, and what its way may be shorter. Only a station that
 //! holds takes some of it back, for it lets nothing go that is further ahead than its horizon `H`. With `D_h` for the local deadline at hop `h` and what may be gained behind it,
 //!

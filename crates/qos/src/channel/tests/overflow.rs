@@ -15,15 +15,15 @@ fn room_is_what_a_sender_may_send() {
     let degrades = s.open(channel(MessageOverflow::BestEffort));
     assert_eq!([blocks, drops, degrades].map(|id| s.room(id)), [3, u64::MAX, u64::MAX]);
     for left in [2, 1, 0] {
-        assert!(s.has_room(blocks));
+        assert!(s.has_room(at(0), blocks));
         assert!(matches!(s.send(at(0), blocks, PACKET), Sent::Accepted { .. }));
         assert_eq!(s.room(blocks), left);
     }
-    assert!(!s.has_room(blocks));
+    assert!(!s.has_room(at(0), blocks));
     assert_eq!(s.send(at(0), blocks, PACKET), Sent::WouldBlock);
     // The first message is made; the handler has the second in hand, which is held, and the third is queued.
     drain(&mut s, at(0));
-    assert_eq!((s.room(blocks), s.has_room(blocks)), (1, true));
+    assert_eq!((s.room(blocks), s.has_room(at(0), blocks)), (1, true));
     // Both are made in their time, and the handler idles again. Their packets wait for the adapter, which takes no slot.
     drain(&mut s, at(10));
     assert_eq!(s.room(blocks), 2);
@@ -36,7 +36,7 @@ fn room_without_enforcement_has_no_end() {
     let mut s = Subsystem::new(Config { enforcement: false, ..config() });
     let id = s.open(channel(MessageOverflow::Block));
     for _ in 0..5 {
-        assert!(s.has_room(id));
+        assert!(s.has_room(at(0), id));
         assert_eq!(s.room(id), u64::MAX);
         assert!(matches!(s.send(at(0), id, PACKET), Sent::Accepted { .. }));
     }
@@ -80,6 +80,44 @@ fn excess_has_a_queue_of_its_own() {
     assert_eq!((excess.message, excess.tag.class, excess.tag.level), (3, Class::BestEffort, 31));
     s.transmitted(at(0), &excess);
     assert_eq!(s.buffers_in_use(id), 2);
+}
+
+/// The host works ahead and makes each message at once, so that a slot is always free. At 0 ms the contract covers logical
+/// arrivals up to 20 ms, three messages. The rest goes as excess until 10 ms, when the contract covers one message more.
+#[test]
+fn a_free_slot_gives_no_guarantee_beyond_the_contract() {
+    let ahead = EarlyPolicy { horizon: Span::from_secs(1), ..EarlyPolicy::HOLD };
+    let base = config();
+    let link = LinkConfig { early: ahead, ..base.link };
+    let mut s = Subsystem::new(Config { early: ahead, link, ..base });
+    let id = s.open(ChannelConfig { packet_slots: 100, ..channel(MessageOverflow::BestEffort) });
+    let mut send = |now| {
+        let answer = s.send(now, id, PACKET);
+        drain(&mut s, now);
+        answer
+    };
+    let answers: Vec<_> = [0, 0, 0, 0, 9, 10, 10].map(|ms| send(at(ms))).into();
+    let guaranteed = answers.iter().map(|answer| matches!(answer, Sent::Accepted { .. }));
+    assert_eq!(guaranteed.collect::<Vec<_>>(), [true, true, true, false, false, true, false]);
+    assert_eq!(s.counters(id).excess, 3);
+}
+
+/// A source without end asks for room. Three messages are guaranteed, three are excess, and then both queues are full. With
+/// free slots in the guaranteed queue alone there is room once the contract covers another message.
+#[test]
+fn there_is_room_where_the_next_message_would_go() {
+    let mut s = Subsystem::new(config());
+    let id = s.open(channel(MessageOverflow::BestEffort));
+    for _ in 0..6 {
+        assert!(s.has_room(at(0), id));
+        s.send(at(0), id, PACKET);
+    }
+    assert!(!s.has_room(at(0), id) && !s.has_room(at(30), id));
+    let excess = s.subsystem.channels[id].excess.expect("it carries excess");
+    let own = s.subsystem.channels[id].lane;
+    s.subsystem.lanes[own].messages.clear();
+    assert!(s.subsystem.lanes[excess].room(Processing::PerChannel) == 0);
+    assert_eq!([9, 10].map(|ms| s.has_room(at(ms), id)), [false, true]);
 }
 
 /// Only a guaranteed channel has excess: best effort has nothing to fall back to.
