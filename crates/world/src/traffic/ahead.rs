@@ -9,7 +9,7 @@
 //!   messages that leave the host: a channel with thirty times its rate and a horizon of one second came five hundred messages
 //!   ahead (`exceeded/28`).
 //!
-//! Until the host gave guarantees by that rule, the same came of `best_effort` (`exceeded/30`).
+//! Until the host gave guarantees by that rule, the same came of `best_effort` (`exceeded/30` and `31`).
 //!
 //! Past a horizon a message
 //! is due at a station when its local deadlines at all stations before have passed, and it may have needed none of that: each adds what it was given, and what its way may be shorter. Only a station that
