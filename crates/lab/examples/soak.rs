@@ -434,6 +434,8 @@ fn kind(file: &Table, failure: &Failure) -> String {
         Failure::Lost { .. } => "lost",
         Failure::Crowded { .. } => "crowded",
         Failure::Starved { .. } => "starved",
+        Failure::Jittered { .. } => "jittered",
+        Failure::Displaced { .. } => "displaced",
         Failure::Differs => "differs",
         Failure::Panicked(_) => "panicked",
         Failure::Wordless => "wordless",

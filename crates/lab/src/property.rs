@@ -9,15 +9,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use laxity_model::network::Probability;
+use laxity_model::source::{Sizes, SourceParameters};
 use laxity_qos::admission::Formula;
+use laxity_qos::channel::PacketOverflow;
 use laxity_qos::discipline::Class;
-use laxity_units::Span;
+use laxity_qos::traffic::TrafficSpec;
+use laxity_units::{Span, Time};
 
 use laxity_scenario::Scenario;
 use laxity_scenario::draw::files;
-use laxity_world::experiment::{ChannelSpec, Command, Experiment, RunLength, Task};
+use laxity_world::experiment::{ChannelSpec, Command, Experiment, RunLength, SourceSpec, Task};
 use laxity_world::promise::{Promise, promises};
-use laxity_world::results::{Channel, Run};
+use laxity_world::results::{Channel, Judged, Kind, Run};
 use laxity_world::{Steps, run};
 
 use conformance::conforms;
@@ -99,6 +102,24 @@ pub enum Failure {
         /// How many there were.
         most: u64,
     },
+    /// The jitter of a channel at its negotiated rate was above the bound.
+    Jittered {
+        /// The channel.
+        channel: String,
+        /// The bound on the jitter fraction.
+        bound: f64,
+        /// The jitter fraction.
+        fraction: f64,
+    },
+    /// Fewer messages of a channel came to their end than its contract guarantees, because of what exceeds the contract.
+    Displaced {
+        /// The channel.
+        channel: String,
+        /// How many its contract guarantees.
+        guaranteed: u64,
+        /// How many came.
+        came: u64,
+    },
     /// More messages of a channel that has a bound and keeps its contract are under way at the end than can be.
     Starved {
         /// The channel.
@@ -126,6 +147,12 @@ impl fmt::Display for Failure {
             }
             Failure::Crowded { channel, bound, most } => {
                 write!(f, "{channel}: {most} packets at a station, of which there can be {bound}")
+            }
+            Failure::Jittered { channel, bound, fraction } => {
+                write!(f, "{channel}: jitter fraction {fraction}, of which the bound is {bound}")
+            }
+            Failure::Displaced { channel, guaranteed, came } => {
+                write!(f, "{channel}: {came} messages came, of {guaranteed} that its contract guarantees")
             }
             Failure::Starved { channel, under_way } => {
                 write!(f, "{channel} keeps its contract and has {under_way} messages under way at the end")
@@ -184,33 +211,18 @@ impl Property {
 
     fn judge(&self, experiment: &Experiment, run: &Run) -> Verdict {
         let mut kept = Kept::default();
+        if let Some(failure) = run.judged().find_map(|(of, judged)| self.exceeded(of, judged)) {
+            return Verdict::Broken(failure);
+        }
         for (spec, channel) in experiment.channels.iter().zip(&run.channels) {
-            let departs = channel.bound.zip(channel.worst);
-            let arrives = channel.delivery_bound.zip(channel.delivery_worst);
-            for (bound, worst) in departs.into_iter().chain(arrives) {
-                if worst > bound * self.share {
-                    let channel = channel.name.clone();
-                    return Verdict::Broken(Failure::Exceeded { channel, bound, worst });
-                }
-                kept.closest = kept.closest.max(if bound > 0.0 { worst / bound } else { 1.0 });
+            let times = || channel.judged().filter(|judged| judged.kind == Kind::Time);
+            for Judged { measured, bound, .. } in times() {
+                kept.closest = kept.closest.max(if bound > 0.0 { measured / bound } else { 1.0 });
             }
-            kept.bounds += usize::from(departs.is_some() || arrives.is_some());
+            kept.bounds += usize::from(times().next().is_some());
             let Some(bound) = channel.bound else { continue };
             if let Some(failure) = unkept(experiment, spec, channel, bound) {
                 return Verdict::Broken(failure);
-            }
-        }
-        for (name, most) in run.figures.iter().filter(|(name, _)| name.starts_with(IN_ADAPTER)) {
-            let bound = format!("frames_possible{}", &name[IN_ADAPTER.len()..]);
-            if let Some(bound) = run.figures.get(&bound).filter(|bound| most > bound) {
-                let (bound, most) = (*bound as u64, *most as u64);
-                return Verdict::Broken(Failure::Crowded { channel: name.clone(), bound, most });
-            }
-        }
-        for of in &run.computations {
-            let Some((bound, worst)) = of.bound.zip(of.worst) else { continue };
-            if worst > bound * self.share {
-                return Verdict::Broken(Failure::Exceeded { channel: of.name.clone(), bound, worst });
             }
         }
         kept.unbounded = (kept.bounds == 0).then(|| why_unbounded(experiment));
@@ -222,6 +234,24 @@ impl Property {
 pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
     let message = panic.downcast_ref::<String>().map(String::as_str);
     message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("without a word").to_string()
+}
+
+impl Property {
+    /// Whether `judged`, a measurement of `of`, is above its bound.
+    fn exceeded(&self, of: &str, judged: Judged) -> Option<Failure> {
+        let (channel, Judged { bound, measured, .. }) = (of.to_string(), judged);
+        match judged.kind {
+            Kind::Time if measured > bound * self.share => {
+                Some(Failure::Exceeded { channel, bound, worst: measured })
+            }
+            Kind::Time => None,
+            Kind::Count if judged.is_exceeded() => {
+                Some(Failure::Crowded { channel, bound: bound as u64, most: measured as u64 })
+            }
+            _ if judged.is_exceeded() => Some(Failure::Jittered { channel, bound, fraction: measured }),
+            _ => None,
+        }
+    }
 }
 
 /// Whether some channel has a bound.
@@ -251,9 +281,6 @@ fn why_unbounded(experiment: &Experiment) -> &'static str {
     }
 }
 
-/// The figure of the most frames that had come in and were in an adapter.
-const IN_ADAPTER: &str = "frames_in_adapter";
-
 /// What a channel with a bound is owed beside it, if it keeps its contract.
 fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound: f64) -> Option<Failure> {
     let enforced = experiment.host(spec.route[0]).subsystem.enforcement;
@@ -268,6 +295,12 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
         let (channel, cause, count) = (channel.name.clone(), "adapter".into(), channel.lost_packets);
         return Some(Failure::Lost { channel, cause, count });
     }
+    if !excused
+        && enforced
+        && let Some(failure) = displaced(experiment, spec, channel, bound)
+    {
+        return Some(failure);
+    }
     let intact = !lost;
     // Nor what a receiver that is promised nothing loses while it is broken.
     let receiver = spec.route.last().copied().filter(|_| channel.delivery_bound.is_none());
@@ -281,11 +314,6 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
         return None;
     }
     let name = channel.name.clone();
-    if let (Some(most), Some(bound)) = (channel.backlog, channel.backlog_bound)
-        && most > bound
-    {
-        return Some(Failure::Crowded { channel: name, bound, most });
-    }
     // A message that a later one overtakes on the way is given up where it is received, and that is the way's doing.
     let reorders =
         |way: &usize| experiment.networks[*way].impairments.reordering.probability > Probability::NEVER;
@@ -303,6 +331,33 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
     let due = (bound / spec.spec.min_interval.as_secs_f64()).ceil() as u64 + 1;
     let under_way = channel.messages.saturating_sub(channel.completed);
     (under_way > u64::from(spec.spec.burst) + due).then_some(Failure::Starved { channel: name, under_way })
+}
+
+/// Whether the excess of a channel displaced what its contract guarantees. Of a source that never pauses for longer than
+/// `I_min`, the contract guarantees one message in each `I_min` from the first on, and each message by the bound.
+fn displaced(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound: f64) -> Option<Failure> {
+    let SourceSpec::Timed { parameters, .. } = &spec.source else { return None };
+    let (start, sizes) = match parameters {
+        SourceParameters::Periodic(p) => (p.start, p.sizes),
+        SourceParameters::Bursty(p) => (p.start, p.sizes),
+        _ => return None,
+    };
+    let envelope = parameters.envelope()?;
+    let TrafficSpec { burst, min_interval, min_message, max_message } = spec.spec;
+    let slow = envelope.batch > burst || envelope.every > min_interval * u64::from(envelope.batch);
+    let fits = matches!(sizes, Sizes::Fixed(size) if (min_message..=max_message).contains(&size));
+    let blocks = spec.packet_overflow == PacketOverflow::Block;
+    if spec.class != Class::RealTime || !fits || slow || !blocks || begins_again(experiment, spec) {
+        return None;
+    }
+    let RunLength::Time { total, .. } = whole(experiment)? else { return None };
+    let bound = Span::from_secs_f64(bound.max(channel.delivery_bound.unwrap_or_default()))?;
+    let time = total.saturating_sub(start.since(Time::ZERO)).saturating_sub(bound);
+    // The last burst may be sent up to a burst's time before the end of the run.
+    let intervals = time.as_ps() / min_interval.as_ps();
+    let guaranteed = intervals.saturating_sub(u64::from(burst));
+    let came = channel.completed;
+    (came < guaranteed).then(|| Failure::Displaced { channel: channel.name.clone(), guaranteed, came })
 }
 
 /// Whether commands let what a channel's source says begin more than once: the last message before and the first after it may be

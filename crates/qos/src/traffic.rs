@@ -188,7 +188,10 @@ mod tests {
             clock.arrive(ms(10), SPEC.max_message);
         }
         let just_before = ms(60) - Span::from_ps(1);
-        assert_eq!([ms(10), just_before, ms(60)].map(|t| clock.covers(t, Bytes::new(1))), [false, false, true]);
+        assert_eq!(
+            [ms(10), just_before, ms(60)].map(|t| clock.covers(t, Bytes::new(1))),
+            [false, false, true]
+        );
         let pieces = |n: u64| clock.covers(ms(500), SPEC.max_message * n);
         assert_eq!([pieces(4), pieces(5)], [true, false]);
     }

@@ -32,7 +32,7 @@ pub const ALL: &[(&str, &str)] = &[
     ("refused", "channels that were refused"),
     (
         "exceeded",
-        "channels of a simulation that took longer than the bound that was proved for them: a mistake of ours",
+        "bounds that were proved for a simulation and that it exceeded: of response times, deliveries, backlogs, jitter, computations and frames in adapters; a mistake of ours",
     ),
     (
         "papers_throughput",

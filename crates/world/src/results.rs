@@ -10,6 +10,7 @@ mod channel;
 mod evidence;
 mod field;
 mod fitness;
+mod judged;
 mod kind;
 mod verdict;
 
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use channel::Channel;
 pub use field::{Column, Distribution, Field, Number, Reading, Shown, Spec};
 pub use fitness::{Fitness, Stops};
+pub use judged::{Exceeded, Judged, is_above};
 pub use kind::Kind;
 pub use verdict::{Origin, Ruling, Standing, Tally, Verdict};
 
@@ -294,29 +296,12 @@ impl Channel {
     pub fn fails(&self) -> bool {
         self.failed_messages > Some(0) && !self.misses_expected && self.refused.is_none()
     }
-
-    /// Whether a message took longer than the bound says, to its last transmission or to its receiver.
-    pub fn exceeds(&self) -> bool {
-        let both = [self.worst.zip(self.bound), self.delivery_worst.zip(self.delivery_bound)];
-        both.into_iter().flatten().any(|(worst, bound)| is_above(worst, bound))
-    }
-}
-
-/// Whether what was measured is above its bound.
-pub fn is_above(worst: f64, bound: f64) -> bool {
-    // Bounds are exact picoseconds before they are doubles: a rounding of the last bit breaks nothing.
-    worst > bound * (1.0 + 1e-12)
 }
 
 impl Run {
     /// How unfit the run is to be judged by: up to 1 it is fit, as every run in virtual time is.
     pub fn strain(&self) -> f64 {
         self.real_time.as_ref().map_or(0.0, |real_time| real_time.fitness.strain())
-    }
-
-    /// Whether a simulation took longer than what was proved for it: nothing that it says can be relied on, and the mistake is ours.
-    pub fn exceeds_bounds(&self) -> bool {
-        self.figures.contains_key("exceeded")
     }
 
     /// Whether a channel fails it by messages within its contract that were late or lost.

@@ -203,7 +203,7 @@ fn told(end: Option<End>, formula: Option<Formula>, mut run: Run) -> Run {
     }
     // Those of the papers are there to be looked at, and some are exceeded.
     if formula == Some(Formula::Corrected) {
-        let exceeded = run.channels.iter().filter(|channel| channel.exceeds()).count();
+        let exceeded = run.exceeded().count();
         if exceeded > 0 {
             run.figures.insert("exceeded".into(), exceeded as f64);
         }

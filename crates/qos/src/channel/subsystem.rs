@@ -256,8 +256,7 @@ impl Subsystem {
             return self.drop_message(channel, size, cause);
         }
         let cut = self.cut(config, size);
-        let guaranteed =
-            self.lane_has_room(lane) && (excess.is_none() || self.is_covered(clock, now, size));
+        let guaranteed = self.lane_has_room(lane) && (excess.is_none() || self.is_covered(clock, now, size));
         let (lane, tag, due_from) = if mostly(guaranteed) {
             let channel = &mut self.channels[own];
             if real_time {

@@ -28,7 +28,7 @@ pub(super) fn why(channel: &Channel, field: &str, measured: bool) -> Option<Stri
         });
     }
     Some(match field {
-        "bound" | "bound_papers" | "delivery_bound" if channel.bound.is_none() => {
+        "bound" | "bound_papers" | "delivery_bound" | "jitter_fraction_bound" if channel.bound.is_none() => {
             match channel.no_bound.as_str() {
                 "" => format!("channel `{name}` has no bound, and asks for none"),
                 why => format!("channel `{name}` has no bound: {why}"),

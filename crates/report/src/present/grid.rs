@@ -24,7 +24,7 @@ pub(crate) enum Mark {
     Refused,
     /// Messages within the contract were late or lost, and the file does not expect that.
     Failed,
-    /// The measured worst case exceeds its bound.
+    /// A measurement exceeds its bound.
     Broken,
 }
 
@@ -156,11 +156,10 @@ fn fields() -> Vec<Field> {
 
 /// How bad what a channel got is.
 pub(crate) fn mark(channel: &Channel) -> Mark {
-    let broken = used(channel).is_some_and(|u| is_above(u, 1.0));
     let refused = channel.refused.as_ref().is_some_and(|refused| !refused.expected);
     match () {
         () if refused => Mark::Refused,
-        () if broken => Mark::Broken,
+        () if channel.exceeds() => Mark::Broken,
         () if channel.fails() => Mark::Failed,
         () if misses(channel) => Mark::Missed,
         () => Mark::Plain,
@@ -178,7 +177,7 @@ pub(crate) fn used_text(channel: &Channel) -> String {
     match used(channel) {
         None if channel.refused.is_some() => "refused".into(),
         None => "-".into(),
-        Some(u) if mark(channel) == Mark::Broken => {
+        Some(u) if is_above(u, 1.0) => {
             if u < 1.0005 {
                 ">100.0".into()
             } else {
@@ -288,7 +287,13 @@ pub(crate) fn figures(results: &Results) -> Grid {
         let others = |others| format!("most {} of {others} others", without_node(alike[0]));
         told.extend(tell(results, alike, of, others));
     }
-    named(results, &told, of, Kind::of_figure)
+    let mut grid = named(results, &told, of, Kind::of_figure);
+    for (row, run) in grid.rows.iter_mut().zip(&results.runs) {
+        if run.exceeded().any(|one| run.figures.contains_key(&one.of)) {
+            row.mark = Mark::Broken;
+        }
+    }
+    grid
 }
 
 /// The utilisation of every resource at every point; of a large network that of the busiest, and of the busiest of the others.

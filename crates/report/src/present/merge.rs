@@ -37,6 +37,14 @@ fn merged(members: &[&Channel]) -> Channel {
     let first = members[0];
     let key = |c: &Channel| (tightness(c), c.worst.unwrap_or(f64::NEG_INFINITY));
     let tightest = members.iter().fold(first, |best, c| if key(c) > key(best) { c } else { best });
+    // A measurement and its bound are of one channel: of the one that came closest to its bound.
+    let closest = |measured: fn(&Channel) -> Option<f64>, bound: fn(&Channel) -> Option<f64>| {
+        let share = |c: &Channel| measured(c).zip(bound(c)).map_or(f64::NEG_INFINITY, |(m, b)| m / b);
+        members.iter().fold(first, |best, c| if share(c) > share(best) { c } else { best })
+    };
+    let delivered = closest(|c| c.delivery_worst, |c| c.delivery_bound);
+    let crowded = closest(|c| c.backlog.map(|n| n as f64), |c| c.backlog_bound.map(|n| n as f64));
+    let jittery = closest(|c| c.jitter_fraction, |c| c.jitter_fraction_bound);
     let total = |read: fn(&Channel) -> u64| members.iter().map(|c| read(c)).sum();
     let mut drops = std::collections::BTreeMap::new();
     for (cause, n) in members.iter().flat_map(|c| &c.drops) {
@@ -77,15 +85,18 @@ fn merged(members: &[&Channel]) -> Channel {
         lost_packets: total(|c| c.lost_packets),
         delivered: members.iter().filter_map(|c| c.delivered).reduce(|a, b| a + b),
         delivered_late: members.iter().filter_map(|c| c.delivered_late).reduce(|a, b| a + b),
-        delivery_bound: tightest.delivery_bound,
-        delivery_worst: tightest.delivery_worst,
+        delivery_bound: delivered.delivery_bound,
+        delivery_worst: delivered.delivery_worst,
         delivery: pooled(members, |c| c.delivery.as_ref()),
         // The worst of them, as of shares.
         jitter_duration: members.iter().filter_map(|c| c.jitter_duration).reduce(f64::max),
-        jitter_fraction: members.iter().filter_map(|c| c.jitter_fraction).reduce(f64::max),
-        backlog: members.iter().filter_map(|c| c.backlog).max(),
-        backlog_bound: members.iter().filter_map(|c| c.backlog_bound).max(),
-        jitter_fraction_bound: members.iter().filter_map(|c| c.jitter_fraction_bound).reduce(f64::max),
+        jitter_fraction: match jittery.jitter_fraction_bound {
+            Some(_) => jittery.jitter_fraction,
+            None => members.iter().filter_map(|c| c.jitter_fraction).reduce(f64::max),
+        },
+        backlog: crowded.backlog,
+        backlog_bound: crowded.backlog_bound,
+        jitter_fraction_bound: jittery.jitter_fraction_bound,
         jittered: members.iter().filter_map(|c| c.jittered).reduce(f64::max),
         laxity: pooled(members, |c| c.laxity.as_ref()),
         latency: pooled(members, |c| c.latency.as_ref()),

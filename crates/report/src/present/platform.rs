@@ -124,7 +124,14 @@ pub(crate) fn stages(results: &Results) -> Grid {
 /// The applications that compute, at every point.
 pub(crate) fn computations(results: &Results) -> Grid {
     let rows = |run: &Run| run.computations.iter().map(|of| (Some(of.name.clone()), of.clone())).collect();
-    grid(results, COMPUTATIONS, Some("application"), rows)
+    let mut grid = grid(results, COMPUTATIONS, Some("application"), rows);
+    let all = results.runs.iter().flat_map(|run| &run.computations);
+    for (row, _) in
+        grid.rows.iter_mut().zip(all).filter(|(_, of)| of.judged().is_some_and(|j| j.is_exceeded()))
+    {
+        row.mark = Mark::Broken;
+    }
+    grid
 }
 
 /// A time of frames that were written, if any were.

@@ -1,10 +1,10 @@
-//! What was not promised, and why, and what was late where no column counts it: lines below the table, so that nobody
+//! What was exceeded, what was not promised, and why, and what was late where no column counts it: lines below the table, so that nobody
 //! takes silence for a guarantee.
 
 use std::collections::BTreeMap;
 
 use laxity_world::metric::Kind;
-use laxity_world::results::{Channel, Refused, Results};
+use laxity_world::results::{Channel, Judged, Refused, Results};
 
 use super::units::{Readable, typeset};
 
@@ -17,10 +17,18 @@ pub(crate) struct Note {
     pub(crate) fails: bool,
 }
 
-/// A line per reason for which channels have no bound, those that fail the run first.
+/// A line for each bound that was exceeded and for each reason for which channels have no bound, those that fail the run first.
 pub(crate) fn notes(results: &Results) -> Vec<Note> {
     let mut found: BTreeMap<(bool, String), Who> = BTreeMap::new();
     for (number, run) in results.runs.iter().enumerate() {
+        // The papers' bounds are there to be compared, and some are exceeded.
+        for of in run.exceeded().filter(|_| run.exceeds_bounds()) {
+            let who = found.entry((false, above(&of.judged))).or_default();
+            who.runs.push(number);
+            if !who.channels.contains(&of.of) {
+                who.channels.push(of.of);
+            }
+        }
         for channel in &run.channels {
             let reasons = failed(channel).into_iter().chain(reason(channel)).chain(late_outside(channel));
             for (fails, reason) in reasons {
@@ -86,6 +94,16 @@ fn failed_share(channel: &Channel) -> Option<(u64, u64)> {
 
 fn by_share(one: &(u64, u64), other: &(u64, u64)) -> std::cmp::Ordering {
     (u128::from(one.0) * u128::from(other.1)).cmp(&(u128::from(other.0) * u128::from(one.1)))
+}
+
+/// A bound that was exceeded, in words.
+fn above(judged: &Judged) -> String {
+    let value = |value| typeset(&judged.kind.quantity(value)).replace('\u{a0}', " ");
+    let (measured, bound) = (value(judged.measured), value(judged.bound));
+    format!(
+        "BOUND EXCEEDED: {} of {measured}, proved to be {bound} at most; please report this file",
+        judged.what
+    )
 }
 
 /// Misses outside the window, which only the worst response time tells of.

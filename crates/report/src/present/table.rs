@@ -144,7 +144,7 @@ fn push_part(out: &mut String, grid: &Grid, options: &Options) {
     }
     let broken = grid.rows.iter().filter(|row| row.mark == Mark::Broken).count();
     if broken > 0 {
-        let note = format!("! worst above bound in {}", counted(broken, "row", "rows"));
+        let note = format!("! measured above a bound in {}", counted(broken, "row", "rows"));
         out.push_str(&paint.red(&note));
         out.push('\n');
     }

@@ -293,10 +293,10 @@ impl<'a> Cluster<'a> {
     fn taken(&mut self, now: Time, channel: usize, number: u64, calendar: &mut Calendar<Event>) {
         let counted = self.counts();
         let spec = &self.experiment.channels[channel];
-        let (mut last, mut negotiation) = (false, 0);
+        let (mut last, mut logical, mut negotiation) = (false, now, 0);
         if let Some(handed) = self.programs[channel].end(number) {
             let (meter, sent) = (&mut self.meters[channel], handed.at);
-            (last, negotiation) = (handed.last, handed.negotiation);
+            (last, logical, negotiation) = (handed.last, sent, handed.negotiation);
             meter.take(now, sent, handed.size, counted);
             if let Some(punctuality) = &mut meter.punctuality {
                 punctuality.arrive(now, number, sent);
@@ -305,7 +305,7 @@ impl<'a> Cluster<'a> {
                 meter.delivery_worst = meter.delivery_worst.max(Some(now.saturating_since(sent)));
             }
         }
-        self.gaps[channel].receive(now, negotiation, counted);
+        self.gaps[channel].receive(now, logical, negotiation, counted);
         let (receiver, node) = (self.programs[channel].receiver, spec.route[1] as u32);
         if self.spec.receives.is_some() {
             let at = self.busy(receiver, now, self.spec.post);

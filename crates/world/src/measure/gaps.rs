@@ -13,9 +13,14 @@ use laxity_units::{Span, Time};
 pub(crate) struct Gaps {
     /// One after the other; none of a channel that has negotiated nothing.
     negotiated: Vec<Negotiated>,
-    /// When the last came, and under which negotiation it was sent.
-    last: Option<(Time, usize)>,
+    /// When the last came, its logical arrival, and under which negotiation it was sent.
+    last: Option<(Time, Time, usize)>,
+    /// Messages were sent closer together or further apart than was negotiated.
+    uneven: bool,
 }
+
+/// Sources whose interval is no whole number of picoseconds round each instant.
+const ROUNDING: Span = Span::from_ps(1);
 
 /// What was seen of messages of one negotiation.
 #[derive(Debug, Clone, Copy)]
@@ -50,12 +55,20 @@ impl Gaps {
         self.negotiated.len().saturating_sub(1)
     }
 
-    /// A message is received that was sent under negotiation `of`; `counted` if within the window. Nothing was negotiated between the
+    /// Whether the logical arrivals of all counted messages were one inter-arrival time apart, as was negotiated. A bound on θ
+    /// is for such sources: by as much as a message is sent late, the message is received late as well.
+    pub(crate) fn is_even(&self) -> bool {
+        !self.uneven
+    }
+
+    /// A message is received whose logical arrival was at `sent`, under negotiation `of`; `counted` if within the window. Nothing was negotiated between the
     /// last message of one and the first of the next.
-    pub(crate) fn receive(&mut self, now: Time, of: usize, counted: bool) {
-        let last = self.last.replace((now, of));
-        let Some((last, _)) = last.filter(|(_, before)| counted && *before == of) else { return };
+    pub(crate) fn receive(&mut self, now: Time, sent: Time, of: usize, counted: bool) {
+        let last = self.last.replace((now, sent, of));
+        let Some((last, before, _)) = last.filter(|(.., before)| counted && *before == of) else { return };
         let Some(negotiated) = self.negotiated.get_mut(of) else { return };
+        let (apart, interval) = (sent.saturating_since(before), negotiated.interval);
+        self.uneven |= apart.max(interval) - apart.min(interval) > ROUNDING;
         let duration = now.since(last).saturating_sub(negotiated.interval);
         negotiated.counted += 1;
         negotiated.jittered += u64::from(!duration.is_zero());
@@ -97,27 +110,48 @@ mod tests {
         let at = |us: u64| Time::ZERO + Span::from_us(us);
         // Apart by 100, 130, 70 and 110; the first two are before the window.
         for (us, counted) in [(0, false), (100, false), (230, true), (300, true), (410, true)] {
-            gaps.receive(at(us), 0, counted);
+            gaps.receive(at(us), at(us), 0, counted);
         }
         let near = |value: Option<f64>, expected: f64| (value.unwrap() - expected).abs() < 1e-15;
         assert!(near(gaps.mean(), 40e-6 / 3.0));
         assert!(near(gaps.fraction(), 0.4 / 3.0));
         assert!(near(gaps.share(), 2.0 / 3.0));
         let mut none = Gaps::new(None);
-        none.receive(at(0), 0, true);
-        none.receive(at(1), 0, true);
+        none.receive(at(0), at(0), 0, true);
+        none.receive(at(1), at(1), 0, true);
         assert_eq!((none.mean(), none.fraction(), none.share()), (None, None, None));
+    }
+
+    /// Messages 100 us apart are even, but for a picosecond of rounding, however they are received. A new negotiation begins
+    /// anew, whenever its first message is sent, and what is outside the window is not judged.
+    #[test]
+    fn a_source_is_even_that_sends_at_the_negotiated_rate() {
+        let (us, ps) = (Span::from_us, Span::from_ps);
+        let even = |sent: &[Span], counted| {
+            let mut gaps = Gaps::new(Some(us(100)));
+            let at = |span: Span| Time::ZERO + span;
+            sent.iter().for_each(|sent| gaps.receive(at(us(3000)), at(*sent), 0, counted));
+            gaps.renegotiate(us(50));
+            for sent in [us(1000), us(1050)] {
+                gaps.receive(at(us(4000)), at(sent), 1, true);
+            }
+            gaps.is_even()
+        };
+        assert!(even(&[us(7), us(107), us(207) + ps(1), us(307)], true));
+        assert!(!even(&[us(7), us(107) + ps(2)], true));
+        assert!(!even(&[us(7), us(107) - ps(2)], true));
+        assert!(even(&[us(7), us(500)], false));
     }
 
     #[test]
     fn each_message_is_held_to_what_was_negotiated_when_it_was_sent() {
         let mut gaps = Gaps::new(Some(Span::from_us(100)));
         let at = |us: u64| Time::ZERO + Span::from_us(us);
-        gaps.receive(at(0), 0, true);
+        gaps.receive(at(0), at(0), 0, true);
         gaps.renegotiate(Span::from_us(50));
         // One that was on its way, 20 late of 100; then a gap that nobody negotiated; then 5 and 0 late of 50.
         for (us, of) in [(120, 0), (500, 1), (555, 1), (600, 1)] {
-            gaps.receive(at(us), of, true);
+            gaps.receive(at(us), at(us), of, true);
         }
         let near = |value: Option<f64>, expected: f64| (value.unwrap() - expected).abs() < 1e-12;
         assert!(near(gaps.mean(), 25e-6 / 3.0));

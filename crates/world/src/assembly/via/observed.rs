@@ -84,7 +84,7 @@ impl Observed {
         self.until = now;
         self.meter.take(now, sent, size, true);
         self.meter.delivery_worst = self.meter.delivery_worst.max(Some(now.saturating_since(sent)));
-        self.gaps.receive(now, self.gaps.current(), true);
+        self.gaps.receive(now, sent, self.gaps.current(), true);
     }
 
     /// A message found no descriptor, or nobody.

@@ -92,6 +92,9 @@ impl Cluster<'_> {
     }
 }
 
+/// Why a channel with a bound on its delay has none on its jitter.
+const UNEVEN: &str = "for the jitter of a source that does not send at its negotiated rate";
+
 /// How a channel stood at the edges of a window, and at the end.
 pub(super) struct Counted<'a> {
     pub(super) opened: &'a Tally,
@@ -127,7 +130,10 @@ impl Counted<'_> {
             delivery_bound: promise.delivery_bound().map(Span::as_secs_f64),
             delivery_worst: meter.delivery_worst.map(Span::as_secs_f64),
             refused: outcome::refused(experiment, i, promise, advice),
-            no_bound: outcome::no_bound(experiment, i, promise, advice),
+            no_bound: match promise {
+                Promise::Connected(_) if !gaps.is_even() => UNEVEN.into(),
+                _ => outcome::no_bound(experiment, i, promise, advice),
+            },
             offered: rate(counted.offered.get() as f64),
             throughput: rate(counted.transmitted.get() as f64),
             goodput: rate(counted.delivered_bytes.get() as f64),
@@ -148,7 +154,7 @@ impl Counted<'_> {
             jitter_duration: gaps.mean(),
             jitter_fraction: gaps.fraction(),
             jitter_fraction_bound: match promise {
-                Promise::Connected(connection) => Some(connection.jitter_fraction),
+                Promise::Connected(connection) if gaps.is_even() => Some(connection.jitter_fraction),
                 _ => None,
             },
             jittered: gaps.share(),
