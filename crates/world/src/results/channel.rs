@@ -147,7 +147,7 @@ record! {
         /// θ: mean jitter duration / negotiated inter-arrival time.
         #[serde(default)]
         jitter_fraction: Option<f64> = number(Kind::Share, "jitter fraction", column("jitter fraction", 28, 3));
-        /// The bound on θ by admission; `None` if the messages were not sent at the negotiated rate, for which there is no bound.
+        /// The bound on θ by admission, of a channel whose messages were sent at the negotiated rate; other channels have none.
         #[serde(default)]
         jitter_fraction_bound: Option<f64> = number(Kind::Share, "bound on the jitter fraction", column("jitter bound", 28, 7));
         /// The share of messages that come later after the one before them than was negotiated.
