@@ -109,7 +109,7 @@ impl Channels {
         let interval = dice.rounded(interval);
         let deadline = self.deadline(dice, theme, interval, all);
         let burst = dice.pick(&[1, 1, 2, 3, 6]);
-        let conforms = dice.chance(0.7);
+        let conforms = dice.chance(0.7) && !(theme.excess && dice.excess().chance(0.4));
         let smallest = match dice.below(5) {
             0 => Some(Bytes::new(1)),
             1 => Some(Bytes::new(dice.between(1, kind.size.get()))),
@@ -180,7 +180,10 @@ impl Channels {
             message_slots: message_slots,
             packet_slots: packet_slots,
             refusal: dice.any::<Refusal>(0.1),
-            message_overflow: dice.any::<MessageOverflow>(0.5),
+            message_overflow: match theme.excess {
+                true => dice.excess().any::<MessageOverflow>(0.9),
+                false => dice.any::<MessageOverflow>(0.5),
+            },
             packet_overflow: word::<PacketOverflow>(packet_overflow),
             core: super::cores::core(dice, theme),
             reader: super::computing::reader(dice.aside(), theme, kind.work),

@@ -30,10 +30,12 @@ impl Dice {
         let hubs = Seed::new(seed).stream(&format!("scenario {number}, hubs"));
         let rows = Seed::new(seed).stream(&format!("scenario {number}, rows"));
         let buses = Seed::new(seed).stream(&format!("scenario {number}, buses"));
+        let excess = Seed::new(seed).stream(&format!("scenario {number}, excess"));
         let beside =
             |stream, aside: Option<Self>| Self { stream, grid, aside: aside.map(Box::new), further: None };
         let aside = beside(later, Some(beside(latest, Some(beside(newest, None)))));
-        let rows = Self { further: Some(Box::new(beside(buses, None))), ..beside(rows, None) };
+        let buses = Self { further: Some(Box::new(beside(excess, None))), ..beside(buses, None) };
+        let rows = Self { further: Some(Box::new(buses)), ..beside(rows, None) };
         let hubs = Self { further: Some(Box::new(rows)), ..beside(hubs, None) };
         let ways = Self { further: Some(Box::new(hubs)), ..beside(ways, None) };
         let further = Self { further: Some(Box::new(ways)), ..beside(further, None) };
@@ -88,6 +90,11 @@ impl Dice {
     /// And for buses that adapters share.
     pub(super) fn buses(&mut self) -> &mut Dice {
         self.rows().further()
+    }
+
+    /// And for excess beside horizons, and for phases that are multiples of periods.
+    pub(super) fn excess(&mut self) -> &mut Dice {
+        self.buses().further()
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {

@@ -198,10 +198,14 @@ fn link(dice: &mut Dice, theme: &Theme, order: &str) -> Drafted<RawLink> {
         core: core(dice, theme),
         order: word::<Order>(order),
         frame: frame(dice, order),
-        horizon: dice.maybe(0.3, |dice| {
-            let most = dice.pick(&[1, 10, 1000]);
-            quantity(dice.span(Span::from_us(100), Span::from_ms(most)))
-        }),
+        horizon: match theme.excess {
+            true =>
+                dice.excess().maybe(0.8, |dice| quantity(dice.span(Span::from_ms(10), Span::from_secs(4)))),
+            false => dice.maybe(0.3, |dice| {
+                let most = dice.pick(&[1, 10, 1000]);
+                quantity(dice.span(Span::from_us(100), Span::from_ms(most)))
+            }),
+        },
         // An adapter that schedules has everything at once, unless somebody says otherwise.
         depth: dice.maybe(if theme.paradigm == "adapter" { 0.08 } else { 0.4 }, |dice| {
             whole(dice.pick(&[1, 2, 3, 8, 64]))

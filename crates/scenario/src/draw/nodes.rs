@@ -130,6 +130,10 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
 /// Orders at ports that keep rates apart, but for `hsfq`.
 const BY_RATE: [&str; 8] = ["virtual_clock", "wfq", "wf2q_plus", "scfq", "sfq", "drr", "hrr", "rcsp"];
 
+/// Orders at ports that have a bound behind which nothing is held.
+const WITH_A_BOUND: [&str; 9] =
+    ["virtual_clock", "wfq", "wf2q_plus", "scfq", "sfq", "hsfq", "drr", "multiclass_edf", "fixed_priority"];
+
 fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
     let told_late = theme.row.is_some_and(|row| row.tells_late);
     let forwarding = match theme.null() && !theme.mixed && !told_late {
@@ -154,6 +158,10 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
     // Else some of so many would hardly ever be drawn.
     let any = theme.scheduling == Scheduling::Anything && dice.aside().chance(0.8);
     let order = if any { Some(dice.aside().word::<Order>("fixed_priority", 0.1)) } else { order };
+    let order = match theme.excess && !any && dice.excess().chance(0.7) {
+        true => Some(dice.excess().pick(&WITH_A_BOUND)),
+        false => order,
+    };
     table!(RawNode {
         kind: word::<NodeKind>("switch"),
         count: unsaid(),

@@ -62,7 +62,7 @@ pub(super) fn source(dice: &mut Dice, theme: &Theme, contract: &Contract) -> Dra
     };
     // A periodic source with a burst is a bursty one; within a contract it keeps to one message.
     let burst = if kind == "periodic" && contract.conforms { unsaid() } else { burst };
-    let interval = interval(dice, contract, quick);
+    let interval = interval(dice, theme, contract, quick);
     let rated = timed && !contract.real_time && dice.chance(0.3);
     let mpeg = kind == "mpeg" && dice.chance(0.3);
     let film = kind == "mpeg" && !mpeg;
@@ -101,6 +101,10 @@ pub(super) fn source(dice: &mut Dice, theme: &Theme, contract: &Contract) -> Dra
         },
         phase: match timed || traced || kind == "script" {
             true if theme.in_phase || kind == "script" => dice.maybe(0.05, |_| that(quantity(Span::ZERO))),
+            // A period, or several: what begins there meets what others begin at that instant.
+            true if timed && dice.excess().chance(0.2) => {
+                that(quantity(contract.interval * dice.excess().between(1, 3)))
+            }
             true => match dice.below(4) {
                 0 => unsaid(),
                 1 => this(word("random")),
@@ -187,14 +191,17 @@ fn kind(dice: &mut Dice, contract: &Contract) -> &'static str {
 
 /// From one message to the next: unsaid for the contract's own, or slower by a little so that channels pass each
 /// other, or quicker than it may be.
-fn interval(dice: &mut Dice, contract: &Contract, quick: bool) -> Option<Span> {
+fn interval(dice: &mut Dice, theme: &Theme, contract: &Contract, quick: bool) -> Option<Span> {
     let own = contract.interval;
     if !contract.real_time {
         return Some(own);
     }
     match dice.below(4) {
         _ if quick => {
-            let parts = dice.pick(&[2, 3, 10]);
+            let parts = match theme.excess {
+                true => dice.excess().pick(&[2, 10, 30, 100]),
+                false => dice.pick(&[2, 3, 10]),
+            };
             let quicker = dice.rounded(own / parts);
             Some(quicker.max(Span::from_us(1)))
         }

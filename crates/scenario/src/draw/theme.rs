@@ -78,6 +78,9 @@ pub(super) struct Theme {
     pub(super) link: LinkCosts,
     /// Handlers may work ahead of time.
     pub(super) ahead: bool,
+    /// Channels exceed their contracts in every way, hosts have horizons of many intervals, and ports go by any order with a
+    /// bound. One without the others exceeded no bound.
+    pub(super) excess: bool,
     /// Channels may let deadlines decay when packet buffers are full.
     pub(super) decays: bool,
     /// The scenario has more channels than there are levels.
@@ -238,6 +241,7 @@ impl Theme {
             said,
             link,
             ahead: dice.chance(if paradigm == "adapter" || plain { 0.15 } else { 0.4 }),
+            excess: false,
             decays: dice.chance(if plain { 0.05 } else { 0.2 }),
             crowd: dice.chance(0.04),
             tidy: dice.chance(if paradigm == "adapter" { 0.7 } else { 0.4 }),
@@ -260,7 +264,11 @@ impl Theme {
             },
         };
         let hub = theme.divided && matches!(place, Place::Nodes { hosts: 4, .. });
-        Self { hub: hub && dice.hubs().chance(0.5), ..theme }
+        let theme = Self { hub: hub && dice.hubs().chance(0.5), ..theme };
+        let switched = matches!(place, Place::Nodes { switches: 1.., .. });
+        let excess =
+            switched && theme.null() && !theme.mixed && !theme.careless && dice.excess().chance(0.35);
+        Self { excess, ahead: theme.ahead || excess, ..theme }
     }
 
     /// Hosts that there are.

@@ -250,6 +250,7 @@ fn channel(dice: &mut Dice, n: u64, again: bool, plan: &Plan) -> Drafted<RawChan
         phase: match own {
             true => dice.maybe(0.5, |dice| match dice.chance(0.5) {
                 true => this(word("random")),
+                false if dice.excess().chance(0.3) => that(quantity(interval * dice.excess().between(1, 3))),
                 false => that(quantity(dice.part_of(interval))),
             }),
             false => unsaid(),
