@@ -297,6 +297,7 @@ fn provenance(scenario: &Scenario, options: &Options) -> Provenance {
         file_hash: scenario.hash.clone(),
         version: env!("CARGO_PKG_VERSION").into(),
         clock: clocks(scenario),
+        percentile_error: laxity_world::sketch::RELATIVE_ERROR,
     }
 }
 

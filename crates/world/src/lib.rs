@@ -29,6 +29,7 @@ mod prediction;
 pub mod promise;
 pub mod results;
 mod run;
+pub mod sketch;
 mod steps;
 mod stub;
 pub mod text;

@@ -18,6 +18,7 @@ use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
 use crate::results::Summary;
+use crate::sketch::picoseconds;
 
 pub use drops::Drops;
 pub(crate) use gaps::Gaps;
@@ -26,12 +27,6 @@ pub(crate) use punctuality::{Kept, Punctuality};
 pub(crate) use samples::{Rows, Samples};
 pub(crate) use stages::{ComputingMeter, StageMeter, of_computing};
 pub use tally::Tally;
-
-/// Difference of two instants in seconds, negative if `to` is before `from`.
-#[inline]
-pub(crate) fn seconds(from: Time, to: Time) -> f64 {
-    if to >= from { to.since(from).as_secs_f64() } else { -from.since(to).as_secs_f64() }
-}
 
 /// What is counted of one channel.
 #[derive(Debug, Clone, Default)]
@@ -60,17 +55,6 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// That of one of so many channels, of which nothing is known.
-    pub(crate) fn among(channels: usize) -> Self {
-        Self {
-            timely: Rows::among(channels),
-            laxity: Rows::among(channels),
-            waits: Rows::among(channels),
-            delivery: Rows::among(channels),
-            ..Self::default()
-        }
-    }
-
     /// A message is to come, and the meter is there: asks for what is behind it.
     #[inline]
     pub(crate) fn fetch(&self) {
@@ -107,9 +91,9 @@ impl Meter {
             self.delivery_worst = self.delivery_worst.max(Some(now.saturating_since(delivery.due_from)));
         }
         if counted {
-            self.delivery.push([seconds(delivery.due_from, now)]);
+            self.delivery.push([picoseconds(delivery.due_from, now)]);
             if let Some(due) = due {
-                self.laxity.push([seconds(now, due)]);
+                self.laxity.push([picoseconds(now, due)]);
             }
         }
     }
@@ -123,7 +107,7 @@ impl Meter {
         let missed = due.is_some_and(|due| now > due);
         self.tally.missed_packets += u64::from(missed);
         if counted {
-            self.waits.push([seconds(packet.created, now), seconds(packet.handed, now)]);
+            self.waits.push([picoseconds(packet.created, now), picoseconds(packet.handed, now)]);
         }
         if !packet.is_last() || self.broken.remove(&packet.message) {
             return false;
@@ -136,9 +120,9 @@ impl Meter {
             self.worst = self.worst.max(Some(now.saturating_since(packet.due_from)));
         }
         if counted {
-            self.timely.push([seconds(packet.due_from, now), seconds(packet.sent, now)]);
+            self.timely.push([picoseconds(packet.due_from, now), picoseconds(packet.sent, now)]);
             if let Some(due) = due.filter(|_| !self.received) {
-                self.laxity.push([seconds(now, due)]);
+                self.laxity.push([picoseconds(now, due)]);
             }
         }
         true
@@ -159,10 +143,10 @@ impl Meter {
             self.worst = self.worst.max(Some(now.saturating_since(from)));
         }
         if counted {
-            let latency = seconds(from, now);
+            let latency = picoseconds(from, now);
             self.timely.push([latency, latency]);
             if let Some(due) = due {
-                self.laxity.push([seconds(now, due)]);
+                self.laxity.push([picoseconds(now, due)]);
             }
         }
     }

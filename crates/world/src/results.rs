@@ -54,6 +54,10 @@ pub struct Provenance {
     pub version: String,
     /// The clock it ran under: `virtual`, later `real`.
     pub clock: String,
+    /// Relative error of every percentile and of every value of a curve, at most; count, mean, deviation, minimum and maximum
+    /// are exact. 0 in results of an earlier version, which does not say it.
+    #[serde(default)]
+    pub percentile_error: f64,
 }
 
 /// One axis of a sweep.
@@ -118,6 +122,9 @@ pub struct Refused {
 }
 
 /// A distribution in a few numbers; counts messages (or packets, where said) in the window.
+///
+/// Percentiles are of the nearest rank and come from a sketch: their relative error is at most 0.05 % (1/2048), however many
+/// values there are. A percentile that is the minimum or the maximum is exact.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// How many.
@@ -128,16 +135,16 @@ pub struct Summary {
     pub mean: f64,
     /// Standard deviation: the jitter of a latency.
     pub deviation: f64,
-    /// 1st percentile.
+    /// 1st percentile, within 0.05 %.
     pub p1: f64,
-    /// Median.
+    /// Median, within 0.05 %.
     pub p50: f64,
-    /// 99th percentile.
+    /// 99th percentile, within 0.05 %.
     pub p99: f64,
-    /// 99.9th percentile; `None` of fewer than a thousand, of which it would be the largest.
+    /// 99.9th percentile, within 0.05 %; `None` of fewer than a thousand, of which it would be the largest.
     #[serde(default)]
     pub p999: Option<f64>,
-    /// 99.99th percentile; `None` of fewer than ten thousand.
+    /// 99.99th percentile, within 0.05 %; `None` of fewer than ten thousand.
     #[serde(default)]
     pub p9999: Option<f64>,
     /// Largest.

@@ -37,6 +37,7 @@ fn results() -> Results {
             file_hash: String::new(),
             version: String::new(),
             clock: "virtual".into(),
+            percentile_error: 0.0,
         },
         axes: vec![
             Axis { name: "load".into(), label: "load (B/s)".into(), points: load },

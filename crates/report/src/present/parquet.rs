@@ -240,6 +240,7 @@ fn metadata(results: &Results, left_out: bool) -> Vec<KeyValue> {
         ("laxity.title".into(), p.title.clone()),
         ("laxity.about".into(), p.about.clone()),
         ("laxity.seed".into(), p.seed.to_string()),
+        ("laxity.percentile_error".into(), p.percentile_error.to_string()),
         ("laxity.file_hash".into(), p.file_hash.clone()),
         ("laxity.version".into(), p.version.clone()),
         ("laxity.clock".into(), p.clock.clone()),

@@ -22,6 +22,7 @@ pub(super) fn sweep() -> Results {
             file_hash: "deadbeef".repeat(8),
             version: "0.1.0".into(),
             clock: "virtual".into(),
+            percentile_error: 0.0,
         },
         axes: vec![Axis {
             name: "load".into(),

@@ -10,11 +10,14 @@ use laxity_units::Time;
 use super::live::{Live, LiveChannel};
 use super::surroundings::Surroundings;
 use super::{Assembly, Outside};
-use crate::measure::seconds;
+use crate::sketch::picoseconds;
 
 impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     pub(super) fn pass(&mut self, node: usize, link: LinkId, passage: &Passage) {
-        if !self.window.counts_at(passage.ended) {
+        // The one stage of an adapter without a description is in no result.
+        let described =
+            matches!(self.experiment.adapter_of(node, link), crate::experiment::Adapter::Described(_));
+        if !described || !self.window.counts_at(passage.ended) {
             return;
         }
         let transmitting = match passage.direction {
@@ -22,8 +25,8 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
             Direction::Receive => self.transmitting_stages(node, link),
         };
         let meter = &mut self.stages[node][usize::from(link.0)][transmitting + passage.stage];
-        let waited = seconds(passage.joined, passage.began);
-        meter.passages.push([waited, seconds(passage.began, passage.ended)]);
+        let waited = picoseconds(passage.joined, passage.began);
+        meter.passages.push([waited, picoseconds(passage.began, passage.ended)]);
     }
 
     fn transmitting_stages(&self, node: usize, link: LinkId) -> usize {

@@ -49,7 +49,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                 received: spec.received,
                 endless,
                 punctuality,
-                ..Meter::among(experiment.channels.len())
+                ..Meter::default()
             };
             self.around.meters.push(meter);
             let sends = host_is_here && !by_programs && self.is_established(i);

@@ -140,7 +140,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         let meters = experiment.channels.iter().map(|spec| Meter {
             deadline: spec.deadline,
             punctuality: spec.deadline.map(|deadline| Punctuality::new(deadline, None)),
-            ..Meter::among(experiment.channels.len())
+            ..Meter::default()
         });
         Self {
             experiment,

@@ -30,9 +30,10 @@ use super::live::{Live, LiveChannel};
 use super::measured::Measured;
 use super::window::Window;
 use crate::experiment::{Chance, Experiment, Renegotiation, RunLength, SourceSpec, ViaSpec};
-use crate::measure::{Gaps, Meter, Punctuality, Tally, seconds};
+use crate::measure::{Gaps, Meter, Punctuality, Tally};
 use crate::promise::{self, Promise};
 use crate::results::Run;
+use crate::sketch::picoseconds;
 
 /// Bytes of the message that returns credits.
 const CREDIT: Bytes = Bytes::new(16);
@@ -144,7 +145,7 @@ impl<'a> Cluster<'a> {
         let meters = experiment.channels.iter().map(|channel| Meter {
             deadline: channel.deadline,
             punctuality: channel.deadline.map(|deadline| Punctuality::new(deadline, None)),
-            ..Meter::among(experiment.channels.len())
+            ..Meter::default()
         });
         let gaps = experiment.channels.iter();
         Self {
@@ -368,7 +369,7 @@ impl Meter {
         let due = self.deadline.map(|deadline| sent.saturating_add(deadline));
         self.tally.delivered_late += u64::from(due.is_some_and(|due| now > due));
         if counted {
-            self.delivery.push([seconds(sent, now)]);
+            self.delivery.push([picoseconds(sent, now)]);
         }
     }
 
@@ -377,7 +378,7 @@ impl Meter {
         self.tally.completed += 1;
         self.tally.packets += 1;
         if let Some(from) = from {
-            let latency = seconds(from, now);
+            let latency = picoseconds(from, now);
             self.timely.push([latency, latency]);
         }
     }

@@ -4,8 +4,9 @@ use laxity_model::adapter::Adapter;
 use laxity_qos::channel::Computed;
 use laxity_units::{Span, Time};
 
-use super::{Rows, Samples, seconds};
+use super::{Rows, Samples};
 use crate::experiment::Experiment;
+use crate::sketch::picoseconds;
 
 /// What is counted of a stage.
 #[derive(Debug, Clone, Default)]
@@ -40,7 +41,7 @@ impl ComputingMeter {
         if counted {
             self.budgets += 1;
             self.late += u64::from(now > done.due);
-            self.response.push([seconds(done.from, now)]);
+            self.response.push([picoseconds(done.from, now)]);
         }
     }
 }

@@ -39,7 +39,7 @@ impl Observed {
                 SourceSpec::Rounds { after, .. } => Some(after as u32),
                 _ => None,
             },
-            meter: Meter { deadline: channel.deadline, ..Meter::among(experiment.channels.len()) },
+            meter: Meter { deadline: channel.deadline, ..Meter::default() },
             gaps: Gaps::new(channel.vtick().map(|vtick| vtick.interval())),
             playout: channel.playout.unwrap_or(Span::ZERO),
             seen: false,
