@@ -3,6 +3,7 @@
 //! The lab reads no clock. A script is somebody else's, and one that fills memory takes the terminal with it; so whoever
 //! has a clock and a machine to lose says how much is enough.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
 use std::time::{Duration, Instant};
@@ -11,21 +12,44 @@ use laxity_report::claims::Budget;
 
 const TIME: Duration = Duration::from_secs(2);
 const MEMORY: u64 = 64 << 20;
+/// The system is asked no more often than this: an answer costs it up to 30 us, and a script fills 10 MB in this time.
+const INTERVAL: Duration = Duration::from_millis(1);
+
+/// What the system says of this program at an instant; each `None` where the system does not say it.
+#[derive(Clone, Copy)]
+struct Usage {
+    /// Time of this thread on a processor.
+    processor: Option<Duration>,
+    /// Resident memory of the program in bytes.
+    memory: Option<u64>,
+}
 
 /// Of one script, from now on: 2 s of a processor, so that what else the machine does ends none, and 64 MiB more than the program has now, where the system says what it has.
+///
+/// The first reading is [`INTERVAL`] after the start, so that a script that ends before costs no reading at all.
 #[allow(
     clippy::disallowed_methods,
     reason = "a claim that exceeds it is an error, and no verdict depends on it"
 )]
 pub(crate) fn of_a_script() -> Budget {
-    let (start, began) = (Instant::now(), on_processor());
-    let before = resident();
+    let start = Instant::now();
+    let (first, due) = (Cell::new(None), Cell::new(INTERVAL));
     Box::new(move || {
-        let took = began.and_then(|began| Some(on_processor()?.saturating_sub(began)));
-        if took.unwrap_or_else(|| start.elapsed()) > TIME {
+        let elapsed = start.elapsed();
+        if elapsed < due.get() {
+            return None;
+        }
+        due.set(elapsed + INTERVAL);
+        let now = Usage { processor: on_processor(), memory: resident() };
+        let Some(Usage { processor, memory }) = first.get() else {
+            first.set(Some(now));
+            return None;
+        };
+        let took = now.processor.zip(processor).map(|(now, first)| now.saturating_sub(first));
+        if took.unwrap_or(elapsed) > TIME {
             return Some(format!("it was ended after {} s", TIME.as_secs()));
         }
-        let grown = before.and_then(|before| Some(resident()?.saturating_sub(before)));
+        let grown = now.memory.zip(memory).map(|(now, first)| now.saturating_sub(first));
         (grown > Some(MEMORY)).then(|| format!("it was ended when it had taken {} MiB", MEMORY >> 20))
     })
 }
@@ -69,10 +93,14 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
+    #[allow(clippy::disallowed_methods, reason = "it waits for time to pass")]
     fn memory_that_is_used_is_seen() {
         let budget = of_a_script();
         assert_eq!(budget(), None);
+        std::thread::sleep(2 * INTERVAL);
+        assert_eq!(budget(), None, "the first reading is what a script begins with");
         let taken = vec![1_u8; 80 << 20];
+        std::thread::sleep(2 * INTERVAL);
         assert!(budget().is_some_and(|why| why.contains("64 MiB")), "{}", taken.len());
     }
 }

@@ -1,7 +1,8 @@
 //! Points that have run, kept in the workplace beside the directory of results.
 //!
 //! They stand there and not inside, because the directory of results is replaced as a whole.
-//! A point is one file, complete from the moment it has its name; what cannot be read counts as not there.
+//! A point is one file, complete from the moment it has its name; what cannot be read counts as not there. The files are
+//! not synchronised with the disk: a point that a crash of the machine left cut off is no JSON, and runs again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -41,7 +42,6 @@ impl Store {
         let temporary = self.directory.join(format!("{key}.{number}.tmp"));
         let written = fs::File::create(&temporary).and_then(|mut file| {
             file.write_all(&serde_json::to_vec(run)?)?;
-            file.sync_all()?;
             fs::rename(&temporary, self.path(key))
         });
         written.map_err(|error| {
