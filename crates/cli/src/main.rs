@@ -77,6 +77,7 @@ impl From<Standing> for Exit {
 }
 
 fn main() -> ExitCode {
+    laxity_machine::signal::survive_file_size_limit();
     let arguments = Arguments::parse();
     let mut terminal = Terminal::new();
     let exit = match &arguments.command {

@@ -69,6 +69,16 @@ fn install(signal: c_int, handler: extern "C" fn(c_int), flags: c_int) -> io::Re
     }
 }
 
+extern "C" fn on_file_size(_: c_int) {}
+
+/// A write beyond the limit of file sizes (`ulimit -f`) is an error of that write, and not the end of the process.
+///
+/// The signal is handled and not ignored: what is ignored stays so in programs that are started.
+pub fn survive_file_size_limit() {
+    // Only a signal that does not exist is refused.
+    let _ = install(libc::SIGXFSZ, on_file_size, libc::SA_RESTART);
+}
+
 fn restore(signal: c_int, old: &libc::sigaction) {
     // SAFETY: `old` is what the system gave for this signal. It fails only for signals that do not exist.
     unsafe { libc::sigaction(signal, old, ptr::null_mut()) };

@@ -171,6 +171,9 @@ impl<B: Bounds> Leaf for Bounded<B> {
             Err(_) if text.chars().count() > 60 => {
                 return Err(Fault::new(format!("`{}` is not {}", shown(&text), B::Quantity::KIND), valid()));
             }
+            Err(error) if error.is_too_large() => {
+                return Err(Fault::new(format!("`{text}` is more than {}", B::MOST), valid()));
+            }
             Err(error) => return Err(Fault::new(error.reason(), error.valid())),
         };
         if quantity < bound(B::LEAST) {

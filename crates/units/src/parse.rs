@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+const TOO_LARGE: &str = "is too large";
+
 /// Why a text is not a quantity, and what would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitError {
@@ -21,6 +23,11 @@ impl UnitError {
     /// What is wrong with the text.
     pub fn reason(&self) -> &str {
         &self.reason
+    }
+
+    /// Whether it is a quantity, but a larger one than can be kept.
+    pub fn is_too_large(&self) -> bool {
+        self.reason.ends_with(TOO_LARGE)
     }
 
     /// What would be valid in its place.
@@ -67,7 +74,7 @@ fn scale_decimal(number: &str, scale: u64) -> Result<u64, &'static str> {
     let fraction = fraction.trim_end_matches('0');
     // Nineteen digits hold every u64; anything longer is out of range or finer than any unit's unit.
     if whole.trim_start_matches('0').len() > 19 {
-        return Err("is too large");
+        return Err(TOO_LARGE);
     }
     if fraction.len() > 18 {
         return Err("is finer than the finest unit that can be kept");
@@ -82,7 +89,7 @@ fn scale_decimal(number: &str, scale: u64) -> Result<u64, &'static str> {
         return Err("is finer than the finest unit that can be kept");
     }
     let total = whole * u128::from(scale) + scaled / denominator;
-    u64::try_from(total).map_err(|_| "is too large")
+    u64::try_from(total).map_err(|_| TOO_LARGE)
 }
 
 /// Prints `value` in the largest of `units` (given largest first) that keeps it short, with at most
