@@ -25,6 +25,8 @@ pub(crate) struct Shelf {
     adapters: BTreeMap<String, Result<Arc<ReadAdapter>, Diagnostics>>,
     distributions: BTreeMap<String, Result<Arc<Distribution>, Diagnostics>>,
     traces: BTreeMap<String, Result<Arc<Trace>, Diagnostics>>,
+    /// Traces without headers of captured links.
+    packets: BTreeMap<String, Arc<Trace>>,
     /// By their parameters in words.
     films: BTreeMap<String, Result<Arc<Trace>, SourceError>>,
     digests: Vec<[u8; 32]>,
@@ -242,8 +244,24 @@ impl<'a> Library<'a> {
         [self.directory.join(file)].into_iter().chain(folders).collect()
     }
 
+    /// The trace that the scenario names at `span`; if it is `framed` again where it is sent, without headers of captured links.
+    pub(crate) fn trace_for(
+        &mut self,
+        cx: &mut Context<'_>,
+        name: &str,
+        span: &Range<usize>,
+        framed: bool,
+    ) -> Result<Arc<Trace>, Reported> {
+        let whole = self.trace(cx, name, span)?;
+        if !framed {
+            return Ok(whole);
+        }
+        let packets = self.shelf.packets.entry(name.to_string());
+        Ok(packets.or_insert_with(|| whole.without_link_headers().map_or(whole, Arc::new)).clone())
+    }
+
     /// The trace that the scenario names at `span`.
-    pub(crate) fn trace(
+    fn trace(
         &mut self,
         cx: &mut Context<'_>,
         name: &str,

@@ -194,6 +194,7 @@ impl FilmParameters {
         let frames = sizes.iter().zip(self.pattern.0.iter().cycle()).zip(0..);
         let frames = frames.map(|((size, kind), k)| Frame {
             size: Bytes::new(*size),
+            header: 0,
             at: Some(Time::ZERO + INTERVAL * k),
             kind: Some(*kind),
         });

@@ -15,6 +15,7 @@ use super::trace::Trace;
 use super::{Arrival, Multiple, SourceError};
 
 const TIMES: &str = "timing by an interval, such as the 40 ms of 25 frames/s";
+const ONCE: &str = "timing by an interval, such as the 40 ms of 25 frames/s, or a trace that is sent once (`repeat = false`)";
 
 /// When the frames of a trace are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +87,7 @@ impl Recorded {
                 return Err(SourceError::new("timing", "has an interval of zero", INTERVAL));
             }
             Timing::Interval(interval) => Pace::Constant(interval),
-            Timing::Recorded => recorded_pace(&trace)?,
+            Timing::Recorded => recorded_pace(&trace, repeat)?,
         };
         let count = trace.frames().len() as u64;
         let first = match from {
@@ -135,8 +136,8 @@ impl Recorded {
 }
 
 /// The pace of `trace`. From the last frame of a round to the first of the next it takes as long as from one
-/// frame to the next on average.
-fn recorded_pace(trace: &Trace) -> Result<Pace, SourceError> {
+/// frame to the next on average; where all frames have one time, there is no next round.
+fn recorded_pace(trace: &Trace, repeat: bool) -> Result<Pace, SourceError> {
     if let Some(interval) = trace.frame_interval() {
         return Ok(Pace::Constant(interval));
     }
@@ -147,9 +148,10 @@ fn recorded_pace(trace: &Trace) -> Result<Pace, SourceError> {
         return Err(SourceError::new("timing", reason, TIMES));
     };
     match frames.len() as u64 - 1 {
-        0 => Err(SourceError::new("timing", "is as recorded, but the trace has one frame", TIMES)),
+        _ if last.is_zero() && !repeat => Ok(Pace::Own(Span::from_ps(1))),
+        0 => Err(SourceError::new("timing", "is as recorded, but the trace has one frame", ONCE)),
         _ if last.is_zero() => {
-            Err(SourceError::new("timing", "is as recorded, but all frames have the same time", TIMES))
+            Err(SourceError::new("timing", "is as recorded, but all frames have the same time", ONCE))
         }
         gaps => Ok(Pace::Own(last.saturating_add(Span::from_ps(last.as_ps().div_ceil(gaps))))),
     }

@@ -25,6 +25,7 @@ mod error;
 mod field;
 mod json;
 mod layout;
+mod link;
 mod pcap;
 mod pcapng;
 mod rows;
@@ -80,8 +81,10 @@ impl fmt::Display for FrameKind {
 /// One coded frame or captured packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    /// Bytes of the coded frame, or of the packet on the wire, its captured part or not. Never zero.
+    /// Bytes of the coded frame, or of the captured packet: its original length, from the header of its link on. Never zero.
     pub size: Bytes,
+    /// How many of them are the header of the link at which it was captured; zero for what was not captured.
+    pub header: u8,
     /// When it was sent, the first frame of the trace at zero; not known for a plain list of sizes.
     pub at: Option<Time>,
     /// How it is coded, if the file says.
@@ -141,7 +144,7 @@ impl fmt::Debug for Trace {
 fn digest(frames: &[Frame]) -> u64 {
     let words = frames.iter().flat_map(|frame| {
         let at = frame.at.map_or(0, |at| at.as_ps() + 1);
-        [frame.size.get(), at, frame.kind.map_or(0, |kind| kind as u64 + 1)]
+        [frame.size.get(), at, frame.kind.map_or(0, |kind| kind as u64 + 1) | u64::from(frame.header) << 8]
     });
     words.fold(0xCBF2_9CE4_8422_2325, |hash: u64, word| {
         (hash ^ word).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(29)
@@ -157,6 +160,22 @@ impl Trace {
     /// A trace that was made and not read; at least one frame, `frame_interval` apart.
     pub(super) fn generated(name: String, frames: Vec<Frame>, frame_interval: Span) -> Trace {
         Trace { name, ..Trace::new(Format::Generated, frames, Some(frame_interval)) }
+    }
+
+    /// The same trace without the headers of the links at which packets were captured: what is framed again where it is sent.
+    ///
+    /// A packet has at least a byte left. `None` if no packet has such a header.
+    pub fn without_link_headers(&self) -> Option<Trace> {
+        if self.frames.iter().all(|frame| frame.header == 0) {
+            return None;
+        }
+        let packet = |frame: &Frame| Frame {
+            size: Bytes::new(frame.size.get().saturating_sub(frame.header.into()).max(1)),
+            header: 0,
+            ..*frame
+        };
+        let frames = self.frames.iter().map(packet).collect();
+        Some(Trace { name: self.name.clone(), ..Trace::new(self.format, frames, self.frame_interval) })
     }
 
     /// The file that it was read from, as it was named to the reader; what it is, for one that was generated.

@@ -37,6 +37,8 @@ pub(super) struct Allowed {
     pub(super) packet_overflow: PacketOverflow,
     /// Whether queues have an end.
     pub(super) enforced: bool,
+    /// Whether its first link frames packets.
+    pub(super) framed: bool,
 }
 
 /// A source, and the smallest message that it sends, if it sends any.
@@ -238,7 +240,9 @@ pub(super) fn source(
             let interval = interval.map(|interval| (interval.span(), interval.into_inner().get()));
             let (trace, place) = match (kind, trace) {
                 (SourceKind::Mpeg, _) => film::make(cx, library, film, &owner)?,
-                (_, Some(name)) => (library.trace(cx, name.get_ref(), &name.span())?, name.span()),
+                (_, Some(name)) => {
+                    (library.trace_for(cx, name.get_ref(), &name.span(), allowed.framed)?, name.span())
+                }
                 (_, None) => {
                     let valid = "the path of a trace in quotes, relative to this file";
                     return Err(cx.missing("trace", &owner, "this source", valid));

@@ -167,6 +167,7 @@ impl Collector {
         let first = times.as_ref().map_or(0, |times| times[0]);
         let frames = self.frames.iter().enumerate().map(|(k, raw)| Frame {
             size: Bytes::new(raw.size),
+            header: 0,
             at: times.as_ref().map(|times| Time::from_ps(times[k].abs_diff(first))),
             kind: raw.kind,
         });

@@ -1,4 +1,4 @@
-//! pcap captures: each packet a message, at its time stamp, of its length on the wire.
+//! pcap captures: each packet a message, at its time stamp, of its original length.
 //!
 //! Only lengths and times are wanted, so payload is passed over and never stored; a library that parses
 //! captures would keep it, would not say at which byte a broken file breaks, and rounds times to its own
@@ -16,7 +16,7 @@ use laxity_units::{Bytes, Span, Time};
 
 use super::binary::{CAPTURE, Order, Stream};
 use super::error::{Fault, Position};
-use super::{Format, Frame, Limits, Trace};
+use super::{Format, Frame, Limits, Trace, link};
 
 /// A longer packet is a broken length: no link carries it, and libpcap's own bound is a fifth of a megabyte.
 pub(super) const LONGEST_PACKET: u32 = 1 << 28;
@@ -46,6 +46,8 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
         let reason = format!("the capture has version {}.{}", version.0, version.1);
         return Err(Fault::new(Position::Byte(4), reason, "a pcap of version 2.4, the only one in use"));
     }
+    // The upper half says whether a check sequence is there, which few captures have.
+    let link_type = order.u32(&head, 20) as u16;
     let mut packets = Packets::new(limits);
     while !stream.ended()? {
         let start = stream.offset();
@@ -57,8 +59,10 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
                 format!("the time stamp has {fraction} parts of a second, which is more than a second");
             return Err(Fault::new(Position::Byte(start + 4), reason, CAPTURE));
         }
-        packets.push(Some(at), captured, original, start + 8)?;
-        stream.skip(u64::from(captured), "a packet")?;
+        packets.check(captured, original, start + 8)?;
+        let begin = stream.bytes(captured.min(link::LOOKED_AT).into(), "a packet")?;
+        packets.push(Some(at), original, link::header(link_type, &begin));
+        stream.skip(u64::from(captured) - begin.len() as u64, "a packet")?;
     }
     packets.finish(Format::Pcap)
 }
@@ -66,7 +70,7 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
 /// The packets of a capture, of either format.
 pub(super) struct Packets {
     limits: Limits,
-    packets: Vec<(Option<i128>, u64)>,
+    packets: Vec<(Option<i128>, u64, u8)>,
 }
 
 impl Packets {
@@ -74,14 +78,13 @@ impl Packets {
         Packets { limits, packets: Vec::new() }
     }
 
-    /// Takes a packet `at` picoseconds of the capture's clock; its lengths stand at byte `offset`.
-    pub(super) fn push(
-        &mut self,
-        at: Option<i128>,
-        captured: u32,
-        original: u32,
-        offset: u64,
-    ) -> Result<(), Fault> {
+    /// Takes a packet `at` picoseconds of the capture's clock, with so many bytes of header.
+    pub(super) fn push(&mut self, at: Option<i128>, original: u32, header: u8) {
+        self.packets.push((at, u64::from(original), header));
+    }
+
+    /// Refuses a packet whose lengths, which stand at byte `offset`, are none, or one too many.
+    pub(super) fn check(&self, captured: u32, original: u32, offset: u64) -> Result<(), Fault> {
         let reason = if original == 0 {
             "the packet has no bytes, and a message carries at least one".to_string()
         } else if captured > original {
@@ -93,7 +96,6 @@ impl Packets {
             let valid = "a shorter capture: `editcap -r` and `tcpdump -c` take a part";
             return Err(Fault::new(Position::Byte(offset), reason, valid));
         } else {
-            self.packets.push((at, u64::from(original)));
             return Ok(());
         };
         Err(Fault::new(Position::Byte(offset), reason, CAPTURE))
@@ -105,13 +107,13 @@ impl Packets {
         if self.packets.is_empty() {
             return Err(Fault::new(Position::Whole, "the capture has no packets", CAPTURE));
         }
-        let timed = self.packets.iter().all(|(at, _)| at.is_some());
+        let timed = self.packets.iter().all(|(at, ..)| at.is_some());
         if timed {
-            self.packets.sort_by_key(|(at, _)| *at);
+            self.packets.sort_by_key(|(at, ..)| *at);
         }
         let first = self.packets[0].0.unwrap_or_default();
         let mut frames = Vec::with_capacity(self.packets.len());
-        for (at, size) in self.packets {
+        for (at, size, header) in self.packets {
             let elapsed = at.filter(|_| timed).map(|at| u64::try_from(at - first));
             let at = match elapsed.transpose() {
                 Ok(elapsed) => elapsed.map(|ps| Time::ZERO + Span::from_ps(ps)),
@@ -124,7 +126,7 @@ impl Packets {
                     ));
                 }
             };
-            frames.push(Frame { size: Bytes::new(size), at, kind: None });
+            frames.push(Frame { size: Bytes::new(size), header, at, kind: None });
         }
         Ok(Trace::new(format, frames, None))
     }

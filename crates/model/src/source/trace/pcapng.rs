@@ -19,7 +19,7 @@ use std::io::BufRead;
 use super::binary::{CAPTURE, Order, Stream};
 use super::error::{Fault, Position};
 use super::pcap::{LONGEST_PACKET, Packets};
-use super::{Format, Limits, Trace};
+use super::{Format, Limits, Trace, link};
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
@@ -32,9 +32,11 @@ const MOST_INTERFACES: usize = 1 << 16;
 /// Options longer than this are no description of an interface.
 const LONGEST_DESCRIPTION: u64 = 1 << 20;
 
-/// How an interface counts time.
+/// How an interface counts time, and its link.
 #[derive(Debug, Clone, Copy)]
 struct Ticks {
+    /// The type of its link.
+    link_type: u16,
     /// Ticks in a second.
     per_second: u128,
     /// What to add, in seconds.
@@ -42,7 +44,7 @@ struct Ticks {
 }
 
 impl Ticks {
-    const DEFAULT: Ticks = Ticks { per_second: 1_000_000, offset: 0 };
+    const DEFAULT: Ticks = Ticks { link_type: 0, per_second: 1_000_000, offset: 0 };
 
     /// Picoseconds at tick `count`.
     fn ps(self, count: u64) -> i128 {
@@ -85,8 +87,12 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
                 block.check(16)?;
                 let original = order.u32(&stream.array::<4>("a packet")?, 0);
                 // A simple block does not say how much it holds: all of the packet, or the snapshot length.
-                packets.push(None, 0, original, start + 8)?;
-                block.leave(&mut stream, 4)?;
+                packets.check(0, original, start + 8)?;
+                let begin = block.begin(&mut stream, original, 4)?;
+                // Simple packets are of the first interface.
+                let link_type = interfaces.first().map_or(0, |interface| interface.link_type);
+                packets.push(None, original, link::header(link_type, &begin));
+                block.leave(&mut stream, 4 + begin.len() as u32)?;
             }
             _ => block.leave(&mut stream, 0)?,
         }
@@ -152,6 +158,12 @@ impl Block {
         Ok(())
     }
 
+    /// The beginning of a packet of which `captured` bytes may be there, behind `read` bytes of the block's body.
+    fn begin(&self, stream: &mut Stream<'_>, captured: u32, read: u32) -> Result<Vec<u8>, Fault> {
+        let there = captured.min(link::LOOKED_AT).min(self.length - 12 - read);
+        stream.bytes(there.into(), "a packet")
+    }
+
     fn interface(&self, stream: &mut Stream<'_>) -> Result<Ticks, Fault> {
         self.check(20)?;
         let count = u64::from(self.length - 12);
@@ -160,7 +172,7 @@ impl Block {
             return Err(Fault::new(Position::Byte(self.start + 4), reason, CAPTURE));
         }
         let body = stream.bytes(count, "the description of an interface")?;
-        let mut ticks = Ticks::DEFAULT;
+        let mut ticks = Ticks { link_type: self.order.u16(&body, 0), ..Ticks::DEFAULT };
         let mut place = 8;
         while place + 4 <= body.len() {
             let (code, length) =
@@ -215,8 +227,10 @@ impl Block {
             return Err(Fault::new(Position::Byte(self.start + 20), reason, CAPTURE));
         }
         let at = ticks.ps(u64::from(high) << 32 | u64::from(low));
-        packets.push(Some(at), captured, original, self.start + 20)?;
-        self.leave(stream, 20)
+        packets.check(captured, original, self.start + 20)?;
+        let begin = self.begin(stream, captured, 20)?;
+        packets.push(Some(at), original, link::header(ticks.link_type, &begin));
+        self.leave(stream, 20 + begin.len() as u32)
     }
 }
 
