@@ -1,4 +1,5 @@
--- Laxity's packets in Wireshark and tshark: the header of 48 bytes behind UDP that crates/qos/src/wire.rs lays down.
+-- Laxity's packets in Wireshark and tshark: the header of 48 bytes behind UDP that crates/qos/src/wire.rs lays down. A packet that
+-- is shorter than the headers has as much of this one as fits.
 --
 --   wireshark -X lua_script:dissector/laxity.lua camera.pcapng
 --   tshark -X lua_script:dissector/laxity.lua -r camera.pcapng -Y "laxity.laxity < 0"
@@ -35,9 +36,10 @@ local function seconds(ns)
 end
 
 function laxity.dissector(buffer, packet, root)
-  if buffer:len() < 48 or buffer(0, 2):string() ~= "LX" then return 0 end
+  local length = buffer:len()
+  if length < 16 or buffer(0, 2):string() ~= "LX" then return 0 end
   packet.cols.protocol = "LAXITY"
-  local tree = root:add(laxity, buffer(0, 48))
+  local tree = root:add(laxity, buffer(0, math.min(length, 48)))
   tree:add(fields.version, buffer(2, 1))
   if buffer(2, 1):uint() ~= 1 or buffer(3, 1):uint() > 1 then
     tree:add_proto_expert_info(malformed)
@@ -46,6 +48,13 @@ function laxity.dissector(buffer, packet, root)
   tree:add(fields.class, buffer(3, 1))
   tree:add(fields.channel, buffer(4, 4))
   tree:add(fields.message, buffer(8, 8))
+  if length < 48 then
+    local text = string.format("%s, channel %d, message %s, header cut off", classes[buffer(3, 1):uint()],
+      buffer(4, 4):uint(), tostring(buffer(8, 8):uint64()))
+    tree:append_text(": " .. text)
+    packet.cols.info = text
+    return length
+  end
   tree:add(fields.fragment, buffer(16, 4))
   tree:add(fields.fragments, buffer(20, 4))
   tree:add(fields.message_length, buffer(24, 4))

@@ -111,18 +111,48 @@ fn an_analyser_reads_how_urgent_a_tagged_frame_is() {
             "plc" => {
                 plain += 1;
                 assert_eq!((priority, vlan, inner), ("", "", ""), "{line}");
-                assert_eq!(length, (size + 90).to_string(), "{line}");
+                assert_eq!(length, (size + 14).to_string(), "{line}");
             }
             station if station.starts_with("sw") => {
                 tagged += 1;
                 let expected = ["7", "5", "0"][channel.parse::<usize>().unwrap()];
                 assert_eq!((priority, vlan, inner), (expected, "0", "0x0800"), "{line}");
-                assert_eq!(length, (size + 94).to_string(), "{line}");
+                assert_eq!(length, (size + 18).to_string(), "{line}");
             }
             _ => panic!("{line}: who is that"),
         }
     }
     assert!(tagged >= 24 && plain >= tagged, "{tagged} and {plain} frames");
+}
+
+/// A frame of 60 bytes has 18 of our header: the class, the channel and the number of the message.
+#[test]
+fn an_analyser_reads_what_fits_of_a_header() {
+    if !has_tshark() {
+        return;
+    }
+    let here = Here::new("short");
+    here.write("short.toml", &TAGGED.replace("\"200 B\"", "\"40 B\"").replace("ethernet_vlan", "ethernet"));
+    let traced = here.laxity("trace short.toml --pcap short.pcapng");
+    assert_eq!(traced.status.code(), Some(0), "{}", String::from_utf8_lossy(&traced.stderr));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dissector/laxity.lua");
+    let output = Command::new("tshark")
+        .arg("-X")
+        .arg(format!("lua_script:{}", script.display()))
+        .args(["-r", "short.pcapng", "-Y", "frame.len == 60", "-T", "fields"])
+        .args(["-e", "laxity.class", "-e", "laxity.channel", "-e", "laxity.message", "-e", "laxity.fragment"])
+        .current_dir(&here.0)
+        .output()
+        .expect("tshark was there a moment ago");
+    let said = String::from_utf8(output.stdout).expect("tshark writes text");
+    let lines: Vec<Vec<&str>> = said.lines().map(|line| line.split('\t').collect()).collect();
+    // Two channels, ten messages each, of which the last may be under way, over two links.
+    assert!((36..=40).contains(&lines.len()), "{said}");
+    assert_eq!(lines[0], ["0", "0", "0", ""]);
+    assert!(
+        lines.iter().all(|line| line[0] == "0" && ["0", "1"].contains(&line[1]) && line[3].is_empty()),
+        "{said}"
+    );
 }
 
 #[test]

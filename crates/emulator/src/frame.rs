@@ -61,6 +61,17 @@ impl Headers {
     }
 }
 
+/// Bytes of the header of an Ethernet frame, VLAN tags included; no more than the frame has.
+pub fn link_header(frame: &[u8]) -> usize {
+    let is_tag = |at: usize| matches!(word(frame, at), Some(0x8100 | 0x88a8));
+    let header = match (is_tag(12), is_tag(16)) {
+        (true, true) => 22,
+        (true, false) => 18,
+        (false, _) => 14,
+    };
+    header.min(frame.len())
+}
+
 /// Two bytes at `at`, the high one first.
 fn word(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
@@ -217,6 +228,13 @@ pub(crate) mod tests {
             matching(&framed(&[], 0x86dd, &v6(&[destination; MOST_EXTENSIONS + 1], 17, 0, &ports))),
             [All]
         );
+    }
+
+    #[test]
+    fn the_header_of_a_link_has_its_tags() {
+        let frame = |tags: &[u16]| link_header(&framed(tags, 0x0800, &[0; 46]));
+        assert_eq!([frame(&[]), frame(&[0x8100]), frame(&[0x88a8, 0x8100])], [14, 18, 22]);
+        assert_eq!([link_header(&[]), link_header(&[0; 9])], [0, 9]);
     }
 
     #[test]

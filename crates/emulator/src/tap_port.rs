@@ -141,6 +141,8 @@ struct Carrier {
     unanswered: u32,
     /// The port at its last node.
     to: Option<usize>,
+    /// Whether its first link frames what it is given: the header of a program's frame is that link's then, and no payload.
+    framed: bool,
     times: Times,
 }
 
@@ -237,6 +239,7 @@ impl<W: Wire> Ports<W> {
                 flight,
                 unanswered: 0,
                 to: port_of(last),
+                framed: experiment.is_framed(channel),
                 times: Times::default(),
             }));
         }

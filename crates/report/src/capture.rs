@@ -6,9 +6,14 @@
 //! behind them. Names of hosts are in the file, so that an address is shown as who it is, and the first packet of a channel at each
 //! station has the channel's name as a remark.
 //!
-//! What the model counts as a packet's size is what stands behind all headers here: the frame is 90 bytes longer (14 Ethernet, 20
-//! IPv4, 8 UDP, 48 our own), as whoever sends such a packet over UDP would see. Where the network's framing has a VLAN's tag it is 94:
-//! the tag says nothing but how urgent the frame is, by the level that it has there (a priority-tagged frame, of VLAN 0).
+//! The bytes of a frame are those that took time on its link, so that a capture of a full link shows the rate of that link and no
+//! more. With the framing of Ethernet a packet of `S` bytes is a frame of `S + 14`, filled up to 60; with a VLAN's tag of `S + 18`, filled
+//! up to 60 likewise. Preamble, check sequence and interframe gap took time, too, and are in no capture. Without framing the `S` bytes of a
+//! packet are all that there is, and so they are the frame.
+//!
+//! The headers of IPv4 (20 bytes), UDP (8) and our own (48) are the beginning of the packet's `S` bytes. A packet that has no room for
+//! them has as much of them as fits, and what our header would have said is a remark. A VLAN's tag says nothing but how urgent the frame
+//! is, by the level that it has there (a priority-tagged frame, of VLAN 0).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -62,7 +67,7 @@ impl<'a, W: Write> Capture<'a, W> {
     pub fn record(&mut self, departed: Departed<'_>) {
         let Departed { station, hop, at, priority, bytes: packet } = departed;
         let (header, _) = Header::decode(packet).expect("packets of a run have headers");
-        self.wrap(hop, &header, priority, packet);
+        let whole = self.wrap(hop, &header, priority, packet);
         let (experiment, frames) = (self.experiment, &mut self.frames);
         let interface = self
             .interfaces
@@ -70,7 +75,15 @@ impl<'a, W: Write> Capture<'a, W> {
             .or_insert_with(|| frames.interface(&label(experiment, station), LinkType::Ethernet));
         let is_first = self.named.insert((station, header.channel));
         let name = &experiment.channels[header.channel as usize].name;
-        let remark = is_first.then(|| format!("channel {}: {name}", header.channel));
+        let Header { message, fragment, fragments, .. } = header;
+        let remark = match whole {
+            true => is_first.then(|| format!("channel {}: {name}", header.channel)),
+            false => Some(format!(
+                "channel {}: {name}, message {message}, fragment {} of {fragments}",
+                header.channel,
+                fragment + 1
+            )),
+        };
         frames.frame(*interface, at, &self.frame, remark.as_deref());
     }
 
@@ -79,9 +92,17 @@ impl<'a, W: Write> Capture<'a, W> {
         self.frames.finish()
     }
 
-    /// Makes the frame in which `packet` leaves the station at `hop` of its way.
-    fn wrap(&mut self, hop: usize, header: &Header, priority: u8, packet: &[u8]) {
+    /// Makes the frame in which `packet` leaves the station at `hop` of its way. Answers whether all of its header is in it.
+    fn wrap(&mut self, hop: usize, header: &Header, priority: u8, packet: &[u8]) -> bool {
         let channel = &self.experiment.channels[header.channel as usize];
+        let network = channel.ways.get(hop).map(|way| &self.experiment.networks[*way]);
+        let tagged = network.is_some_and(|network| network.tagged);
+        let size = Bytes::new((packet.len() - HEADER_LEN) as u64);
+        let length = network.map_or(size, |network| network.frame(size)).get() as usize;
+        let around = 14 + 4 * usize::from(tagged) + Ipv4Header::MIN_LEN + UdpHeader::LEN;
+        // Of a packet that is filled up, or whose headers are all that it has, the rest is zeros.
+        let room = length.saturating_sub(around);
+        let packet = &packet[..packet.len().min(room)];
         let is_host = |station: &usize| *station < self.experiment.nodes.len();
         // A switch hands on what hosts address to one another; a host that relays makes a frame of its own.
         let (before, after) = channel.route.split_at(hop + 1);
@@ -89,7 +110,6 @@ impl<'a, W: Write> Capture<'a, W> {
         let next = after.iter().find(|s| is_host(s)).copied();
         let relays = before.iter().filter(|s| is_host(s)).count() - 1;
         let end = channel.route.iter().skip(1).rfind(|s| is_host(s)).copied();
-        let tagged = channel.ways.get(hop).is_some_and(|way| self.experiment.networks[*way].tagged);
         let ethernet = Ethernet2Header {
             source: station_address(Some(last)),
             destination: station_address(next),
@@ -102,11 +122,11 @@ impl<'a, W: Write> Capture<'a, W> {
             ether_type: EtherType::IPV4,
         };
         let real_time = header.class == Class::RealTime;
-        let length = UdpHeader::LEN + packet.len();
+        let datagram = UdpHeader::LEN + packet.len();
         let mut ip = Ipv4Header {
             dscp: if real_time { IpDscp::EF } else { IpDscp::CS0 },
             // What no datagram can be, offloads hand to an adapter with a length of zero, and readers know it.
-            total_len: u16::try_from(Ipv4Header::MIN_LEN + length).unwrap_or(0),
+            total_len: u16::try_from(Ipv4Header::MIN_LEN + datagram).unwrap_or(0),
             identification: header.message as u16,
             dont_fragment: true,
             time_to_live: HOPS - relays.min(usize::from(HOPS) - 1) as u8,
@@ -132,8 +152,9 @@ impl<'a, W: Write> Capture<'a, W> {
         self.frame.extend(ip.to_bytes());
         self.frame.extend(udp.to_bytes());
         self.frame.extend(packet);
-        debug_assert_eq!(self.frame.len(), 42 + 4 * usize::from(tagged) + packet.len());
-        debug_assert!(packet.len() >= HEADER_LEN);
+        debug_assert_eq!(self.frame.len(), around + packet.len());
+        self.frame.resize(length, 0);
+        packet.len() >= HEADER_LEN
     }
 }
 

@@ -14,14 +14,14 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::blocks::name_resolution::Record;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-/// Small packets, so that a capture has all of them and sums can be checked.
+/// Small packets, so that a capture has all of them and sums can be checked: headers of 90 bytes, and 64 behind them.
 const NETWORK: &str = r#"
 title = "What is captured"
 
 [host]
 profile = "mc68040"
 speedup = 8.0
-subsystem = { packet = "64 B" }
+subsystem = { packet = "154 B" }
 
 [node.camera]
 [node.far]
@@ -46,7 +46,7 @@ name = "film"
 class = "real_time"
 from = "camera"
 to = "far"
-max_message = "128 B"
+max_message = "308 B"
 burst = 4
 min_interval = "10 ms"
 deadline = "10 ms"
@@ -57,7 +57,7 @@ name = "copy"
 class = "best_effort"
 from = "near"
 to = "far"
-max_message = "64 B"
+max_message = "154 B"
 burst = 4
 source = { kind = "periodic", interval = "5 ms" }
 "#;
@@ -80,12 +80,19 @@ time = "50 ms"
 [[channel]]
 name = "film"
 class = "real_time"
-max_message = "64 B"
+max_message = "154 B"
 burst = 4
 min_interval = "10 ms"
 deadline = "10 ms"
 source = { kind = "periodic" }
 "#;
+
+/// The header of ours that `payload` begins with, of a packet of `size` bytes, of which headers took some.
+fn header_of(payload: &[u8], size: usize) -> Header {
+    let mut packet = payload.to_vec();
+    packet.resize(48 + size, 0);
+    Header::decode(&packet).expect("a header of ours is in it").0
+}
 
 fn experiment(text: &str) -> Experiment {
     Scenario::from_text("net.toml", text).unwrap_or_else(|errors| panic!("{errors}")).first()
@@ -156,11 +163,15 @@ fn frames_are_whole_and_say_who_sent_what_to_whom() {
         assert_eq!(usize::from(header.total_len) + 14, frame.bytes.len());
         let sum = udp.to_header().calc_checksum_ipv4(&header, udp.payload()).expect("it is short");
         assert_eq!(udp.checksum(), sum);
-        let (ours, payload) = Header::decode(udp.payload()).expect("a header of ours is in it");
+        let ours = header_of(udp.payload(), 154);
         let channel = &experiment.channels[ours.channel as usize];
         assert_eq!((udp.source_port(), udp.destination_port()), (1024 + ours.channel as u16, PORT));
         assert_eq!(header.dscp.value(), if channel.name == "film" { 46 } else { 0 });
-        assert_eq!(payload.len(), 64);
+        assert_eq!(
+            (udp.payload().len(), frame.bytes.len()),
+            (48 + 64, 154),
+            "all that took time, and no more"
+        );
         let from = if channel.name == "film" { "camera" } else { "near" };
         assert_eq!((names[&header.source].as_str(), names[&header.destination].as_str()), (from, "far"));
         assert_eq!(header.time_to_live, 64, "a switch counts as no hop");
@@ -234,7 +245,7 @@ fn what_nobody_receives_is_addressed_to_nobody() {
 fn a_packet_longer_than_a_datagram_has_no_length() {
     let long =
         ALONE.replace("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { packet = \"80 KiB\" }");
-    let experiment = experiment(&long.replace("\"64 B\"", "\"80 KiB\""));
+    let experiment = experiment(&long.replace("\"154 B\"", "\"80 KiB\""));
     let mut lengths = Vec::new();
     let mut capture = Capture::new(Vec::new(), &experiment);
     let mut record = |departed: Departed<'_>| {
@@ -247,10 +258,37 @@ fn a_packet_longer_than_a_datagram_has_no_length() {
     let mut frames = 0;
     while let Some(block) = reader.next_block() {
         if let Block::EnhancedPacket(frame) = block.expect("every block is whole") {
-            assert_eq!(frame.original_len as usize, 42 + lengths[frames]);
+            assert_eq!(frame.original_len as usize + 48, lengths[frames]);
             assert_eq!((&frame.data[16..18], &frame.data[38..42]), (&[0, 0][..], &[0, 0, 0, 0][..]));
             frames += 1;
         }
     }
     assert_eq!((frames, lengths[0]), (lengths.len(), 48 + 80 * 1024));
+}
+
+/// What a packet of a size is in a capture, by its link: the length of the frame, and the remark where headers do not fit.
+#[test]
+fn a_frame_has_the_bytes_that_took_time() {
+    let of = |framing: &str, size: u32| {
+        let framing = format!("rate = \"100 Mbit/s\"\nframing = \"{framing}\"");
+        let text = NETWORK.replace("rate = \"100 Mbit/s\"", &framing).replace("154 B", &format!("{size} B"));
+        let (frames, _) = captured(&experiment(&text.replace("308 B", &format!("{} B", 2 * size))));
+        let lengths: BTreeSet<usize> = frames.iter().map(|frame| frame.bytes.len()).collect();
+        let remarks = frames.iter().filter(|frame| frame.remark.is_some()).count();
+        (lengths.into_iter().collect::<Vec<_>>(), remarks == frames.len(), frames[0].remark.clone())
+    };
+    let film = |message: &str| Some(format!("channel 0: film{message}"));
+    let cut = film(", message 0, fragment 1 of 2");
+    // 14 bytes of Ethernet, 20 of IPv4, 8 of UDP and 48 of ours are 90.
+    assert_eq!(of("none", 90), (vec![90], false, film("")));
+    assert_eq!(of("none", 89), (vec![89], true, cut.clone()));
+    assert_eq!(of("none", 1), (vec![1], true, cut.clone()));
+    assert_eq!(of("ethernet", 76), (vec![90], false, film("")));
+    assert_eq!(of("ethernet", 75), (vec![89], true, cut.clone()));
+    // Filled up to 60.
+    assert_eq!(of("ethernet", 46), (vec![60], true, cut.clone()));
+    assert_eq!(of("ethernet", 1), (vec![60], true, cut.clone()));
+    assert_eq!(of("ethernet_vlan", 42), (vec![60], true, cut.clone()));
+    assert_eq!(of("ethernet_vlan", 43), (vec![61], true, cut));
+    assert_eq!(of("ethernet_vlan", 76), (vec![94], false, film("")));
 }

@@ -77,6 +77,8 @@ struct Surroundings {
     apart: Result<bool, Reported>,
     /// Cores of the host at each node, and what that is called; nothing while the nodes are in error.
     cores: Vec<(u8, String)>,
+    /// Per network, whether its packets are framed.
+    framed: Vec<bool>,
     /// Names of the programs that take them; `None` where none are written.
     programs: Option<Vec<String>>,
 }
@@ -181,6 +183,7 @@ pub(crate) fn experiment(
         cluster,
         apart: of_cluster(|adapter| adapter.limits.doorbells != Doorbells::Merged),
         stamped: of_cluster(|adapter| adapter.firmware == Firmware::QualityOfService),
+        framed: topology.iter().flat_map(|topology| topology.networks.iter().map(|n| n.framed)).collect(),
         cores: match &topology {
             Ok(Topology { hosts, nodes, .. }) => {
                 let called = |(number, node): (usize, &NodeSpec)| match &node.name {

@@ -143,7 +143,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         let groups = groups(experiment);
         nodes.iter_mut().for_each(|node| node.group(&groups));
         let networks = Networks::new(experiment, &mut nodes);
-        for (node, link) in experiment.feeders_of_cut_through() {
+        for (node, link) in experiment.feeders_of_cut_through().union(&experiment.feeders_ahead()).copied() {
             nodes[node].announce_packets(link);
         }
         observer.watch(&mut nodes, experiment, &placement);

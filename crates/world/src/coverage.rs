@@ -276,7 +276,8 @@ fn medium(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
 /// What frames over `network` are to a host that they come to.
 fn way(network: &Network) -> Result<(), Uncovered> {
     // The longest way is part of the deadline that the next host goes by; for the medium see there.
-    let Network { name: _, members: _, medium: _, tagged: _, propagation: _, impairments } = network;
+    let Network { name: _, members: _, medium: _, framed: _, tagged: _, propagation: _, impairments } =
+        network;
     // What is lost or damaged is less to do for those after it, and late only for who waits for it.
     let ImpairmentParameters { delay: _, jitter: _, loss: _, corruption: _, duplication, reordering } =
         impairments;

@@ -4,15 +4,19 @@ use laxity_units::Bytes;
 use laxity_world::Input;
 
 use super::{Ports, Wire};
+use crate::frame::link_header;
 
 impl<W: Wire> Ports<W> {
     /// The input that offers the frame in `slot` to `channel`.
     #[inline]
     pub(super) fn offer(&mut self, channel: usize, slot: u32) -> Input {
+        let frame = self.store.frame(slot);
+        let mut header = 0;
         if let Some(carrier) = &mut self.carriers[channel] {
             carrier.unanswered += 1;
+            header = if carrier.framed { link_header(frame) } else { 0 };
         }
-        let size = Bytes::new(self.store.frame(slot).len() as u64);
+        let size = Bytes::new((frame.len() - header).max(1) as u64);
         Input::Message { channel, size, handle: slot }
     }
 

@@ -155,7 +155,9 @@ fn short(cx: &mut Context<'_>, experiment: &Experiment, keys: &Keys) -> Result<(
         let (from, _) = ends(channel);
         let port = experiment.ports.iter().find(|port| port.node == from);
         let (Some(port), Some(at)) = (port, keys.channel(&channel.name)) else { continue };
-        let frame = Bytes::new(u64::from(port.mtu) + HEADER);
+        // A link with framing makes the header anew.
+        let header = if experiment.is_framed(channel) { 0 } else { HEADER };
+        let frame = Bytes::new(u64::from(port.mtu) + header);
         // What is not enforced is not refused at run time either.
         let is_enforced = experiment.host(from).subsystem.enforcement;
         let is_chosen = channel.class == Class::RealTime
@@ -168,11 +170,11 @@ fn short(cx: &mut Context<'_>, experiment: &Experiment, keys: &Keys) -> Result<(
             continue;
         }
         let reason = format!(
-            "the port at node {from} has frames of up to {frame}, its MTU of {} and {HEADER} B of Ethernet, and the channel takes \
+            "the port at node {from} has frames of up to {frame}, its MTU of {} and {header} B of Ethernet, and the channel takes \
              up to {}",
             port.mtu, channel.spec.max_message
         );
-        let help = match channel.spec.max_message.get().checked_sub(HEADER).filter(|mtu| *mtu >= 68) {
+        let help = match channel.spec.max_message.get().checked_sub(header).filter(|mtu| *mtu >= 68) {
             Some(mtu) => format!("say `\"{frame}\"` or more, or `mtu = {mtu}` under that `[[port]]`"),
             None => format!("say `\"{frame}\"` or more"),
         };

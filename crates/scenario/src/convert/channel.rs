@@ -308,6 +308,8 @@ fn channel(
     let slots =
         message_slots.as_ref().ok().and_then(|slots| slots.as_ref().map(|slots| slots.get_ref().get()));
     let overflow = packet_overflow.as_ref().copied().unwrap_or(PacketOverflow::Block);
+    let ways = routes.iter().flatten().filter_map(|route| route.ways.first());
+    let framed = ways.clone().count() > 0 && ways.clone().all(|way| around.framed.get(*way) == Some(&true));
     let allowed = match (contract, size, &burst) {
         (Ok(contract), Ok(size), Ok((_, burst))) => {
             let interval = contract.map(|(interval, _)| interval);
@@ -322,6 +324,7 @@ fn channel(
                 message_slots,
                 packet_overflow: overflow,
                 enforced: around.enforced,
+                framed,
             })
         }
         (Err(reported), ..) | (_, Err(reported), _) => Err(reported),
@@ -342,6 +345,7 @@ fn channel(
                 message_slots: u32::MAX,
                 packet_overflow: overflow,
                 enforced: true,
+                framed,
             };
             super::source::source(cx, library, source, &allowed).and(Err(reported))
         }
@@ -352,7 +356,8 @@ fn channel(
     let min_message = match min_message? {
         // What comes in an emulation is not what `source` says, and what is smaller than was said is dropped.
         None if let Some(carries) = carries => {
-            let frame = carries.smallest_frame();
+            let header = if framed { Bytes::new(14) } else { Bytes::ZERO };
+            let frame = carries.smallest_frame().max(header + Bytes::new(1)) - header;
             least.map_or(frame, |least| least.min(frame)).min(size)
         }
         None => least.map_or(Bytes::new(1), |least| least.min(size)),

@@ -35,6 +35,7 @@ pub(super) fn network(
         name: None,
         members: (0..stations).collect(),
         medium,
+        framed: false,
         tagged: false,
         propagation: path.propagation,
         impairments,

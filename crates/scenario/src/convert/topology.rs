@@ -126,6 +126,7 @@ pub(super) fn of_virtual_interfaces(cx: &mut Context<'_>, nodes: usize) -> Resul
         name: None,
         members: (0..nodes).collect(),
         medium: MediumSpec::PointToPoint,
+        framed: false,
         tagged: false,
         propagation: Span::ZERO,
         impairments: Default::default(),

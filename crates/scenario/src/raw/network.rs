@@ -31,13 +31,16 @@ pub(crate) struct RawNetwork {
     /// The nodes that it joins, by name, or by that of one of their adapters, as `gateway.left`. A `point_to_point` network has a link from
     /// the first, which may be a switch, to each of the others, for both directions at once.
     pub(crate) joins: Option<List<Written<EndName>>>,
-    /// Propagation delay of each link of a named network. Default `0 us`.
+    /// Propagation delay of each link of a named network. Default `0 us`. A frame has come when its last byte has; the
+    /// interframe gap of its `framing` delays the next frame only. Without a propagation delay no cable is modelled, and a frame
+    /// comes when its time on the link is over, the gap included; so it does from an adapter of stages, and from one that is reset
+    /// (`reset_after`), if the gap is longer than the propagation delay and the latency of the switch behind it.
     pub(crate) propagation: Option<Written<Bounded<Delay>>>,
     /// CSMA/CD: bit rate, from which slot time, interframe gap and jam follow. The adapter's own delay per byte
     /// has to agree with it. Named links: their bit rate; the slower of it and a null adapter's own is what a packet takes.
     /// Needed where a switch is.
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
-    /// Named links with a `rate`: what is sent with each packet. Default `none`.
+    /// Named links with a `rate`: what is sent with each packet. Default `none`: the bytes of a packet are all that take time.
     pub(crate) framing: Option<Written<Framing>>,
     /// Named links: the largest packet. Default: `1500 B` in frames of Ethernet, else any.
     pub(crate) mtu: Option<Written<Bounded<Size>>>,

@@ -36,12 +36,22 @@ pub(super) struct Leg {
     pub(super) impaired: bool,
     /// Whether the next is a port of a switch that does not wait for the whole of a frame.
     pub(super) cuts_through: bool,
+    /// How long before the link is free again a frame is at the next station, where the interframe gap is longer than the way.
+    pub(super) before: Span,
     /// Whether this is the last that sends, behind which a packet counts as departed.
     pub(super) departs: bool,
     /// Whether the last station of the route receives.
     pub(super) received: bool,
     /// Whether the next has been passed before, and knows the channel by another number from now on.
     pub(super) turns: bool,
+}
+
+impl Leg {
+    /// Whether a frame goes on when it begins to leave, at a time that is known then.
+    #[inline]
+    pub(super) fn goes_ahead(&self) -> bool {
+        self.cuts_through || !self.before.is_zero()
+    }
 }
 
 /// A leg of a lap, the station where it begins, and where the next keeps its channel: who looks for a station looks at no legs but its own.
@@ -63,8 +73,8 @@ pub(super) struct Legs {
     first: Vec<u32>,
     /// Of the laps behind those of that number, each of which is the first of a channel: at which hop of the route they begin.
     further: Vec<u32>,
-    /// Whether anything cuts through anywhere, where otherwise nobody has to look.
-    any_cut_through: bool,
+    /// Whether any frame goes on before its link is free again, where otherwise nobody has to look.
+    any_ahead: bool,
 }
 
 impl Legs {
@@ -91,8 +101,8 @@ impl Legs {
             }));
             first.push(number(ways.len()));
         }
-        let any_cut_through = all.iter().any(|leg: &Leg| leg.cuts_through);
-        Self { all, ways, first, further, any_cut_through }
+        let any_ahead = all.iter().any(Leg::goes_ahead);
+        Self { all, ways, first, further, any_ahead }
     }
 
     /// Stations say where they keep the channels that come to them, by the number that they know each by.
@@ -119,10 +129,10 @@ impl Legs {
         panic!("a packet keeps to its route");
     }
 
-    /// Whether anything cuts through anywhere.
+    /// Whether any frame goes on before its link is free again.
     #[inline]
-    pub(super) fn any_cut_through(&self) -> bool {
-        self.any_cut_through
+    pub(super) fn any_ahead(&self) -> bool {
+        self.any_ahead
     }
 
     /// A message comes on a channel: asks for its way.
@@ -160,14 +170,14 @@ fn leg(
     let number = |station: usize| u32::try_from(station).expect("there are fewer stations");
     let next = channel.route.get(hop + 1).copied();
     let network = next.map(|_| &experiment.networks[channel.ways[hop]]);
+    let (takes, before) = experiment.shortest_way(channel, hop);
     Leg {
         station: number(channel.route[hop]),
         next: next.map(number),
         by: experiment.link_out(channel, hop),
         into: next.map_or(LinkId::FIRST, |next| experiment.link_to(next, channel.ways[hop])),
-        takes: network
-            .zip(next)
-            .map_or(Span::ZERO, |(network, next)| network.propagation + experiment.latency_into(next)),
+        takes,
+        before,
         longest: next
             .map_or(Span::ZERO, |next| experiment.longest_way(channel, hop).saturating_add(notices[next])),
         spare: promise.spare(hop),

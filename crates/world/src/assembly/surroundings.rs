@@ -162,7 +162,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         let (leg, channel) = (*leg, self.laps.channel(packet.channel));
         let id = ChannelId(channel as u32);
         self.observer.departed((station, leg.by, hop), now, (id, packet), (leg.next.is_none(), leg.departs));
-        let goes_on = leg.next.is_some() && !leg.cuts_through;
+        let goes_on = leg.next.is_some() && !leg.goes_ahead();
         match frame {
             Departing::Here(packet) if goes_on => self.send_on((hop, &leg, label), now, packet, calendar),
             Departing::Lies(_) if goes_on && leg.impaired => {
@@ -203,18 +203,18 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         self.look_at_window(now);
     }
 
-    /// A packet begins to leave `station`, the last of it at `until`. Where it comes to a switch that does not wait for that,
-    /// it goes on now.
+    /// A packet begins to leave `station`, whose link is free again at `until`. Where it is at the next station before that, it
+    /// goes on now.
     fn begin(&mut self, station: usize, until: Time, frame: Departing<'_>, calendar: &mut Calendar<Event>) {
-        if !self.legs.any_cut_through() {
+        if !self.legs.any_ahead() {
             return;
         }
         let packet = frame.packet(&self.flying);
         let (hop, leg, label) = self.legs.of(packet.channel, station);
-        if leg.cuts_through {
+        if leg.goes_ahead() {
             let (leg, packet) = (*leg, *packet);
             let channel = &self.experiment.channels[self.laps.channel(packet.channel)];
-            let at = until - self.experiment.head_start(channel, hop, packet.size);
+            let at = until - (self.experiment.head_start(channel, hop, packet.size) + leg.before);
             self.send_on((hop, &leg, label), at, &packet, calendar);
         }
     }

@@ -166,10 +166,49 @@ impl Experiment {
         }
     }
 
-    /// How long a packet may be on its way from hop `hop` of `channel` to the next, none lost.
+    /// Whether the first link of `channel` frames its packets, so that a frame from elsewhere leaves its own header behind there.
+    pub fn is_framed(&self, channel: &ChannelSpec) -> bool {
+        channel.ways.first().is_some_and(|way| self.networks[*way].framed)
+    }
+
+    /// How long a packet may be on its way from hop `hop` of `channel` to the next, none lost, from when the link is free again.
     pub fn longest_way(&self, channel: &ChannelSpec, hop: usize) -> Span {
         let network = &self.networks[channel.ways[hop]];
-        network.longest_way().saturating_add(self.latency_into(channel.route[hop + 1]))
+        let way = network.longest_way().saturating_add(self.latency_into(channel.route[hop + 1]));
+        way.saturating_sub(self.gap_behind(channel, hop))
+    }
+
+    /// How long before the link behind hop `hop` of `channel` is free again the last byte of a frame has left it: the interframe
+    /// gap, which delays the next frame and not this one.
+    ///
+    /// Zero where no cable is modelled (`propagation` is zero): the link is an abstract server there, and a frame comes when its
+    /// transmission time is over. Zero too before a port that cuts through, where [`head_start`](Self::head_start) counts from
+    /// the beginning of a frame. A station that cannot say when a frame will have left hands it over when the link is free; of
+    /// the gap it counts as much as the way to the next station takes.
+    pub fn gap_behind(&self, channel: &ChannelSpec, hop: usize) -> Span {
+        let Some(&next) = channel.route.get(hop + 1) else { return Span::ZERO };
+        let propagation = self.networks[channel.ways[hop]].propagation;
+        if propagation.is_zero() || self.cuts_through(next) {
+            return Span::ZERO;
+        }
+        let (station, link) = (channel.route[hop], self.link_out(channel, hop));
+        let (gap, foretold) = match self.outlet(station) {
+            Some(outlet) => (outlet.config.link.gap, true),
+            None => match self.adapter_of(station, link) {
+                Adapter::Null(costs) => (costs.gap, self.host(station).driver.reset_after.is_none()),
+                Adapter::Described(description) => (description.link.gap, false),
+            },
+        };
+        if foretold { gap } else { gap.min(propagation.saturating_add(self.latency_into(next))) }
+    }
+
+    /// What a frame takes from hop `hop` of `channel` to the next from when the link is free again; and if it is there before
+    /// that, by how much.
+    pub fn shortest_way(&self, channel: &ChannelSpec, hop: usize) -> (Span, Span) {
+        let Some(&next) = channel.route.get(hop + 1) else { return (Span::ZERO, Span::ZERO) };
+        let propagation = self.networks[channel.ways[hop]].propagation;
+        let (way, gap) = (propagation.saturating_add(self.latency_into(next)), self.gap_behind(channel, hop));
+        (way.saturating_sub(gap), gap.saturating_sub(way))
     }
 
     /// How long before the last bit of a packet has left hop `hop` of `channel` the next may begin to send it: a cut-through
@@ -179,7 +218,9 @@ impl Experiment {
         let links = self.outlet(next).zip(self.link(channel.route[hop], self.link_out(channel, hop)));
         let Some((outlet, link)) = links.filter(|_| self.cuts_through(next)) else { return Span::ZERO };
         let behind_header = link.transmit(packet).saturating_sub(link.per_byte.time(HEADER));
-        behind_header.min(outlet.config.link.transmit(packet))
+        let out = &outlet.config.link;
+        // The last byte leaves a gap before its link is free, here as there.
+        behind_header.min(out.transmit(packet).saturating_sub(out.gap) + link.gap)
     }
 
     /// Whether `station` is a port of a switch that does not wait for the whole of a frame.
@@ -188,7 +229,17 @@ impl Experiment {
         switch.is_some_and(|switch| switch.forwarding == Forwarding::CutThrough)
     }
 
-    /// The nodes from which packets go to such a port, and by which of their links.
+    /// The nodes whose packets are at the next station before their links are free again, and by which of their links.
+    pub fn feeders_ahead(&self) -> BTreeSet<(usize, LinkId)> {
+        let hops = |channel: &ChannelSpec| channel.ways.len();
+        let each = self.channels.iter().flat_map(|channel| (0..hops(channel)).map(move |hop| (channel, hop)));
+        let ahead = each.filter(|(channel, hop)| {
+            channel.route[*hop] < self.nodes.len() && !self.shortest_way(channel, *hop).1.is_zero()
+        });
+        ahead.map(|(channel, hop)| (channel.route[hop], self.link_out(channel, hop))).collect()
+    }
+
+    /// The nodes from which packets go to a port that cuts through, and by which of their links.
     pub fn feeders_of_cut_through(&self) -> BTreeSet<(usize, LinkId)> {
         let hops = |channel: &ChannelSpec| channel.ways.len();
         let each = self.channels.iter().flat_map(|channel| (0..hops(channel)).map(move |hop| (channel, hop)));
@@ -314,6 +365,8 @@ pub struct Network {
     pub members: Vec<usize>,
     /// Who may send when.
     pub medium: MediumSpec,
+    /// Whether its packets are framed as Ethernet's.
+    pub framed: bool,
     /// Whether its frames have a VLAN's tag.
     pub tagged: bool,
     /// Propagation delay of each link.
@@ -323,6 +376,16 @@ pub struct Network {
 }
 
 impl Network {
+    /// Bytes of the frame that carries a packet of `size`, from the destination address to the last byte of data: of a packet that
+    /// is not framed its own, which are all that take time.
+    pub fn frame(&self, size: Bytes) -> Bytes {
+        match (self.framed, self.tagged) {
+            (false, _) => size,
+            (true, false) => size.max(Bytes::new(46)) + Bytes::new(14),
+            (true, true) => size.max(Bytes::new(42)) + Bytes::new(18),
+        }
+    }
+
     /// How long a packet may be on its way from one host to the next, none lost.
     pub fn longest_way(&self) -> Span {
         let ImpairmentParameters { delay, jitter, reordering, .. } = self.impairments;

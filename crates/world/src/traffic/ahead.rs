@@ -97,7 +97,8 @@ pub(crate) fn early(
 fn shorter(experiment: &Experiment, channel: &ChannelSpec, hop: usize) -> Span {
     let network = &experiment.networks[channel.ways[hop]];
     let head_start = experiment.head_start(channel, hop, experiment.packet());
-    network.longest_way().saturating_sub(network.propagation).saturating_add(head_start)
+    let (_, before) = experiment.shortest_way(channel, hop);
+    network.longest_way().saturating_sub(network.propagation).saturating_add(head_start + before)
 }
 
 /// Whether the station of hop `at` hears of a frame of `channel` with its last bit.
