@@ -46,6 +46,21 @@ fn twenty_runs_at_once_take_turns_and_leave_one_whole_outcome() {
     assert_eq!(left, ["lock", "points"]);
 }
 
+/// A limit of file sizes is an error at the file, and not a signal that ends the process.
+#[test]
+fn a_file_that_may_not_grow_is_named() {
+    let here = here("limited");
+    for (arguments, file) in [("run camera.toml --fresh --out o", "o"), ("trace camera.toml --pcap p", "p")] {
+        let limited = format!("ulimit -f 1; exec \"$0\" {arguments}");
+        let mut shell = Command::new("bash");
+        shell.args(["-c", &limited, env!("CARGO_BIN_EXE_laxity")]).current_dir(&here.0);
+        let output = shell.output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{arguments}: {}", err(&output));
+        let said = err(&output);
+        assert!(said.contains("File too large") && said.contains(file), "{said}");
+    }
+}
+
 #[test]
 fn no_path_that_is_named_by_a_slip_is_written() {
     let here = here("slip");

@@ -219,6 +219,36 @@ fn a_recording_is_sent_as_it_was_made() {
     assert_eq!(recorded(end, 3), [(1, 30)]);
 }
 
+/// A packet of 60 B in a capture of Ethernet, at each of the times in seconds.
+fn capture(times: &[u32]) -> Arc<Trace> {
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let mut file = words(&[0xa1b2_c3d4, 2 | 4 << 16, 0, 0, 0, 1]);
+    times.iter().for_each(|at| file.extend(words(&[*at, 0, 0, 60])));
+    Arc::new(parse("c.pcap", &mut file.as_slice(), Limits::DEFAULT).unwrap())
+}
+
+#[test]
+fn a_capture_of_one_instant_is_sent_once() {
+    let once = |trace| RecordedParameters {
+        trace,
+        timing: Timing::Recorded,
+        from: Start::Frame(0),
+        repeat: false,
+        pace: Multiple::ONE,
+        start: Time::from_ns(1_000_000),
+        jitter: Span::ZERO,
+    };
+    assert_eq!(recorded(once(capture(&[7])), 3), [(1, 60)]);
+    assert_eq!(recorded(once(capture(&[7, 7, 7])), 9), [(1, 60); 3]);
+    for times in [&[7][..], &[7, 7]] {
+        let again = RecordedParameters { repeat: true, ..once(capture(times)) };
+        let error = Recorded::new(again, random(0)).unwrap_err();
+        assert!(error.parameter() == "timing" && error.to_string().contains("`repeat = false`"), "{error}");
+    }
+    let packets = capture(&[7, 8]).without_link_headers().expect("it is of Ethernet");
+    assert_eq!(recorded(once(Arc::new(packets)), 3), [(1, 46), (1001, 46)]);
+}
+
 #[test]
 fn parameters_that_make_no_source_are_refused() {
     let sizes = Sizes::Fixed(Bytes::new(1));

@@ -129,6 +129,25 @@ fn number(frame: &[u8]) -> u32 {
     u32::from_be_bytes(frame[34..38].try_into().unwrap())
 }
 
+/// Its header is that of the frame in which a link with framing sends it.
+#[test]
+fn the_header_of_a_frame_is_no_payload_where_it_is_framed() {
+    let size = |framed: bool, tagged: bool| {
+        let mut experiment = experiment(true, "");
+        experiment.networks[0].framed = framed;
+        let (mut ports, a, _) = ports(&experiment);
+        let mut frame = frame(true, 1);
+        if tagged {
+            frame.splice(12..12, [0x81, 0, 0, 7]);
+        }
+        a.in_frames.lock().unwrap().push_back(frame);
+        let Some(Input::Message { size, .. }) = ports.next_input(Time::ZERO) else { panic!("it is carried") };
+        size.get()
+    };
+    assert_eq!([size(false, false), size(false, true)], [38, 42]);
+    assert_eq!([size(true, false), size(true, true)], [24, 24]);
+}
+
 #[test]
 fn a_frame_goes_to_the_first_channel_that_carries_it() {
     let (mut ports, a, b) = ports(&experiment(true, ""));

@@ -76,6 +76,20 @@ fn as_much_was_captured_as_is_there() {
     assert_eq!([decide(9, 60), decide(8, 7), decide(0, 0)], [lengths; 3]);
 }
 
+/// Two interfaces of which one is of Ethernet and one of raw IP, and a packet whose tag is not in the part that was captured.
+#[test]
+fn each_interface_has_its_own_link() {
+    let raw = block(LITTLE, 1, &[LITTLE(101), LITTLE(0)].concat());
+    let blocks =
+        [section(), interface(&[]), raw, packet(0, 1, 8, 60), packet(1, 2, 8, 60), packet(0, 3, 0, 9)];
+    let trace = read(&blocks).unwrap();
+    let frames = |trace: &Trace| trace.frames().iter().map(|frame| frame.size.get()).collect::<Vec<_>>();
+    assert_eq!(frames(&trace), [60, 60, 9]);
+    let packets = trace.without_link_headers().expect("some have headers");
+    assert_eq!((frames(&packets), packets.name()), (vec![46, 60, 1], "c"));
+    assert_eq!(packets.without_link_headers(), None);
+}
+
 #[test]
 fn a_fault_is_where_it_is() {
     let at = |blocks: &[Vec<u8>]| read(blocks).unwrap_err().at();

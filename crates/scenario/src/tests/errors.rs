@@ -35,6 +35,21 @@ burst = 1
 source = { kind = "periodic", interval = "10 ms" }
 "#;
 
+/// More than its key allows, and more than any clock counts: the limit of the key is named either way.
+#[test]
+fn the_limit_of_a_time_is_named() {
+    let text = |time: &str| NODES.replace("time = \"1 s\"", &format!("time = \"{time}\""));
+    for time in ["721 h", "8760 h", "99999999999 s"] {
+        let said = refused(&text(time));
+        assert!(said.contains(&format!("`{time}` is more than 720 h")), "{said}");
+    }
+    let late = NODES.replace(
+        "class = \"best_effort\"",
+        "class = \"real_time\"\ndeadline = \"9000 h\"\nmin_interval = \"1 s\"",
+    );
+    assert!(refused(&late).contains("`9000 h` is more than 1 h"), "{}", refused(&late));
+}
+
 /// One snapshot of several errors, each under the name of its case.
 macro_rules! shown {
     ($($group:ident { $($name:ident: $text:expr;)* })*) => {
