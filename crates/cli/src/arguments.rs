@@ -262,6 +262,7 @@ pub(crate) struct Trace {
     #[arg(long, value_name = "FILE")]
     pub(crate) perfetto: Option<PathBuf>,
     /// File of the packets as Ethernet, IPv4 and UDP: pcapng with nanoseconds, for Wireshark with `dissector/laxity.lua`.
+    /// A frame holds the bytes that took time on its link.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
 }
