@@ -157,7 +157,7 @@ route = {route}
 {count}max_message = "200 B"
 burst = 1
 min_interval = "2 ms"
-deadline = "2 ms"
+deadline = "10 ms"
 source = {{ kind = "periodic" }}
 [run]
 time = "1 s"

@@ -284,9 +284,9 @@ impl Theme {
     /// Hops of a typical path.
     pub(super) fn hops(&self) -> u64 {
         match self.place {
-            Place::Alone => 1,
-            Place::Path(relays) => relays + 2,
-            Place::Stations(_) | Place::Ring(_) | Place::Ethernet(_) => 2,
+            // Of stations without names none receives.
+            Place::Alone | Place::Stations(_) | Place::Ring(_) | Place::Ethernet(_) => 1,
+            Place::Path(relays) => relays + 1,
             Place::Nodes { switches, .. } => 2 + switches,
         }
     }
