@@ -5,8 +5,8 @@ mod alike;
 use std::collections::BTreeMap;
 
 use laxity_qos::admission::{
-    AdmissionId, AdmissionTable, Bound, Breakdown, Environment, Formula, LevelledHost, RateTable, RatedHost,
-    Request, Unrated,
+    AdmissionId, AdmissionTable, Bound, Breakdown, Deficit, Environment, Formula, LevelledHost, RateTable,
+    RatedHost, Request, Unrated,
 };
 use laxity_qos::channel::{LinkId, PacketOverflow, Role};
 use laxity_qos::costs::LinkCosts;
@@ -60,6 +60,25 @@ struct Forward {
     hops: Vec<Needs>,
     /// The longest time between the hops: propagation, and how late each hears of a frame.
     between: Span,
+}
+
+/// Divisions that are tried where a path passes a station several times.
+const TRIES: usize = 16;
+
+impl Forward {
+    /// Raises the least deadline of the hops at the station that `refused` for want of time, where there are several: each was
+    /// asked as if the others were not there. Answers whether there are.
+    fn raise(&mut self, refused: &Refused) -> bool {
+        let Deficit::Time(missing) = refused.refusal.deficit else { return false };
+        let at = |needs: &Needs| needs.node == refused.node;
+        let several = self.hops.iter().filter(|needs| at(needs)).count() > 1;
+        if several {
+            for needs in self.hops.iter_mut().filter(|needs| at(needs)) {
+                needs.least = needs.least.saturating_add(missing).min(needs.latest.max(needs.least));
+            }
+        }
+        several
+    }
 }
 
 /// What a channel has reserved: all that its bound takes, or as far as its way is covered.
@@ -152,8 +171,33 @@ impl Tables {
         channel: &ChannelSpec,
         request: Request,
     ) -> Result<Reservation, Refused> {
+        let hops = self.hosts_of(experiment, channel).count();
+        if hops == 1 {
+            return self.reserve(experiment, channel, request, &[request.deadline()]);
+        }
+        let mut forward = self.forward(experiment, channel, request)?;
+        let budget = request.deadline().saturating_sub(forward.between);
+        let mut tries = TRIES;
+        loop {
+            let mut deadlines = division::divide(&forward.hops, budget, experiment.admission.division)?;
+            // A hop that no analysis covers reserves nothing.
+            deadlines.resize(hops, request.deadline());
+            match self.reserve(experiment, channel, request, &deadlines) {
+                Err(refused) if tries > 0 && forward.raise(&refused) => tries -= 1,
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Reserves for `channel` with those local deadlines at every hop as far as the path is covered, or at none.
+    fn reserve(
+        &mut self,
+        experiment: &Experiment,
+        channel: &ChannelSpec,
+        request: Request,
+        deadlines: &[Span],
+    ) -> Result<Reservation, Refused> {
         let mut reserved: Vec<Reserved> = Vec::new();
-        let deadlines = self.divided(experiment, channel, request)?;
         let mut leg =
             Leg::first((experiment, &self.placement), channel, self.pays_once(experiment, channel, request));
         for (hop, (node, role)) in self.hosts_of(experiment, channel).enumerate() {
@@ -197,25 +241,6 @@ impl Tables {
         for Reserved { node, id, .. } in reserved {
             self.table(node).release(id);
         }
-    }
-
-    /// The local deadline of each hop of the path, which together keep the deadline of `request`.
-    fn divided(
-        &self,
-        experiment: &Experiment,
-        channel: &ChannelSpec,
-        request: Request,
-    ) -> Result<Vec<Span>, Refused> {
-        let all: Vec<(usize, Role)> = self.hosts_of(experiment, channel).collect();
-        if all.len() == 1 {
-            return Ok(vec![request.deadline()]);
-        }
-        let Forward { hops, between } = self.forward(experiment, channel, request)?;
-        let budget = request.deadline().saturating_sub(between);
-        let mut deadlines = division::divide(&hops, budget, experiment.admission.division)?;
-        // A hop that no analysis covers reserves nothing.
-        deadlines.resize(all.len(), request.deadline());
-        Ok(deadlines)
     }
 
     /// Asks each hop of the path for the least deadline that it can promise, as far as an analysis covers the path.
@@ -273,13 +298,25 @@ impl Tables {
     /// The least end-to-end deadline in place of that of `request` that the hops of the path would admit now, if all of
     /// them would admit any.
     pub(super) fn least_deadline(
-        &self,
+        &mut self,
         experiment: &Experiment,
         channel: &ChannelSpec,
         request: Request,
     ) -> Option<Span> {
-        let Forward { hops, between } = self.forward(experiment, channel, request).ok()?;
-        Some(division::least(&hops, experiment.admission.division).saturating_add(between))
+        let mut forward = self.forward(experiment, channel, request).ok()?;
+        let division = experiment.admission.division;
+        for _ in 0..=TRIES {
+            let least = division::least(&forward.hops, division).saturating_add(forward.between);
+            match self.admit(experiment, channel, request.within(least)) {
+                Ok(reservation) => {
+                    self.give_up(reservation.reserved);
+                    return Some(least);
+                }
+                Err(refused) if forward.raise(&refused) => {}
+                Err(_) => return Some(least),
+            }
+        }
+        None
     }
 
     /// Whether `channel`, over a row of links that are shared by rates, is promised less if its burst is paid for at the first of them only.
