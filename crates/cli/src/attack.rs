@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use laxity_lab::attack::{self, AttackedPoint, Found, Options, Progress, Record, Unattacked, WriteError};
+use laxity_lab::attack::{
+    self, AttackedPoint, Confirmed, Found, Options, Progress, Record, TimeLimit, Unattacked, WriteError,
+};
 use laxity_report::output;
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
@@ -45,7 +47,10 @@ pub(crate) fn attack(arguments: &Attack, terminal: &mut Terminal) -> Exit {
     for (number, group) in groups.iter().enumerate() {
         let here = title(&scenario, group);
         let experiments: Vec<Experiment> = group.iter().map(|point| scenario.experiment(point)).collect();
-        let found = match search(&experiments, arguments, &here) {
+        let watch = Stopwatch::start();
+        let passed = || watch.passed();
+        let time = TimeLimit { limit: arguments.time, passed: &passed };
+        let found = match search(&experiments, arguments, &here, time) {
             Ok(found) => found,
             Err(Unattacked::Nothing(reason)) => {
                 terminal.line(&format!("{here}: not attacked: {reason}"));
@@ -63,7 +68,7 @@ pub(crate) fn attack(arguments: &Attack, terminal: &mut Terminal) -> Exit {
         attacked += 1;
         let first = scenario.points().position(|point| point == group[0]).unwrap_or_default();
         let stem = if scenario.points().nth(1).is_some() { format!("{first}-") } else { String::new() };
-        let kept = match keep(&scenario, &group[0], found, &directory, &stem) {
+        let kept = match keep(&scenario, &group[0], found, (&directory, &stem), time) {
             Ok(kept) => kept,
             Err(error) => {
                 terminal.error(&error.to_string());
@@ -74,9 +79,10 @@ pub(crate) fn attack(arguments: &Attack, terminal: &mut Terminal) -> Exit {
             }
         };
         show(&here, &kept, &directory, terminal);
-        if kept.iter().any(|(found, _)| found.exceeds()) {
+        if kept.iter().any(|kept| kept.found.exceeds()) {
             exit = exit.max(Exit::Fails);
         }
+        let kept: Vec<_> = kept.into_iter().map(|kept| (kept.found, kept.file)).collect();
         record.renew(AttackedPoint::new(&scenario, group, &kept));
     }
     if attacked == 0 {
@@ -101,7 +107,12 @@ fn title(scenario: &Scenario, group: &[PointIndex]) -> String {
     clean(&format!("{}{at}{others}", scenario.name))
 }
 
-fn search(experiments: &[Experiment], arguments: &Attack, here: &str) -> Result<Vec<Found>, Unattacked> {
+fn search(
+    experiments: &[Experiment],
+    arguments: &Attack,
+    here: &str,
+    time: TimeLimit<'_>,
+) -> Result<Vec<Found>, Unattacked> {
     let steps = arguments.steps.unwrap_or(if arguments.time.is_some() { u64::MAX } else { STEPS });
     let options = Options {
         steps,
@@ -110,13 +121,12 @@ fn search(experiments: &[Experiment], arguments: &Attack, here: &str) -> Result<
         channel: arguments.channel.clone(),
         events: EVENTS,
     };
-    let watch = Stopwatch::start();
-    let go_on = || arguments.time.is_none_or(|time| watch.passed() < time);
     let bar = Bar::new(here);
     let mut observe = |progress: &Progress| {
-        match arguments.time {
-            Some(time) if arguments.steps.is_none() => {
-                bar.reach(watch.passed().min(time).as_ps() / 1_000_000_000, time.as_ps() / 1_000_000_000);
+        match time.limit {
+            Some(limit) if arguments.steps.is_none() => {
+                let ms = |span: Span| span.as_ps() / 1_000_000_000;
+                bar.reach(ms((time.passed)().min(limit)), ms(limit));
             }
             _ => bar.reach(progress.done.min(steps), steps),
         }
@@ -124,36 +134,43 @@ fn search(experiments: &[Experiment], arguments: &Attack, here: &str) -> Result<
             bar.say(&format!("{here}: {} at {:.1} % of its bound", clean(name), share * 100.0));
         }
     };
-    attack::attack(experiments, &options, &go_on, &mut observe)
+    attack::attack(experiments, &options, time, &mut observe)
 }
 
-/// Writes what shows each worst, and says where.
+/// A channel's worst case with the file that shows it.
+struct Kept {
+    found: Found,
+    /// The name of the file; `None` if the experiment's own traffic shows the worst case.
+    file: Option<String>,
+    confirmed: Confirmed,
+}
+
+/// Writes what shows each worst case into the `directory`, in files whose names begin with `stem`.
 fn keep(
     scenario: &Scenario,
     point: &PointIndex,
     found: Vec<Found>,
-    directory: &Path,
-    stem: &str,
-) -> Result<Vec<(Found, Option<String>)>, WriteError> {
-    let mut kept = Vec::new();
-    for found in found {
+    (directory, stem): (&Path, &str),
+    time: TimeLimit<'_>,
+) -> Result<Vec<Kept>, WriteError> {
+    let write = |found: Found| {
         let name = format!("{stem}{}.toml", found.name);
-        attack::write(scenario, point, &found, &directory.join(&name))?;
+        let confirmed = attack::write(scenario, point, &found, &directory.join(&name), time)?;
         let file = found.scene.is_some().then_some(name);
-        kept.push((found, file));
-    }
-    Ok(kept)
+        Ok(Kept { found, file, confirmed })
+    };
+    found.into_iter().map(write).collect()
 }
 
-fn show(here: &str, kept: &[(Found, Option<String>)], directory: &Path, terminal: &mut Terminal) {
+fn show(here: &str, kept: &[Kept], directory: &Path, terminal: &mut Terminal) {
     let ms = |span: Span| format!("{:.3} ms", span.as_secs_f64() * 1e3);
-    let widest = kept.iter().map(|(found, _)| found.name.chars().count()).max().unwrap_or(0).max(7);
+    let widest = kept.iter().map(|Kept { found, .. }| found.name.chars().count()).max().unwrap_or(0).max(7);
     terminal.line(here);
     terminal.line(&format!(
         "  {:widest$}  {:>12}  {:>12}  {:>12}  {:>11}",
         "channel", "bound", "plain run", "found", "found/bound"
     ));
-    for (found, _) in kept {
+    for Kept { found, .. } in kept {
         let row = format!(
             "  {:widest$}  {:>12}  {:>12}  {:>12}  {:>9.1} %",
             clean(&found.name),
@@ -164,14 +181,24 @@ fn show(here: &str, kept: &[(Found, Option<String>)], directory: &Path, terminal
         );
         terminal.line(&if found.exceeds() { terminal.verdict(false, &row) } else { row });
     }
-    for (found, file) in kept.iter().filter(|(found, _)| found.exceeds()) {
+    for Kept { found, file, .. } in kept.iter().filter(|kept| kept.found.exceeds()) {
         let by = found.worst.saturating_sub(found.bound);
         let path: Option<PathBuf> = file.as_ref().map(|file| directory.join(file));
         let shown = path.map_or("its own traffic".into(), |path| path.display().to_string());
         let text = format!("  bound exceeded: {} by {by}, shown by {shown}", found.name);
         terminal.line(&terminal.verdict(false, &clean(&text)));
     }
-    if let Some(median) = attack::median(kept.iter().map(|(found, _)| found.share())) {
+    if let Some(median) = attack::median(kept.iter().map(|kept| kept.found.share())) {
         terminal.line(&format!("  median of found/bound: {:.1} %", median * 100.0));
+    }
+    if kept.iter().any(|kept| !kept.found.plain_ended) {
+        terminal.line("  the time was over before the plain run had ended");
+    }
+    let unconfirmed = kept.iter().filter(|kept| kept.confirmed == Confirmed::TimeOver);
+    let unconfirmed: Vec<&str> = unconfirmed.map(|kept| kept.found.name.as_str()).collect();
+    if !unconfirmed.is_empty() {
+        let text =
+            format!("  written, and not run again since the time was over: {}", unconfirmed.join(", "));
+        terminal.line(&clean(&text));
     }
 }

@@ -167,10 +167,15 @@ impl Soak {
         self.say();
     }
 
+    /// Whether the time of the search is over.
+    fn is_over(&self) -> bool {
+        self.started.elapsed() >= self.arguments.time
+    }
+
     fn work(&self, thread: usize) {
         let property = Property { twice: true, ..Property::default() };
         let mut tally = Tally::default();
-        while self.started.elapsed() < self.arguments.time && !self.over.load(Ordering::Relaxed) {
+        while !self.is_over() && !self.over.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             *self.looks[thread].lock().unwrap() = Some((number, now()));
             let drawn = scenario(self.arguments.seed, number);
@@ -248,8 +253,10 @@ impl Soak {
         let options =
             attack::Options { steps, seed: number, threads: NonZero::new(1), channel: None, events: EVENTS };
         let began = now();
-        let go_on = || self.started.elapsed() < self.arguments.time && began.elapsed() < LONGEST;
-        let search = || attack::attack(&experiments, &options, &go_on, &mut |_| ());
+        let left = self.arguments.time.saturating_sub(self.started.elapsed()).min(LONGEST);
+        let passed = || Span::from_secs_f64(began.elapsed().as_secs_f64()).unwrap_or(Span::MAX);
+        let time = attack::TimeLimit { limit: Span::from_secs_f64(left.as_secs_f64()), passed: &passed };
+        let search = || attack::attack(&experiments, &options, time, &mut |_| ());
         let at =
             |name: &str| self.arguments.out.join(format!("{}-{number}-{name}.toml", self.arguments.seed));
         let Ok(all) = catch_unwind(AssertUnwindSafe(search)) else {
@@ -262,12 +269,12 @@ impl Soak {
         // Some have nothing to be attacked, and say so.
         let Ok(all) = all else { return };
         // What was cut short says nothing of how far one would have come.
-        if !go_on() && all.iter().all(|found| !found.exceeds()) {
+        if !time.allows(attack::Phase::Climb) && all.iter().all(|found| !found.exceeds()) {
             return;
         }
         for found in all.iter().filter(|found| found.exceeds()) {
             let path = at(&found.name);
-            if let Err(error) = attack::write(&scenario, &point, found, &path) {
+            if let Err(error) = attack::write(&scenario, &point, found, &path, attack::TimeLimit::NONE) {
                 eprintln!("\nerror: {error}");
             }
             eprintln!("\n{}: {} of a bound of {}", path.display(), found.worst, found.bound);
@@ -287,7 +294,7 @@ impl Soak {
             Verdict::Broken(other) if other.is_like(failure) => Some(other),
             _ => None,
         };
-        let small = shrink(&drawn.file, TRIES, &mut |file| fails(file).is_some());
+        let small = shrink(&drawn.file, TRIES, &mut |file| !self.is_over() && fails(file).is_some());
         let shown = fails(&small).unwrap_or_else(|| failure.clone());
         let kind = kind(&small, &shown);
         let mut found = self.found.lock().unwrap();

@@ -20,6 +20,7 @@
 mod change;
 mod climb;
 mod ground;
+mod limit;
 mod opening;
 mod record;
 mod scene;
@@ -33,15 +34,17 @@ use std::sync::Mutex;
 
 use laxity_engine::Seed;
 use laxity_units::Span;
+use laxity_world::Steps;
 use laxity_world::experiment::Experiment;
 use laxity_world::results::Run;
 
 use crate::parallel;
 use climb::{Climb, Worst};
 use ground::Ground;
+pub use limit::{Phase, TimeLimit};
 pub use record::{Attacked, AttackedPoint, Record, alike, beside};
 pub use scene::{Play, Scene, conforms};
-pub use write::{WriteError, write};
+pub use write::{Confirmed, WriteError, write};
 
 /// Climbs for each channel.
 const CLIMBS: usize = 4;
@@ -51,11 +54,13 @@ const ROUND: u64 = 60;
 const SMALL: usize = 3;
 /// The share of all steps that an enumeration may take: one in so many.
 const ENUMERATED: u64 = 4;
+/// The most scenes of an enumeration: a search that only its time limits has steps without end.
+const MOST_ENUMERATED: u64 = 4096;
 
 /// How to search.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Runs for each channel, about; the search ends earlier if it is told to.
+    /// Runs for each channel, about; the search ends earlier if its time is over.
     pub steps: u64,
     /// Root of every random stream.
     pub seed: u64,
@@ -87,6 +92,8 @@ pub struct Found {
     pub bound: Span,
     /// The longest response with the experiment's own traffic; `None` if no message was completed.
     pub plain: Option<Span>,
+    /// Whether the experiment's own traffic ran to its end; its time may have been over before.
+    pub plain_ended: bool,
     /// The longest response that was found; with the experiment's own traffic, if nothing worse was.
     pub worst: Span,
     /// What shows it; `None` if the experiment's own traffic does.
@@ -122,21 +129,21 @@ pub fn median(shares: impl Iterator<Item = f64>) -> Option<f64> {
     Some((low + high) / 2.0)
 }
 
-/// Searches for the worst case of each channel that has a bound, as long as `go_on` says so. The `experiments` are those
+/// Searches for the worst case of each channel that has a bound, for as long as `time` allows. The `experiments` are those
 /// that are alike but for their own traffic, at least one; the first is attacked, and all are run.
 pub fn attack(
     experiments: &[Experiment],
     options: &Options,
-    go_on: &(dyn Fn() -> bool + Sync),
+    time: TimeLimit<'_>,
     observe: &mut dyn FnMut(&Progress),
 ) -> Result<Vec<Found>, Unattacked> {
     let runs = parallel::ordered(
         experiments.len(),
         options.threads,
-        &|item| Ok::<_, ()>(laxity_world::run(&experiments[item])),
+        &|item| Ok::<_, ()>(run_plain(&experiments[item], time)),
         &mut |_| (),
     );
-    let plain = runs.unwrap_or_default();
+    let (plain, ended): (Vec<Run>, Vec<bool>) = runs.unwrap_or_default().into_iter().unzip();
     let ground = Ground::new(&experiments[0], &plain[0], options.events).map_err(Unattacked::Nothing)?;
     let bounded = |i: &usize| ground.players[*i].bound.is_some();
     let mut targets: Vec<usize> = (0..ground.players.len()).filter(bounded).collect();
@@ -147,9 +154,20 @@ pub fn attack(
         }
     }
     let mut known: Vec<Option<Worst>> = vec![None; ground.players.len()];
-    let done = enumerate(&ground, &targets, options, go_on, &mut known);
-    climb(&ground, &targets, options, done, go_on, &mut known, observe);
-    Ok(targets.iter().map(|&target| found(&ground, target, &plain, known[target].take())).collect())
+    let done = enumerate(&ground, &targets, options, time, &mut known);
+    climb(&ground, &targets, options, done, time, &mut known, observe);
+    let found = |&target: &usize| Found {
+        plain_ended: ended.iter().all(|ended| *ended),
+        ..found(&ground, target, &plain, known[target].take())
+    };
+    Ok(targets.iter().map(found).collect())
+}
+
+/// The run of `experiment` with its own traffic, as far as its time goes; and whether it ended.
+fn run_plain(experiment: &Experiment, time: TimeLimit<'_>) -> (Run, bool) {
+    let Some(mut steps) = Steps::open(experiment) else { return (laxity_world::run(experiment), true) };
+    let ended = steps.finish_while(u64::MAX, &|| time.allows(Phase::Plain));
+    (steps.close(), ended)
 }
 
 /// Plays the grid of a small space against each target; how many runs that took for each.
@@ -157,11 +175,12 @@ fn enumerate(
     ground: &Ground,
     targets: &[usize],
     options: &Options,
-    go_on: &(dyn Fn() -> bool + Sync),
+    time: TimeLimit<'_>,
     known: &mut [Option<Worst>],
 ) -> u64 {
-    let senders = ground.players.iter().filter(|player| player.sends).count();
-    let most = options.steps / ENUMERATED;
+    let senders = ground.players.iter().filter(|player| player.sends && player.rounds.is_none()).count();
+    let most = (options.steps / ENUMERATED).min(MOST_ENUMERATED);
+    let go_on = || time.allows(Phase::Grid);
     if !(2..=SMALL).contains(&senders) {
         return 0;
     }
@@ -174,7 +193,7 @@ fn enumerate(
         let (target, part) = (item % targets.len(), (item / targets.len()) as u64);
         let mut climb = Climb::new(ground, targets[target], seed.stream("grid"));
         for number in (part * ROUND..size.min((part + 1) * ROUND)).take_while(|_| go_on()) {
-            climb.grid(points, number);
+            climb.grid(points, number, &go_on);
         }
         Ok::<_, ()>(climb.met)
     };
@@ -189,10 +208,11 @@ fn climb(
     targets: &[usize],
     options: &Options,
     mut done: u64,
-    go_on: &(dyn Fn() -> bool + Sync),
+    time: TimeLimit<'_>,
     known: &mut [Option<Worst>],
     observe: &mut dyn FnMut(&Progress),
 ) {
+    let go_on = || time.allows(Phase::Climb);
     let seed = Seed::new(options.seed);
     let climbs: Vec<Mutex<Climb>> = targets
         .iter()
@@ -206,7 +226,7 @@ fn climb(
         let steps = ROUND.min((options.steps - done).div_ceil(CLIMBS as u64));
         let work = |item: usize| {
             let mut climb = climbs[item].lock().expect("no climb has panicked");
-            climb.go(steps, go_on);
+            climb.go(steps, &go_on);
             Ok::<_, ()>(std::mem::replace(&mut climb.met, vec![None; ground.players.len()]))
         };
         let met = parallel::ordered(climbs.len(), options.threads, &work, &mut |_| ());
@@ -260,5 +280,5 @@ fn found(ground: &Ground, target: usize, plain: &[Run], worst: Option<Worst>) ->
         _ => (plain.unwrap_or(Span::ZERO), None),
     };
     let bound = player.bound.expect("a target has a bound");
-    Found { channel: target, name: player.name.clone(), bound, plain, worst, scene }
+    Found { channel: target, name: player.name.clone(), bound, plain, plain_ended: true, worst, scene }
 }

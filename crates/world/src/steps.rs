@@ -16,6 +16,9 @@ use crate::results::Run;
 /// Events after which a run is given up in which no packet has come to its end: some seconds of a computer's time. Hosts that look for what does not come have millions an hour.
 const PATIENCE: u64 = 1 << 24;
 
+/// Events of a run between two questions whether the caller still has time: some milliseconds.
+const PIECE: u64 = 1 << 14;
+
 /// A simulation that its caller takes forward.
 pub struct Steps<'a>(Box<dyn AnyCourse + 'a>);
 
@@ -73,6 +76,17 @@ impl<'a> Steps<'a> {
     /// Runs to the end, or for so many `events`; whether it ended.
     pub fn finish_within(&mut self, events: u64) -> bool {
         self.0.go(Limits::NONE.events(events));
+        self.0.has_ended()
+    }
+
+    /// Runs to the end, for `events` events at most, while `go_on` says so; whether the run ended.
+    pub fn finish_while(&mut self, events: u64, go_on: &dyn Fn() -> bool) -> bool {
+        let mut left = events;
+        while left > 0 && !self.0.has_ended() && go_on() {
+            let piece = left.min(PIECE);
+            self.0.go(Limits::NONE.events(piece));
+            left -= piece;
+        }
         self.0.has_ended()
     }
 

@@ -44,6 +44,7 @@ pub(super) fn change(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stre
         15 => add(scene, known, random),
         16 => press(scene, known, random),
         17 => shorten(scene, known, random),
+        18 if rounds(scene, known, random) => {}
         _ => best_effort(scene, known, random),
     }
 }
@@ -273,10 +274,28 @@ fn shorten(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     }
 }
 
+/// Changes the size or the number of the messages that a channel sends in a round; whether any channel sends in rounds.
+fn rounds(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) -> bool {
+    let players = &known.ground.players;
+    let all: Vec<usize> = (0..players.len()).filter(|channel| players[*channel].rounds.is_some()).collect();
+    // Nothing is drawn where nothing is chosen: the climb of another experiment stays as it is.
+    let Some(channel) = pick(&all, random) else { return false };
+    let Play::Rounds { size, window, .. } = &mut scene.plays[*channel] else { return false };
+    let most = players[*channel].rounds.map_or(1, |(window, _)| window);
+    match random.below(2) {
+        0 => *size = opening::size(&players[*channel], known.ground.packet, random),
+        _ => *window = 1 + random.below(u64::from(most)) as u32,
+    }
+    true
+}
+
 /// Changes what best effort does: a flood, nothing, or a message that begins just before a transmission ends.
 fn best_effort(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     let ground = known.ground;
-    let may = |c: &usize| !ground.players[*c].real_time && ground.players[*c].sends;
+    let may = |c: &usize| {
+        let player = &ground.players[*c];
+        !player.real_time && player.sends && player.rounds.is_none()
+    };
     let all: Vec<usize> = (0..ground.players.len()).filter(may).collect();
     let Some(&channel) = pick(&all, random) else { return };
     let player = &ground.players[channel];

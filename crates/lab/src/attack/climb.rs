@@ -7,7 +7,7 @@ use laxity_engine::Stream;
 use laxity_units::{Span, Time};
 
 use super::change::{Knowledge, change};
-use super::ground::Ground;
+use super::ground::{Ground, Player};
 use super::opening;
 use super::scene::{Play, Scene};
 use super::sight::Sight;
@@ -54,27 +54,28 @@ impl Climb {
                 return step;
             }
             if self.score.is_none() {
-                self.score = self.try_out(&self.scene.clone());
+                self.score = self.try_out(&self.scene.clone(), go_on);
                 if self.score.is_none() {
                     self.scene = opening::draw(&self.ground, self.target, &mut self.random);
                 }
                 continue;
             }
-            self.step();
+            self.step(go_on);
         }
         steps
     }
 
     /// Plays scene `number` of the grid of `points` offsets.
-    pub(super) fn grid(&mut self, points: u64, number: u64) {
+    pub(super) fn grid(&mut self, points: u64, number: u64, go_on: &dyn Fn() -> bool) {
         let scene = opening::grid(&self.ground, self.target, points, number);
-        self.try_out(&scene);
+        self.try_out(&scene, go_on);
     }
 
-    fn step(&mut self) {
+    fn step(&mut self, go_on: &dyn Fn() -> bool) {
         let mut scene = self.scene.clone();
-        self.look();
-        let (sight, critical) = self.sight.as_ref().expect("it has just been looked at");
+        self.watch(go_on);
+        // Without a sight the time is over.
+        let Some((sight, critical)) = self.sight.as_ref() else { return };
         let known = Knowledge { ground: &self.ground, target: self.target, sight, critical: *critical };
         for _ in 0..1 + self.random.below(3) {
             change(&mut scene, &known, &mut self.random);
@@ -84,7 +85,7 @@ impl Climb {
             return;
         }
         let score = self.score.unwrap_or(Span::ZERO);
-        let Some(response) = self.try_out(&scene).filter(|response| *response >= score) else {
+        let Some(response) = self.try_out(&scene, go_on).filter(|response| *response >= score) else {
             self.stale += 1;
             return;
         };
@@ -96,17 +97,18 @@ impl Climb {
         (self.scene, self.score) = (scene, Some(response));
     }
 
-    fn look(&mut self) {
+    /// Watches a run of the scene, unless one is known.
+    fn watch(&mut self, go_on: &dyn Fn() -> bool) {
         if self.sight.is_none() {
-            let sight = self.ground.watch(&self.scene, self.target);
+            let Some(sight) = self.ground.watch(&self.scene, self.target, go_on) else { return };
             let critical = self.ground.critical(&self.scene, &sight, self.target);
             self.sight = Some((sight, critical));
         }
     }
 
     /// The target's longest response in `scene`, unless that is given up; what it means for others is noted.
-    fn try_out(&mut self, scene: &Scene) -> Option<Span> {
-        let responses = self.ground.play(scene)?;
+    fn try_out(&mut self, scene: &Scene, go_on: &dyn Fn() -> bool) -> Option<Span> {
+        let responses = self.ground.play(scene, go_on)?;
         for (met, response) in self.met.iter_mut().zip(&responses) {
             let known = met.as_ref().map(|worst| worst.response);
             if let Some(response) = *response
@@ -136,7 +138,7 @@ impl Climb {
         let players = &self.ground.players;
         let alike: Vec<usize> = (0..players.len())
             .filter(|&other| known[other].is_some())
-            .filter(|&other| other == self.target || players[other].spec == players[self.target].spec)
+            .filter(|&other| other == self.target || are_alike(&players[other], &players[self.target]))
             .collect();
         let scene = match self.random.below(2) {
             0 if !alike.is_empty() => {
@@ -148,6 +150,11 @@ impl Climb {
         };
         self.take_up(scene);
     }
+}
+
+/// Whether each of two channels may do what the other does in a scene.
+fn are_alike(one: &Player, other: &Player) -> bool {
+    one.spec == other.spec && one.rounds.is_none() && other.rounds.is_none()
 }
 
 /// `scene` with the parts of two channels of the same contract exchanged, and the target's own length.

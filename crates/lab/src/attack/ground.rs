@@ -5,6 +5,7 @@ use laxity_qos::channel::{Block, Order};
 use laxity_qos::discipline::Class;
 use laxity_qos::traffic::{LogicalClock, TrafficSpec};
 use laxity_units::{Bytes, Span, Time};
+use laxity_world::Steps;
 use laxity_world::experiment::{
     ChannelSpec, ClockKind, Experiment, LocalDeadline, RunLength, SourceSpec, Task,
 };
@@ -34,6 +35,31 @@ pub(super) struct Player {
     pub(super) local: Span,
     /// Bytes of a full block of its handler.
     pub(super) block: Bytes,
+    /// The window of its rounds and the channel that they answer, if every scene keeps them.
+    pub(super) rounds: Option<(u32, usize)>,
+}
+
+/// `experiment` with its contracts as its bounds take them.
+///
+/// The bounds of virtual interfaces count the pieces of messages that are larger than a contract allows. A scene has no such
+/// messages, and its contract has to allow the same pieces, so that its bounds are the same.
+pub(super) fn with_pieces(mut experiment: Experiment) -> Experiment {
+    if experiment.via.is_some() {
+        for channel in &mut experiment.channels {
+            channel.spec.min_message = channel.smallest_piece();
+        }
+    }
+    experiment
+}
+
+/// The window of the rounds of `channel` and the channel that they answer, if a scene must keep them.
+///
+/// A program that answers what it receives is one server for both channels, and a bound of either counts that server.
+/// Programs of scripts are two servers, so the bound would be another.
+fn rounds(experiment: &Experiment, channel: &ChannelSpec) -> Option<(u32, usize)> {
+    let SourceSpec::Rounds { window, after, .. } = channel.source else { return None };
+    let real_time = |channel: &ChannelSpec| channel.class == Class::RealTime;
+    (real_time(channel) || real_time(&experiment.channels[after])).then_some((window, after))
 }
 
 /// What was promised to a channel: to the last transmission, or where that is no event, as of virtual interfaces, to delivery.
@@ -71,6 +97,7 @@ impl Ground {
         if plain.channels.iter().all(|channel| promised(channel).is_none()) {
             return Err("no channel has a bound that could be exceeded");
         }
+        let experiment = with_pieces(Experiment { clock: ClockKind::Virtual, ..experiment.clone() });
         let sender = |channel: &ChannelSpec| experiment.host(channel.route[0]);
         if experiment.channels.iter().any(|channel| sender(channel).applications == Applications::Shared) {
             return Err("with shared applications each bound rests on when the sources say they send, and \
@@ -107,6 +134,7 @@ impl Ground {
                     .or(channel.deadline)
                     .unwrap_or(Span::MAX),
                 block: Bytes::new(block),
+                rounds: rounds(&experiment, channel),
             }
         };
         let players: Vec<Player> = experiment.channels.iter().zip(&plain.channels).map(player).collect();
@@ -121,7 +149,7 @@ impl Ground {
             release: Time::ZERO + longest.min(LONGEST_LEAD),
             players,
             events,
-            experiment: Experiment { clock: ClockKind::Virtual, ..experiment.clone() },
+            experiment,
         })
     }
 
@@ -143,20 +171,23 @@ impl Ground {
         self.release.since(Time::ZERO).saturating_add(bound.saturating_mul(2))
     }
 
-    /// Puts `scene` on, and says the longest response time of each channel; nothing if it is given up.
-    pub(super) fn play(&mut self, scene: &Scene) -> Option<Vec<Option<Span>>> {
+    /// Runs `scene` while `go_on` says so: the longest response time of each channel; `None` if the run does not end.
+    pub(super) fn play(&mut self, scene: &Scene, go_on: &dyn Fn() -> bool) -> Option<Vec<Option<Span>>> {
         let length = self.put_on(scene);
-        let run = laxity_world::run_within(&self.experiment, length, self.events)?;
-        Some(run.channels.iter().map(worst).collect())
+        let mut steps = Steps::of_length(&self.experiment, length);
+        let ended = steps.finish_while(self.events, go_on);
+        ended.then(|| steps.close().channels.iter().map(worst).collect())
     }
 
-    /// Puts `scene` on and looks at it closely.
-    pub(super) fn watch(&mut self, scene: &Scene, target: usize) -> Sight {
-        self.put_on(scene);
+    /// Runs `scene` and records what happens in it; `None` if the run does not end.
+    pub(super) fn watch(&mut self, scene: &Scene, target: usize, go_on: &dyn Fn() -> bool) -> Option<Sight> {
+        let length = self.put_on(scene);
         let mut sight = Sight::of(&self.players[target].name);
-        laxity_world::observe(&self.experiment, &mut sight, None);
+        let mut steps = Steps::observed(&self.experiment, length, &mut sight, None);
+        let ended = steps.finish_while(u64::MAX, go_on);
+        steps.close();
         sight.sort();
-        sight
+        ended.then_some(sight)
     }
 
     fn put_on(&mut self, scene: &Scene) -> RunLength {
@@ -196,8 +227,12 @@ impl Ground {
         })
     }
 
-    /// A scene in which nobody sends.
+    /// A scene in which no channel sends but those that answer each other in rounds.
     pub(super) fn empty(&self, target: usize) -> Scene {
-        Scene { plays: vec![Play::silence(); self.players.len()], length: self.length(target) }
+        let play = |player: &Player| match player.rounds {
+            Some((window, after)) => Play::Rounds { size: player.spec.max_message, window, after },
+            None => Play::silence(),
+        };
+        Scene { plays: self.players.iter().map(play).collect(), length: self.length(target) }
     }
 }

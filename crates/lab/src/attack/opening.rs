@@ -25,6 +25,11 @@ enum Anchor {
     Anywhere,
 }
 
+/// The channels whose messages a scene chooses.
+fn free(ground: &Ground) -> impl Iterator<Item = (usize, &Player)> {
+    ground.players.iter().enumerate().filter(|(_, player)| player.sends && player.rounds.is_none())
+}
+
 /// A drawn scene against `target`.
 pub(super) fn draw(ground: &Ground, target: usize, random: &mut Stream) -> Scene {
     let mut scene = ground.empty(target);
@@ -34,7 +39,7 @@ pub(super) fn draw(ground: &Ground, target: usize, random: &mut Stream) -> Scene
         _ => None,
     };
     let before = random.below(2) == 0;
-    for (channel, player) in ground.players.iter().enumerate().filter(|(_, player)| player.sends) {
+    for (channel, player) in free(ground) {
         scene.plays[channel] = if player.real_time {
             let anchor = all.unwrap_or_else(|| match random.below(5) {
                 0 | 1 => Anchor::Release,
@@ -110,7 +115,7 @@ pub(super) fn grid(ground: &Ground, target: usize, points: u64, number: u64) -> 
     let mut scene = ground.empty(target);
     let bound = ground.players[target].bound.unwrap_or(Span::ZERO);
     let mut rest = number;
-    for (channel, player) in ground.players.iter().enumerate().filter(|(_, player)| player.sends) {
+    for (channel, player) in free(ground) {
         if channel == target {
             scene.plays[channel] = regular(player, ground.release, false, scene.length);
             continue;
@@ -136,7 +141,7 @@ pub(super) fn grid(ground: &Ground, target: usize, points: u64, number: u64) -> 
 
 /// How many scenes the grid of `points` offsets has; `None` beyond `most`.
 pub(super) fn grid_size(ground: &Ground, points: u64, most: u64) -> Option<u64> {
-    let others = ground.players.iter().filter(|player| player.sends).count().saturating_sub(1);
+    let others = free(ground).count().saturating_sub(1);
     points.checked_pow(u32::try_from(others).ok()?).filter(|size| *size <= most)
 }
 

@@ -28,6 +28,15 @@ pub enum Play {
     Stream(laxity_units::Bytes, Span),
     /// Best effort that always has so many messages of this size in its send queue.
     Window(laxity_units::Bytes, u32),
+    /// Rounds of messages, each round sent when a round of another channel has come.
+    Rounds {
+        /// The size of each message.
+        size: laxity_units::Bytes,
+        /// Messages of a round.
+        window: u32,
+        /// The place of the other channel.
+        after: usize,
+    },
 }
 
 impl Play {
@@ -52,6 +61,9 @@ impl Play {
             Play::Window(size, outstanding) => {
                 SourceSpec::Closed { sizes: Sizes::Fixed(*size), outstanding: *outstanding }
             }
+            Play::Rounds { size, window, after } => {
+                SourceSpec::Rounds { sizes: Sizes::Fixed(*size), window: *window, after: *after }
+            }
             Play::Script(messages) => SourceSpec::Timed {
                 parameters: SourceParameters::Script(ScriptParameters {
                     messages: Arc::clone(messages),
@@ -62,11 +74,11 @@ impl Play {
         }
     }
 
-    /// The messages of a script; those of a flood or stream are not listed.
+    /// The messages of a script; those of any other play are not listed.
     pub fn messages(&self) -> &[Arrival] {
         match self {
             Play::Script(messages) => messages,
-            Play::Flood(_) | Play::Stream(..) | Play::Window(..) => &[],
+            Play::Flood(_) | Play::Stream(..) | Play::Window(..) | Play::Rounds { .. } => &[],
         }
     }
 }

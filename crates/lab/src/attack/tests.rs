@@ -84,7 +84,7 @@ fn options(steps: u64) -> Options {
 }
 
 fn search(experiment: &Experiment, options: &Options) -> Vec<Found> {
-    attack(std::slice::from_ref(experiment), options, &|| true, &mut |_| ()).unwrap()
+    attack(std::slice::from_ref(experiment), options, TimeLimit::NONE, &mut |_| ()).unwrap()
 }
 
 /// What was found is `us` microseconds, but for the picosecond by which two instants must differ to be in order.
@@ -140,14 +140,15 @@ fn the_same_seed_and_steps_find_the_same_on_any_number_of_threads() {
 fn a_search_stops_when_it_is_told_to_and_attacks_only_what_it_is_told() {
     let experiment = only(&text(O1, "50 us"));
     let one = Options { channel: Some("low".into()), ..options(100) };
-    let found = attack(std::slice::from_ref(&experiment), &one, &|| false, &mut |_| ()).unwrap();
+    let over = TimeLimit { limit: Some(Span::from_secs(1)), passed: &|| Span::from_ms(900) };
+    let found = attack(std::slice::from_ref(&experiment), &one, over, &mut |_| ()).unwrap();
     assert_eq!(found.iter().map(|found| found.name.as_str()).collect::<Vec<_>>(), ["low"]);
     assert_eq!((found[0].plain, found[0].scene.clone()), (Some(found[0].worst), None), "its own traffic");
     let unknown = Options { channel: Some("bulk".into()), ..options(100) };
-    let refused = attack(std::slice::from_ref(&experiment), &unknown, &|| true, &mut |_| ());
+    let refused = attack(std::slice::from_ref(&experiment), &unknown, TimeLimit::NONE, &mut |_| ());
     assert_eq!(refused, Err(Unattacked::Unknown("bulk".into())));
     let off = only(&(text(O1, "50 us") + "\n[admission]\nformula = \"off\"\n"));
-    let refused = attack(std::slice::from_ref(&off), &options(100), &|| true, &mut |_| ());
+    let refused = attack(std::slice::from_ref(&off), &options(100), TimeLimit::NONE, &mut |_| ());
     assert!(matches!(refused, Err(Unattacked::Nothing(_))), "{refused:?}");
 }
 
@@ -159,7 +160,7 @@ fn what_leaves_the_contract_is_not_played() {
     let mut scene = ground.empty(0);
     let twice = [laxity_model::source::Arrival { at: Time::ZERO, size: Bytes::new(1000) }; 2];
     scene.plays[0] = Play::Script(twice.into());
-    ground.play(&scene);
+    ground.play(&scene, &|| true);
 }
 
 /// No scene ends within three events, so the experiment's own traffic is the worst that is known.
@@ -199,15 +200,15 @@ fn what_is_written_runs_to_the_same_worst() {
     assert_eq!(found.len(), 3);
     for found in &found {
         let path = folder.0.join("deeper/still").join(format!("{}.toml", found.name));
-        write(&scenario, &point, found, &path).unwrap();
+        write(&scenario, &point, found, &path, TimeLimit::NONE).unwrap();
         let again = crate::load(&path).unwrap();
         let run = laxity_world::run(&again.experiment(&PointIndex::default()));
         let channel = run.channel(&found.name).unwrap();
         assert_eq!(channel.worst.and_then(Span::from_secs_f64), Some(found.worst));
         assert_eq!(channel.bound.and_then(Span::from_secs_f64), Some(found.bound));
         // An attack may write its own file again, and nothing else.
-        write(&scenario, &point, found, &path).unwrap();
-        let taken = write(&scenario, &point, found, &folder.0.join("mine-too.toml"));
+        write(&scenario, &point, found, &path, TimeLimit::NONE).unwrap();
+        let taken = write(&scenario, &point, found, &folder.0.join("mine-too.toml"), TimeLimit::NONE);
         assert!(
             matches!(taken, Err(WriteError::Output(laxity_report::output::Error::Refused { .. }))),
             "{taken:?}"

@@ -12,11 +12,21 @@ use laxity_model::source::Arrival;
 use laxity_report::output::{self, Kind};
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
+use laxity_world::Steps;
 use laxity_world::experiment::{ChannelSpec, Experiment, SourceSpec};
 use laxity_world::text::clean;
 use toml::de::{DeTable, DeValue};
 
-use super::{Found, Play, Scene, ground};
+use super::{Found, Phase, Play, Scene, TimeLimit, ground};
+
+/// Whether a scene that was written was run once more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confirmed {
+    /// The file runs to the same worst case, or nothing was to be written.
+    Yes,
+    /// The time was over before the run of the file had ended.
+    TimeOver,
+}
 
 /// Why a scene could not be written down.
 #[derive(Debug)]
@@ -51,9 +61,15 @@ impl std::fmt::Display for WriteError {
 
 impl std::error::Error for WriteError {}
 
-/// Writes what shows `found`, of `scenario` at `point`, to `path`, and runs it once more from there.
-pub fn write(scenario: &Scenario, point: &PointIndex, found: &Found, path: &Path) -> Result<(), WriteError> {
-    let Some(scene) = &found.scene else { return Ok(()) };
+/// Writes what shows `found`, of `scenario` at `point`, to `path`, and runs it once more from there while `time` allows.
+pub fn write(
+    scenario: &Scenario,
+    point: &PointIndex,
+    found: &Found,
+    path: &Path,
+    time: TimeLimit<'_>,
+) -> Result<Confirmed, WriteError> {
+    let Some(scene) = &found.scene else { return Ok(Confirmed::Yes) };
     let folder = path.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder).map_err(|error| output::Error::failed(path, error))?;
     let text = text(scenario, point, found, scene, folder);
@@ -61,7 +77,16 @@ pub fn write(scenario: &Scenario, point: &PointIndex, found: &Found, path: &Path
     let differs = |instead: String| WriteError::Differs { path: path.to_path_buf(), instead };
     let written = crate::load(path).map_err(|errors| differs(errors.render(false)))?;
     let only = written.points().next().expect("a scenario has a point");
-    let run = laxity_world::run(&written.experiment(&only));
+    let experiment = written.experiment(&only);
+    let go_on = || time.allows(Phase::Confirm);
+    if !go_on() {
+        return Ok(Confirmed::TimeOver);
+    }
+    let mut steps = Steps::open(&experiment).expect("a scene is simulated");
+    if !steps.finish_while(u64::MAX, &go_on) {
+        return Ok(Confirmed::TimeOver);
+    }
+    let run = steps.close();
     let channel = &run.channels[found.channel];
     let (worst, bound) = (ground::worst(channel), ground::promised(channel));
     if worst != Some(found.worst) || bound != Some(found.bound) {
@@ -74,12 +99,12 @@ pub fn write(scenario: &Scenario, point: &PointIndex, found: &Found, path: &Path
             found.bound
         )));
     }
-    Ok(())
+    Ok(Confirmed::Yes)
 }
 
 /// The file as text, to be put into `folder`.
 fn text(scenario: &Scenario, point: &PointIndex, found: &Found, scene: &Scene, folder: &Path) -> String {
-    let experiment = scenario.experiment(point);
+    let experiment = ground::with_pieces(scenario.experiment(point));
     let mut text = format!(
         "# Found by `laxity attack`: `{}` took {} of the {} that are its bound ({:.2} %).\n",
         found.name,
@@ -178,6 +203,14 @@ fn channel(
             writeln!(
                 text,
                 "source = {{ kind = \"closed\", size = \"{size}\", outstanding = {outstanding} }}"
+            )
+            .expect("a text takes text");
+        }
+        Play::Rounds { size, window, after } => {
+            let after = quoted(&experiment.channels[*after].name);
+            writeln!(
+                text,
+                "source = {{ kind = \"rounds\", size = \"{size}\", outstanding = {window}, after = {after} }}"
             )
             .expect("a text takes text");
         }

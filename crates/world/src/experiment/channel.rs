@@ -8,7 +8,7 @@ use laxity_qos::channel::{MessageOverflow, PacketOverflow, Reader};
 use laxity_qos::discipline::Class;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
-use laxity_units::{Span, Time};
+use laxity_units::{Bytes, Span, Time};
 
 use super::{Adapter, Carries, ChannelCores, Experiment, Misses, Refusal};
 
@@ -198,6 +198,36 @@ impl SourceSpec {
             *start = start.saturating_add(late);
         }
         Some(Source::new(parameters, random).expect("a scenario's sources are checked when it is read"))
+    }
+}
+
+impl ChannelSpec {
+    /// The smallest message that a virtual interface carries for this channel, in bytes.
+    ///
+    /// That is the smallest message of the contract. A message larger than the contract allows goes in pieces, and the last
+    /// piece may have one byte; so the result is one byte for a source that may send such messages.
+    pub fn smallest_piece(&self) -> Bytes {
+        let TrafficSpec { max_message, min_message, .. } = self.spec;
+        let of = |sizes: Sizes| match sizes {
+            Sizes::Fixed(size) => Some(size),
+            Sizes::Uniform { most, .. } => Some(most),
+        };
+        let largest = match &self.source {
+            SourceSpec::None => Some(max_message),
+            SourceSpec::Continuous(sizes)
+            | SourceSpec::Closed { sizes, .. }
+            | SourceSpec::Rounds { sizes, .. } => of(*sizes),
+            SourceSpec::Timed { parameters, .. } => match parameters {
+                SourceParameters::Periodic(periodic) => of(periodic.sizes),
+                SourceParameters::Bursty(bursty) => of(bursty.sizes),
+                SourceParameters::Poisson(poisson) => of(poisson.sizes),
+                SourceParameters::Script(script) => {
+                    script.messages.iter().map(|message| message.size).max().or(Some(min_message))
+                }
+                SourceParameters::Adversary(_) | SourceParameters::Recorded(_) => None,
+            },
+        };
+        if largest.is_some_and(|largest| largest <= max_message) { min_message } else { Bytes::new(1) }
     }
 }
 

@@ -6,7 +6,7 @@ use laxity_qos::holistic::{Flow, Slots, Stage};
 use laxity_units::{Rate, Span};
 
 use super::unit::{OF_NODE, P, Taken};
-use super::way::{Way, smallest, way};
+use super::way::{Way, way};
 use crate::experiment::{Experiment, SourceSpec, ViaSpec};
 
 /// Best effort at `node` that has stamps by the `rate` set aside: what is rung for, and what comes.
@@ -34,7 +34,7 @@ pub(super) fn at(
         let channels: Vec<usize> = (0..experiment.channels.len()).filter(here).collect();
         // The longest of all, as often as the shortest.
         let largest = channels.iter().max_by_key(|i| experiment.channels[**i].spec.max_message)?;
-        let least = channels.iter().map(|i| smallest(&experiment.channels[*i])).min()?;
+        let least = channels.iter().map(|i| experiment.channels[*i].smallest_piece()).min()?;
         let Way { stages, sending, .. } = way(experiment, spec, *largest, Taken::Apart);
         let range = if end == 0 { 0..sending } else { sending..stages.len() };
         let mut kept: Vec<Stage> = Vec::new();

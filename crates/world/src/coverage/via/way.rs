@@ -1,14 +1,12 @@
 //! What a message asks of units, processes and the wire, one stage after the other, all the way.
 
-use laxity_model::source::{Sizes, SourceParameters};
 use laxity_model::via::{Doorbells, Firmware, FirmwareCosts, ViaConfig};
 use laxity_qos::discipline::Class;
 use laxity_qos::holistic::Stage;
-use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Bytes, Span};
 
 use super::unit::{H, N, OF_NODE, P, R, Taken};
-use crate::experiment::{ChannelSpec, Experiment, SourceSpec, ViaSpec};
+use crate::experiment::{Experiment, SourceSpec, ViaSpec};
 
 /// The stages of a message, as they are put together.
 #[derive(Default)]
@@ -82,31 +80,6 @@ impl Costs<'_> {
     }
 }
 
-/// The smallest message of a channel's contract; a byte where its source has larger ones than that allows, which go in pieces.
-pub(super) fn smallest(channel: &ChannelSpec) -> Bytes {
-    let TrafficSpec { max_message, min_message, .. } = channel.spec;
-    let of = |sizes: Sizes| match sizes {
-        Sizes::Fixed(size) => Some(size),
-        Sizes::Uniform { most, .. } => Some(most),
-    };
-    let largest = match &channel.source {
-        SourceSpec::None => Some(max_message),
-        SourceSpec::Continuous(sizes)
-        | SourceSpec::Closed { sizes, .. }
-        | SourceSpec::Rounds { sizes, .. } => of(*sizes),
-        SourceSpec::Timed { parameters, .. } => match parameters {
-            SourceParameters::Periodic(periodic) => of(periodic.sizes),
-            SourceParameters::Bursty(bursty) => of(bursty.sizes),
-            SourceParameters::Poisson(poisson) => of(poisson.sizes),
-            SourceParameters::Script(script) => {
-                script.messages.iter().map(|message| message.size).max().or(Some(min_message))
-            }
-            SourceParameters::Adversary(_) | SourceParameters::Recorded(_) => None,
-        },
-    };
-    if largest.is_some_and(|largest| largest <= max_message) { min_message } else { Bytes::new(1) }
-}
-
 pub(super) fn least_of(stages: &[Stage], which: &[usize]) -> Span {
     which.iter().fold(Span::ZERO, |sum, k| sum.saturating_add(stages[*k].least))
 }
@@ -139,7 +112,7 @@ pub(super) fn way(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Take
         SourceSpec::Rounds { after, .. } => experiment.nodes.len() * OF_NODE + 2 * after,
         _ => process + 1,
     };
-    let (most, least) = (channel.spec.max_message, smallest(channel));
+    let (most, least) = (channel.spec.max_message, channel.smallest_piece());
     let largest = experiment.channels.iter().map(|channel| channel.spec.max_message).max().unwrap_or(most);
     let round = costs.poll * if matches!(firmware, Firmware::Sequential { .. }) { 2 } else { 4 };
     let of = Costs { costs, round };
