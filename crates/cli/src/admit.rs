@@ -1,5 +1,7 @@
 //! `laxity admit`: what each channel is promised, and what the promise is made of.
 
+mod fix;
+
 use std::fmt::Write;
 
 use laxity_qos::admission::Test;
@@ -22,6 +24,9 @@ pub(crate) fn admit(arguments: &Admit, terminal: &mut Terminal) -> Exit {
             return Exit::BadInput;
         }
     };
+    if arguments.fix {
+        return fix::fix(&scenario, arguments, terminal);
+    }
     // Most sweeps vary what admission does not ask for; points with one answer share it.
     let mut answers: Vec<(Answer, Vec<String>)> = Vec::new();
     for point in scenario.points() {

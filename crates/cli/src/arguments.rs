@@ -45,7 +45,10 @@ pub(crate) enum Command {
     New(New),
     /// Runs experiments, judges their claims and writes a directory of results for each.
     Run(Run),
-    /// Says what is promised to each channel, term by term, or why it is refused; runs nothing.
+    /// Shows the delay bound of each channel and its margin, or why the channel is refused. Runs nothing.
+    ///
+    /// `--fix` looks for the least change of one thing (or of two, if no single one is enough) with which every channel is admitted.
+    /// It then exits with 0 if it shows such a change, and with 1 if it found none.
     Admit(Admit),
     /// Searches for the worst case of every channel that has a bound, and writes the scenarios that show it.
     ///
@@ -178,6 +181,24 @@ pub(crate) struct Admit {
     /// A scenario file, or an adapter's description, which is tried as `run` does.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    /// Shows what each bound is made of, station by station.
+    #[arg(long)]
+    pub(crate) terms: bool,
+    /// Shows only this channel, or all copies of it.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) channel: Option<String>,
+    /// Looks for the least change that admits every channel.
+    ///
+    /// Changes deadlines, intervals, bursts and sizes of channels, speeds of hosts, interrupt moderation, link rates, disciplines, depths of
+    /// queues, and how admission is done; by a factor of 16 at most. Each change that is shown was checked by admission.
+    #[arg(long, conflicts_with_all = ["terms", "channel"])]
+    pub(crate) fix: bool,
+    /// Prints JSON instead of tables; times in seconds.
+    #[arg(long, short)]
+    pub(crate) json: bool,
+    /// Searches at once, with `--fix`. Default: one per core. What is found does not depend on it.
+    #[arg(long, value_name = "N", requires = "fix")]
+    pub(crate) threads: Option<NonZero<usize>>,
 }
 
 #[derive(Debug, Args)]

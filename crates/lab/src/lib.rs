@@ -10,6 +10,7 @@
 pub mod attack;
 pub mod campaign;
 pub mod dominance;
+pub mod fix;
 mod parallel;
 pub mod property;
 #[cfg(test)]

@@ -54,4 +54,4 @@ pub use adapter_file::{AdapterFile, built_in_adapters};
 pub use claim::Claim;
 pub use scenario::Scenario;
 pub use schema::{adapter_schema, profile_schema, schema};
-pub use sweep::{MOST_POINTS, PointIndex};
+pub use sweep::{Change, MOST_POINTS, PointIndex};

@@ -17,7 +17,7 @@ use crate::figure::FigureSpec;
 use crate::files::{self, Disk, Files};
 use crate::library::{Library, Shelf};
 use crate::raw::RawScenario;
-use crate::sweep::{Plan, PointIndex};
+use crate::sweep::{Change, Plan, PointIndex};
 use crate::trial::{self, Trial};
 use crate::tune::Tune;
 use crate::{convert, document, judged, leaf, templates, tune};
@@ -132,6 +132,23 @@ impl Scenario {
         let experiment = experiment
             .unwrap_or_else(|| panic!("every point was valid when the scenario was read: {diagnostics}"));
         Experiment { curves: self.figures.iter().any(|figure| figure.y.curve().is_some()), ..experiment }
+    }
+
+    /// The experiment at `point` of the file with `changes` in it, or why such a file is not valid.
+    ///
+    /// A change wins over a value that the sweep puts into the same place.
+    pub fn changed(&self, point: &PointIndex, changes: &[Change]) -> Result<Experiment, Diagnostics> {
+        let nothing = BTreeMap::new();
+        let mut library = Library::new(&nothing, &self.path, self.shelf.clone());
+        let mut diagnostics = Diagnostics::default();
+        let cx = &mut Context::new(&self.source, &mut diagnostics);
+        let experiment = document::parse(&self.source).ok().and_then(|document| {
+            let (_, base, mut plan) = plan(cx, document).ok()?;
+            plan.change(cx, base.get_ref(), changes).ok()?;
+            let indices: Vec<usize> = point.indices().iter().copied().chain([0]).collect();
+            at(cx, &mut library, &base, &plan, Some(&PointIndex::at(&indices))).ok()
+        });
+        experiment.filter(|_| diagnostics.is_empty()).ok_or(diagnostics)
     }
 
     /// What `look` makes of the document at `point`: as the file would be that said this experiment and no other.

@@ -5,6 +5,7 @@
 //! an error of a point is shown at the value in the sweep that caused it, and every key that can be written
 //! can be swept, with nothing to keep in step.
 
+mod change;
 mod put;
 mod stages;
 
@@ -19,6 +20,8 @@ use crate::context::{Context, Reported};
 use crate::diagnostic::{Diagnostic, list, nearest, shown};
 use crate::raw::{RawPoint, RawSweep};
 use crate::written::{List, Part};
+
+pub use change::Change;
 
 /// Points in a sweep, at most.
 pub const MOST_POINTS: usize = 100_000;

@@ -1,0 +1,246 @@
+//! The least change of a scenario with which admission takes every channel.
+//!
+//! Each thing that the user owns is a knob: a channel's deadline, a host's speed, a line rate, the order of a switch. The search
+//! turns one knob at a time: it walks up a coarse grid of factors to the first that is enough, and halves the last step of the grid
+//! until one per cent is left. Admission is not always monotonic in a knob, so the answer is a change that is enough beside one, at
+//! most one step of the grid away, that is not. If no single knob is enough, the search turns pairs, both by the same factor first.
+//!
+//! Every answer has been checked: the changed file was read as if a person had written it, and admission took every channel of it.
+
+mod adapters;
+mod knob;
+mod owned;
+mod quantity;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use std::num::NonZero;
+
+use laxity_qos::discipline::Class;
+use laxity_scenario::{Change, PointIndex, Scenario};
+use laxity_world::experiment::{Experiment, Refusal, Task};
+use laxity_world::promise::{self, Promise};
+
+use crate::parallel;
+pub use knob::Turned;
+use knob::Knob;
+use search::{Edge, Search};
+
+/// Pairs that are turned, at most.
+const MOST_PAIRS: usize = 3000;
+/// Pairs whose least change is looked for.
+const REFINED: usize = 12;
+
+/// A change with which admission takes every channel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fix {
+    /// The things that are changed, one or two.
+    pub things: Vec<Turned>,
+    /// Whether it changes several things of one kind alike, such as the speed of all hosts.
+    pub wide: bool,
+}
+
+impl Fix {
+    /// By how much it changes what has a size: the product of the factors.
+    pub fn factor(&self) -> f64 {
+        self.things.iter().filter_map(|thing| thing.factor).product()
+    }
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fixes {
+    /// Channels that ask for a deadline and may not be refused.
+    pub asked: usize,
+    /// Those of them that have no bound as the file is.
+    pub lacking: usize,
+    /// Things that were changed, each by itself.
+    pub things: usize,
+    /// Pairs of them that were changed; 0 if single changes were enough.
+    pub pairs: usize,
+    /// The changes that are enough, settings first, then by how much they change.
+    pub fixes: Vec<Fix>,
+    /// If there are none, the change that leaves the fewest channels without a bound, and how many.
+    pub nearest: Option<(Fix, usize)>,
+}
+
+/// How far a search is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Things or pairs that are done.
+    pub done: usize,
+    /// All of them in this part of the search.
+    pub total: usize,
+}
+
+/// Looks for the least change of `scenario` at `point` with which admission takes every channel.
+///
+/// The answer does not depend on the number of threads.
+pub fn fix(
+    scenario: &Scenario,
+    point: &PointIndex,
+    threads: Option<NonZero<usize>>,
+    observe: &mut dyn FnMut(Progress),
+) -> Fixes {
+    let experiment = scenario.experiment(point);
+    let asked = guaranteed(&experiment).count();
+    let lacking = lacking(&experiment);
+    let mut fixes = Fixes { asked, lacking, things: 0, pairs: 0, fixes: Vec::new(), nearest: None };
+    if lacking == 0 || matches!(experiment.task, Task::Fill(_)) {
+        return fixes;
+    }
+    let knobs = owned::knobs(scenario, point, &experiment, lacks_room(&experiment));
+    let try_out = |changes: &[Change]| {
+        let changed = scenario.changed(point, changes).ok()?;
+        // A change that leaves out a channel is none.
+        (guaranteed(&changed).count() >= asked).then(|| self::lacking(&changed))
+    };
+    let search = Search { try_out: &try_out };
+    let edges = turn_each(&knobs, &search, threads, observe);
+    fixes.things = knobs.len();
+    for (knob, edge) in knobs.iter().zip(&edges) {
+        if let Some(factor) = edge.enough {
+            fixes.fixes.push(Fix { things: vec![knob.at(factor)], wide: knob.wide });
+        }
+    }
+    fixes.nearest = nearest(&knobs, &edges, lacking);
+    if fixes.fixes.iter().all(|fix| fix.wide) {
+        let all = fixes.fixes.is_empty();
+        let (pairs, found) = turn_pairs(&knobs, &edges, all, &search, threads, observe);
+        fixes.pairs = pairs;
+        fixes.fixes.extend(found);
+    }
+    if !fixes.fixes.is_empty() {
+        fixes.nearest = None;
+    }
+    let is_scaled = |fix: &Fix| fix.things.iter().any(|thing| thing.factor.is_some());
+    fixes.fixes.sort_by(|a, b| {
+        let (a, b) = ((is_scaled(a), a.factor()), (is_scaled(b), b.factor()));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    });
+    fixes.fixes.dedup_by(|later, earlier| is_again(later, earlier));
+    fixes
+}
+
+/// Whether `later` puts other words under the keys of `earlier`: one of the settings is enough.
+fn is_again(later: &Fix, earlier: &Fix) -> bool {
+    let keys = |fix: &Fix| -> Vec<String> {
+        let changes = fix.things.iter().flat_map(|thing| &thing.changes);
+        changes.map(|change| change.key.clone()).collect()
+    };
+    let settings = |fix: &Fix| fix.things.iter().all(|thing| thing.factor.is_none());
+    settings(later) && settings(earlier) && keys(later) == keys(earlier)
+}
+
+fn turn_each(
+    knobs: &[Knob],
+    search: &Search<'_>,
+    threads: Option<NonZero<usize>>,
+    observe: &mut dyn FnMut(Progress),
+) -> Vec<Edge> {
+    let mut done = 0;
+    let mut count = |_: &Edge| {
+        done += 1;
+        observe(Progress { done, total: knobs.len() });
+    };
+    let work = |k: usize| Ok::<_, std::convert::Infallible>(search.turn(&knobs[k]));
+    let Ok(edges) = parallel::ordered(knobs.len(), threads, &work, &mut count);
+    edges
+}
+
+/// The change of one thing that leaves the fewest channels without a bound, if it leaves fewer than `lacking`.
+fn nearest(knobs: &[Knob], edges: &[Edge], lacking: usize) -> Option<(Fix, usize)> {
+    let all = knobs.iter().zip(edges);
+    let (knob, (factor, left)) = all.filter_map(|(knob, edge)| Some((knob, edge.best?))).min_by(|a, b| {
+        let (a, b) = (a.1, b.1);
+        a.1.cmp(&b.1).then(a.0.total_cmp(&b.0))
+    })?;
+    (left < lacking).then(|| (Fix { things: vec![knob.at(factor)], wide: knob.wide }, left))
+}
+
+/// How many pairs were turned, and those that are enough. Pairs of wide knobs count if `all` do.
+fn turn_pairs(
+    knobs: &[Knob],
+    edges: &[Edge],
+    all: bool,
+    search: &Search<'_>,
+    threads: Option<NonZero<usize>>,
+    observe: &mut dyn FnMut(Progress),
+) -> (usize, Vec<Fix>) {
+    // A thing whose changes are never valid changes nothing in a pair either; one that is enough by itself needs no other.
+    let mut of: Vec<usize> = (0..knobs.len())
+        .filter(|k| edges[*k].best.is_some() && edges[*k].enough.is_none() && (all || !knobs[*k].wide))
+        .collect();
+    // If there are too many pairs, those whose things do most by themselves are turned.
+    let most = (1..=of.len()).take_while(|n| n * (n - 1) / 2 <= MOST_PAIRS).last().unwrap_or(0);
+    of.sort_by_key(|k| (edges[*k].best.map(|(_, left)| left), *k));
+    of.truncate(most);
+    of.sort_unstable();
+    let pairs: Vec<(usize, usize)> =
+        of.iter().enumerate().flat_map(|(n, a)| of[n + 1..].iter().map(move |b| (*a, *b))).collect();
+    let apart = |(a, b): &(usize, usize)| {
+        let (a, b) = (knobs[*a].keys(), knobs[*b].keys());
+        a.iter().all(|key| !b.contains(key))
+    };
+    let pairs: Vec<(usize, usize)> = pairs.into_iter().filter(apart).collect();
+    let limit = |k: usize| edges[k].best.map_or(1.0, |(factor, _)| factor);
+    let whole = |p: usize| {
+        let (a, b) = pairs[p];
+        let level = search.level(&knobs[a], limit(a), &knobs[b], limit(b));
+        Ok::<_, std::convert::Infallible>(level)
+    };
+    let mut done = 0;
+    let mut count = |total: usize| {
+        done += 1;
+        observe(Progress { done: done.min(total), total });
+    };
+    let Ok(levels) = parallel::ordered(pairs.len(), threads, &whole, &mut |_| count(pairs.len()));
+    let mut enough: Vec<(f64, usize)> =
+        levels.iter().enumerate().filter_map(|(p, level)| Some(((*level)?, p))).collect();
+    enough.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    enough.truncate(REFINED);
+    let refine = |n: usize| {
+        let (level, p) = enough[n];
+        let (a, b) = pairs[p];
+        let (fa, fb) = search.pair(&knobs[a], limit(a), &knobs[b], limit(b), level);
+        let things = vec![knobs[a].at(fa), knobs[b].at(fb)];
+        Ok::<_, std::convert::Infallible>(Fix { things, wide: knobs[a].wide || knobs[b].wide })
+    };
+    let mut done = 0;
+    let mut count = |_: &Fix| {
+        done += 1;
+        observe(Progress { done, total: enough.len() });
+    };
+    let Ok(found) = parallel::ordered(enough.len(), threads, &refine, &mut count);
+    (pairs.len(), found)
+}
+
+/// Channels of `experiment` that ask for a deadline and may not be refused.
+fn guaranteed(experiment: &Experiment) -> impl Iterator<Item = usize> + '_ {
+    let channels = experiment.channels.iter().enumerate();
+    channels
+        .filter(|(_, channel)| {
+            channel.class == Class::RealTime
+                && (channel.deadline.is_some() || experiment.via.is_some())
+                && channel.refusal == Refusal::Fails
+        })
+        .map(|(i, _)| i)
+}
+
+/// How many of them have no bound.
+fn lacking(experiment: &Experiment) -> usize {
+    let all = || guaranteed(experiment).count();
+    let Some(formula) = experiment.admission.formula else { return all() };
+    let Ok(promises) = promise::promises(experiment, formula) else { return all() };
+    let has = |promise: &Promise| {
+        matches!(promise, Promise::Admitted(_) | Promise::Received(_) | Promise::Connected(_))
+    };
+    guaranteed(experiment).filter(|i| !has(&promises.channels[*i])).count()
+}
+
+/// Whether a channel is refused for want of room.
+fn lacks_room(experiment: &Experiment) -> bool {
+    let promises = experiment.admission.formula.and_then(|formula| promise::promises(experiment, formula).ok());
+    promises.is_some_and(|promises| promises.channels.iter().any(Promise::lacks_room))
+}

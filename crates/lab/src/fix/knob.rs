@@ -1,0 +1,121 @@
+//! Things that a user can change, and how far a search turns each.
+
+use laxity_scenario::Change;
+
+use super::quantity::Quantity;
+
+/// The largest factor by which a search changes a value.
+pub(super) const MOST: f64 = 16.0;
+
+/// One thing in the file that can be changed.
+#[derive(Debug, Clone)]
+pub(super) struct Knob {
+    /// In words: `deadline of video`.
+    pub(super) what: String,
+    /// Whether other knobs change parts of it one by one.
+    pub(super) wide: bool,
+    /// What is done to it.
+    pub(super) turn: Turn,
+}
+
+/// What is done to a thing.
+#[derive(Debug, Clone)]
+pub(super) enum Turn {
+    /// Each of these values is scaled by the same factor.
+    Scale(Vec<Scaled>),
+    /// Each of these keys takes this value.
+    Set {
+        /// The keys.
+        keys: Vec<String>,
+        /// What they have now, to be read.
+        now: String,
+        /// As a file has it.
+        value: String,
+    },
+}
+
+/// A value that is scaled.
+#[derive(Debug, Clone)]
+pub(super) struct Scaled {
+    /// Its key.
+    pub(super) key: String,
+    /// What it is now.
+    pub(super) now: Quantity,
+    /// Whether it becomes more.
+    pub(super) up: bool,
+}
+
+impl Scaled {
+    fn then(&self, factor: f64) -> Quantity {
+        if self.up { self.now.more(factor) } else { self.now.less(factor) }
+    }
+}
+
+/// One thing, changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turned {
+    /// In words: `deadline of video`.
+    pub what: String,
+    /// What it is now, to be read.
+    pub now: String,
+    /// What it becomes, to be read.
+    pub then: String,
+    /// The larger of both by the smaller; `None` of a setting, which has no size.
+    pub factor: Option<f64>,
+    /// Whether it becomes more.
+    pub up: bool,
+    /// What is put into the file.
+    pub changes: Vec<Change>,
+}
+
+impl Knob {
+    /// The thing with its values changed by `factor`, which a setting does not ask for.
+    pub(super) fn at(&self, factor: f64) -> Turned {
+        match &self.turn {
+            Turn::Scale(parts) => {
+                let changes = parts.iter().map(|part| Change {
+                    key: part.key.clone(),
+                    value: part.then(factor).toml(),
+                });
+                let ratio = |part: &Scaled| {
+                    let (now, then) = (part.now.number(), part.then(factor).number());
+                    if then > now { then / now } else { now / then }
+                };
+                let all = |value: &dyn Fn(&Scaled) -> String| {
+                    let mut texts: Vec<String> = parts.iter().map(value).collect();
+                    texts.dedup();
+                    texts.join(", ")
+                };
+                Turned {
+                    what: self.what.clone(),
+                    now: all(&|part| part.now.to_string()),
+                    then: all(&|part| part.then(factor).to_string()),
+                    factor: Some(parts.iter().map(ratio).fold(1.0, f64::max)),
+                    up: parts.iter().all(|part| part.up),
+                    changes: changes.collect(),
+                }
+            }
+            Turn::Set { keys, now, value } => Turned {
+                what: self.what.clone(),
+                now: now.clone(),
+                then: value.trim_matches('"').to_string(),
+                factor: None,
+                up: true,
+                changes: keys.iter().map(|key| Change { key: key.clone(), value: value.clone() }).collect(),
+            },
+        }
+    }
+
+    /// Whether a factor makes a difference.
+    pub(super) fn is_scaled(&self) -> bool {
+        matches!(self.turn, Turn::Scale(_))
+    }
+
+    /// Its keys.
+    pub(super) fn keys(&self) -> Vec<&str> {
+        match &self.turn {
+            Turn::Scale(parts) => parts.iter().map(|part| part.key.as_str()).collect(),
+            Turn::Set { keys, .. } => keys.iter().map(String::as_str).collect(),
+        }
+    }
+}
