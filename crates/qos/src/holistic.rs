@@ -61,8 +61,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_units::Span;
 
-/// Beyond this nobody is promised anything.
-const LIMIT: Span = Span::from_ms(100);
+/// The longest response that is promised.
+pub const LIMIT: Span = Span::from_ms(100);
 
 /// How messages come.
 ///
@@ -159,8 +159,24 @@ pub struct Server {
 pub struct Overloaded {
     /// The server.
     pub server: usize,
-    /// The share of its time that is asked for, responses of others included as far as they were followed.
+    /// The share of its time that is asked for by flows that have an end, responses of others included as far as they were
+    /// followed. Below 1 the server has time for all of them, but no end of a busy period was found within the limit.
     pub utilisation: f64,
+    /// Whether flows [without end](Slots::ENDLESS) ask it besides, in whatever order it takes requests.
+    pub endless: bool,
+}
+
+/// Why a busy period has no end that is known.
+#[derive(Debug, Clone, Copy)]
+struct NoEnd {
+    utilisation: f64,
+    endless: bool,
+}
+
+impl NoEnd {
+    fn at(self, server: usize) -> Overloaded {
+        Overloaded { server, utilisation: self.utilisation, endless: self.endless }
+    }
 }
 
 /// The longest response of a server, to urgent flows and to others; zero where nobody asks.
@@ -357,7 +373,7 @@ impl Analysis<'_> {
         let all = self.loads(server, false);
         let in_any_order = busy_period(blocked, &all);
         let Some(stay) = urgent_first.filter(|_| urgent) else {
-            return in_any_order.map_err(|utilisation| Overloaded { server, utilisation });
+            return in_any_order.map_err(|no_end| no_end.at(server));
         };
         let longest = self.longest_of_others(server);
         let mut first = self.loads(server, true);
@@ -367,18 +383,20 @@ impl Analysis<'_> {
         match (busy_period(blocked.saturating_add(longest), &first), in_any_order) {
             (Ok(one), Ok(other)) => Ok(one.min(other)),
             (Ok(one), Err(_)) | (Err(_), Ok(one)) => Ok(one),
-            (Err(utilisation), Err(_)) => Err(Overloaded { server, utilisation }),
+            (Err(no_end), Err(_)) => Err(no_end.at(server)),
         }
     }
 }
 
 /// The least `B`, or the share of its time that the server is asked for.
-fn busy_period(blocked: Span, loads: &[Load]) -> Result<Span, f64> {
+fn busy_period(blocked: Span, loads: &[Load]) -> Result<Span, NoEnd> {
     let share =
         |load: &Load| load.slots.count as f64 * load.cost.as_secs_f64() / load.slots.interval.as_secs_f64();
-    let utilisation: f64 = loads.iter().map(share).sum();
-    if utilisation >= 1.0 {
-        return Err(utilisation);
+    let has_end = |load: &&Load| load.slots.count < Slots::ENDLESS.count;
+    let utilisation: f64 = loads.iter().filter(has_end).map(share).sum();
+    let endless = loads.iter().any(|load| !has_end(&load));
+    if endless || utilisation >= 1.0 {
+        return Err(NoEnd { utilisation, endless });
     }
     let mut length = Span::ZERO;
     loop {
@@ -387,7 +405,7 @@ fn busy_period(blocked: Span, loads: &[Load]) -> Result<Span, f64> {
             sum.saturating_add(load.cost.saturating_mul(count))
         });
         if sum > LIMIT {
-            return Err(utilisation);
+            return Err(NoEnd { utilisation, endless });
         }
         if sum <= length {
             return Ok(length);

@@ -93,7 +93,7 @@ pub enum Resource {
 pub enum Deficit {
     /// The response time exceeds the deadline by at least this much.
     Time(Span),
-    /// Reserved demand exceeds all there is by this much, in millionths, rounded up.
+    /// Demand exceeds all there is by this much, in millionths of all there is, rounded up.
     Share(u64),
     /// So many more would do.
     Places(u64),
@@ -179,8 +179,9 @@ impl fmt::Display for Refusal {
             Deficit::Time(span) => {
                 write!(f, " by {}", Span::from_ps(span.as_ps().div_ceil(100_000).saturating_mul(100_000)))
             }
-            Deficit::Share(millionths) => {
-                write!(f, " by {}.{:04} %", millionths / 10_000, millionths % 10_000)
+            Deficit::Share(excess) => {
+                let tenths = excess.saturating_add(1_000_000).div_ceil(1000);
+                write!(f, ", {}.{} % of its time", tenths / 10, tenths % 10)
             }
             Deficit::Places(1) => f.write_str("; one more would do"),
             Deficit::Places(places) => write!(f, "; {places} more would do"),

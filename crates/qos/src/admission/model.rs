@@ -67,17 +67,20 @@ impl Shared {
             ResourceModel::O3 => o1::polled(environment, population, o3::thread(environment)),
             _ => None,
         };
-        let mut taken: u128 = 0;
+        // The share that tasks take, in which one that does not fit by itself is a whole, and the one that is asked for.
+        let (mut taken, mut asked): (u128, u128) = (0, 0);
         for work in environment.interference.iter().chain(&beside.above).chain(&polled) {
             let cost = charges.activation(work);
             let task = Task::new(work.interval.as_ps(), cost);
             taken += task.map_or(Task::WHOLE, |task| u128::from(task.weight));
+            asked = asked
+                .saturating_add(cost.saturating_mul(Task::WHOLE) / u128::from(work.interval.as_ps().max(1)));
             shared.bursts = shared.bursts.saturating_add(cost.saturating_mul(u128::from(work.burst)));
             shared.activations.extend(task);
         }
         if taken >= Task::WHOLE {
-            let excess = (taken - Task::WHOLE).saturating_mul(1_000_000).div_ceil(Task::WHOLE);
-            let share = Deficit::Share(u64::try_from(excess).unwrap_or(u64::MAX).max(1));
+            let excess = asked.saturating_sub(Task::WHOLE).saturating_mul(1_000_000).div_ceil(Task::WHOLE);
+            let share = Deficit::Share(u64::try_from(excess).unwrap_or(u64::MAX));
             return Err((Resource::Cpu, share, Reason::InterferenceTakesAll));
         }
         shared.charges = Some(charges);

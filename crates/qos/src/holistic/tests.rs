@@ -45,7 +45,7 @@ fn what_comes_in_lumps_is_counted_in_lumps() {
 #[test]
 fn who_cannot_is_named() {
     let flows = [flow(1, 10, &[stage(0, 1, None), stage(1, 11, Some(0))])];
-    let Err(Overloaded { server, utilisation }) = responses(&[Server::default(); 2], &flows, &[]) else {
+    let Err(Overloaded { server, utilisation, endless: false }) = responses(&[Server::default(); 2], &flows, &[]) else {
         panic!("11 in every 10")
     };
     assert_eq!((server, (utilisation * 10.0).round()), (1, 11.0));
@@ -152,4 +152,14 @@ fn servers_as_one_are_asked_for_the_sum_and_once() {
     // that the last of the time before and the next are within 80.
     let both = [merged.clone(), merged];
     assert_eq!(urgent(&[Server::default(); 3], &both), [us(80), us(0), us(14)]);
+}
+
+/// Of 10 us, 4 are asked for by what has an end, and no number says how much by what has none.
+#[test]
+fn what_has_no_end_is_no_share_of_the_time() {
+    let endless = Flow { slots: Slots::ENDLESS, urgent: false, stages: vec![stage(0, 1, None)] };
+    // Something comes after it, so its response there matters.
+    let mine = flow(1, 10, &[stage(0, 4, None), stage(1, 1, Some(0))]);
+    let found = responses(&[Server::default(); 2], &[mine, endless], &[]);
+    assert_eq!(found, Err(Overloaded { server: 0, utilisation: 0.4, endless: true }));
 }

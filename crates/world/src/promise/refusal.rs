@@ -9,7 +9,7 @@ use laxity_units::Span;
 
 use super::admit::{self, promises, request, request_where_it_comes_in};
 use super::answer::{Promise, Refused, Room};
-use super::room;
+use super::room::{self, NO_END};
 use super::table::{Reserved, Tables};
 use super::via::Before;
 use crate::coverage::{Uncovered, coverage, receiving};
@@ -20,9 +20,14 @@ use crate::experiment::{ChannelSpec, Experiment};
 pub struct Shortfall {
     /// The least deadline that is admitted at every host beside all other channels; `None` if none is.
     pub admissible: Option<Span>,
-    /// What the response time consists of most: at that deadline, where it is longest; if there is none, at the first
-    /// host without the channels above.
+    /// Message slots that the channel needs with that deadline, if it has fewer: several messages are under way then. Packet slots
+    /// follow from them unless the file says otherwise.
+    pub slots: Option<u32>,
+    /// What the response time consists of most at the station that refuses: at that deadline, or if there is none without the
+    /// channels above. Where no station is known to refuse, where the response time is longest, or at the first.
     pub largest: Option<Term>,
+    /// The station of that term, where the channel has several.
+    pub station: Option<usize>,
 }
 
 /// What would be admitted in place of a channel that admission refused.
@@ -79,7 +84,12 @@ impl<'a> Advice<'a> {
     pub fn fit(&mut self, index: usize, refused: &Promise) -> Fit {
         let (experiment, formula) = (self.experiment, self.formula);
         self.beside_all_others(index, |mut beside| {
-            let (interval, shortfall) = (beside.least_interval(), beside.shortfall().unwrap_or_default());
+            let station = match refused {
+                Promise::Refused(refused) => Some(refused.node),
+                _ => None,
+            };
+            let interval = beside.least_interval();
+            let shortfall = beside.shortfall(station).unwrap_or_default();
             let room = beside.room_in_adapter(refused);
             let room = room.unwrap_or_else(|| room::least(experiment, formula, index, refused));
             Fit { shortfall, interval, room }
@@ -88,7 +98,7 @@ impl<'a> Advice<'a> {
 
     /// How far channel `index`, which was refused, is from being admitted.
     pub fn shortfall(&mut self, index: usize) -> Shortfall {
-        self.beside_all_others(index, |mut beside| beside.shortfall().unwrap_or_default())
+        self.beside_all_others(index, |mut beside| beside.shortfall(None).unwrap_or_default())
     }
 
     /// Why nobody is promised anything, if so.
@@ -149,7 +159,8 @@ impl Beside<'_> {
         Some(inside.rooms(self.experiment, channel, channel.passages(*node).next()?))
     }
 
-    fn shortfall(&mut self) -> Option<Shortfall> {
+    /// `station` is the one that refuses, if any does.
+    fn shortfall(&mut self, station: Option<usize>) -> Option<Shortfall> {
         let Self { experiment, formula: _, index, tables } = self;
         if !experiment.interfaces.is_empty() {
             return where_it_comes_in(experiment, *index);
@@ -160,22 +171,41 @@ impl Beside<'_> {
         let tables = tables.as_mut()?;
         let channel = &experiment.channels[*index];
         let asked = request(channel).ok()??;
-        let admissible = tables.least_deadline(experiment, channel, asked).and_then(|least| {
-            let reserved = tables.admit(experiment, channel, Request::new(channel.spec, least).ok()?).ok()?;
-            Some((least, reserved.reserved))
+        // With a deadline beyond its interval a channel has several messages under way, and the file gives it room for them.
+        let roomy = ChannelSpec {
+            message_slots: channel.message_slots.max(NO_END as u32),
+            packet_slots: channel.packet_slots.max(NO_END),
+            ..channel.clone()
+        };
+        let least = |channel: &ChannelSpec| tables.least_deadline(experiment, channel, asked);
+        let found = least(channel).map(|least| (least, channel));
+        let found = found.or_else(|| least(&roomy).map(|least| (least, &roomy)));
+        let admissible = found.and_then(|(least, with)| {
+            let reserved = tables.admit(experiment, with, Request::new(channel.spec, least).ok()?).ok()?;
+            Some((least, reserved.reserved, !std::ptr::eq(with, channel)))
         });
-        let Some((least, reserved)) = admissible else {
-            let (wait, service) = tables.terms_of_sender(experiment, channel, &asked)?;
-            return Some(Shortfall { admissible: None, largest: largest(&wait, &service, None) });
+        let several = |station: usize| (channel.route.len() > 1).then_some(station);
+        let Some((least, reserved, more)) = admissible else {
+            let (station, (wait, service)) = tables.terms_where(experiment, channel, &asked, station)?;
+            let largest = largest(&wait, &service, None);
+            return Some(Shortfall { largest, station: several(station), ..Shortfall::default() });
         };
         let bounds = tables.bounds();
-        let slowest = reserved.iter().max_by_key(|reserved| bounds[reserved.node][&reserved.id].bound);
-        let largest = slowest.and_then(|Reserved { node, id, asked, .. }| {
+        let refuses = reserved.iter().find(|reserved| Some(reserved.node) == station);
+        let slowest = || reserved.iter().max_by_key(|reserved| bounds[reserved.node][&reserved.id].bound);
+        let there = refuses.or_else(slowest).and_then(|Reserved { node, id, asked, .. }| {
             let (wait, service) = tables.terms(*node, asked, &bounds[*node][id]);
-            largest(&wait, &service, Some(bounds[*node][id]))
+            Some((largest(&wait, &service, Some(bounds[*node][id]))?, *node))
         });
         tables.give_up(reserved);
-        Some(Shortfall { admissible: Some(least), largest })
+        let under_way = u32::try_from(least.div_ceil(channel.spec.min_interval)).unwrap_or(u32::MAX);
+        let slots = channel.spec.burst.saturating_sub(1).saturating_add(under_way);
+        Some(Shortfall {
+            admissible: Some(least),
+            slots: (more && slots > channel.message_slots).then_some(slots),
+            largest: there.map(|(term, _)| term),
+            station: there.and_then(|(_, station)| several(station)),
+        })
     }
 
     fn least_interval(&mut self) -> Option<(Span, Option<Span>)> {
@@ -259,7 +289,7 @@ fn of_a_virtual_interface(experiment: &Experiment, index: usize) -> Option<Short
     let with = |deadline| ChannelSpec { deadline: Some(deadline), ..channel.clone() };
     let admissible = least(channel.deadline?, &mut |deadline| before.fits(with(deadline)));
     // The reason names the server that is short.
-    Some(Shortfall { admissible, largest: None })
+    Some(Shortfall { admissible, ..Shortfall::default() })
 }
 
 /// Per channel, why it has no bound to the host where it is received though it may have one to its last transmission.
@@ -281,7 +311,7 @@ fn where_it_comes_in(experiment: &Experiment, index: usize) -> Option<Shortfall>
     requests.push(bound::Request { deadline: Span::MAX, ..request_where_it_comes_in(experiment, index)? });
     let promised = bound::admit(&host, &requests).pop()?.ok()?;
     let largest = promised.terms.iter().copied().reduce(|a, b| if b.cost > a.cost { b } else { a });
-    Some(Shortfall { admissible: Some(promised.bound), largest })
+    Some(Shortfall { admissible: Some(promised.bound), largest, ..Shortfall::default() })
 }
 
 /// The largest of a bound's terms; of two alike the first.

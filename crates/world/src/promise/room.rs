@@ -22,7 +22,7 @@ enum Of {
 }
 
 /// More than anybody needs, and sums of it have no end either.
-const NO_END: u64 = 1 << 30;
+pub(super) const NO_END: u64 = 1 << 30;
 
 impl Of {
     const ALL: [Of; 6] =

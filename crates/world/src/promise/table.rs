@@ -355,6 +355,23 @@ impl Tables {
         self.hosts[node].as_ref().map_or(GoesBy::Either, Analyses::goes_by)
     }
 
+    /// `W` and `S` at `station`, or where `channel` starts if nothing is known of them there, as if it were admitted now.
+    pub(super) fn terms_where(
+        &self,
+        experiment: &Experiment,
+        channel: &ChannelSpec,
+        request: &Request,
+        station: Option<usize>,
+    ) -> Option<(usize, (Breakdown, Breakdown))> {
+        let known = station.and_then(|station| {
+            let (hop, (_, role)) = self.hosts_of(experiment, channel).enumerate().find(|(_, hop)| hop.0 == station)?;
+            let table = self.hosts[station].as_ref().ok()?;
+            let there = if role == Role::Send { *request } else { request.at(role) };
+            Some((station, table.terms_of(&there, experiment.link_out(channel, hop))?))
+        });
+        known.or_else(|| Some((channel.route[0], self.terms_of_sender(experiment, channel, request)?)))
+    }
+
     /// `W` and `S` where `channel` starts, as if it were admitted now.
     pub(super) fn terms_of_sender(
         &self,

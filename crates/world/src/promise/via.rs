@@ -5,7 +5,7 @@
 //! several ways to look at an adapter ([`Taken`]), each sound: who is admitted by one of them is, with the least that any answers.
 
 use laxity_qos::discipline::Class;
-use laxity_qos::holistic::{Flow, Overloaded, Response, along, responses};
+use laxity_qos::holistic::{self, Flow, Overloaded, Response, along, responses};
 use laxity_units::Span;
 
 use super::answer::{Connection, Promise};
@@ -125,15 +125,21 @@ impl<'a> Admitted<'a> {
         let late = |k: &usize| channels[*k].deadline.zip(least(*k)).is_some_and(|(due, may)| may > due);
         let refused = match least(i) {
             None => {
-                // Whoever could do it until now says what is short.
-                let able = views.iter().position(|view| view.known.is_ok());
-                let alone = if able.is_none() { "with best effort alone " } else { "" };
-                let view = able.unwrap_or(0);
-                Some(match &found[view] {
-                    Err(error) => format!("{alone}{}", overloaded(experiment, views[view].taken, *error)),
-                    Ok(_) => {
-                        "its program may be so late that a message is found to exceed its bandwidth".into()
-                    }
+                // The view that comes closest says what is short, of those that had an answer without the channel.
+                let able = views.iter().any(|view| view.known.is_ok());
+                let alone = if able { "" } else { "with best effort alone " };
+                let short = |(view, found): (&View, &Result<Vec<Response>, Overloaded>)| {
+                    let overloaded = found.as_ref().err().filter(|_| view.known.is_ok() || !able)?;
+                    Some((view.taken, *overloaded))
+                };
+                let closest = views.iter().zip(&found).filter_map(short).min_by(|(_, a), (_, b)| {
+                    a.endless.cmp(&b.endless).then(a.utilisation.total_cmp(&b.utilisation))
+                });
+                // A view that has an answer with the channel finds it too late at its program.
+                let answered = views.iter().zip(&found).any(|(_, found)| found.is_ok());
+                Some(match closest.filter(|_| !answered) {
+                    Some((taken, short)) => format!("{alone}{}", overloaded(experiment, taken, short)),
+                    None => "its program may be so late that a message is found to exceed its bandwidth".into(),
                 })
             }
             Some(longest) if late(&i) => {
@@ -231,8 +237,22 @@ pub(super) fn connections(experiment: &Experiment) -> Result<Vec<Promise>, Uncov
 fn overloaded(
     experiment: &Experiment,
     taken: Taken,
-    Overloaded { server, utilisation }: Overloaded,
+    Overloaded { server, utilisation, endless }: Overloaded,
 ) -> String {
-    let (name, asked) = (server_name(experiment, taken, server), (utilisation * 100.0).round());
-    format!("{name} cannot do in time what would be asked of it ({asked} % of its time)")
+    let name = server_name(experiment, taken, server);
+    let percent = utilisation * 100.0;
+    if endless {
+        return format!("best effort, which is not limited there, may keep {name} busy without end");
+    }
+    match utilisation >= 1.0 {
+        true => {
+            let percent = (percent.floor() + 1.0).max(101.0);
+            format!("{name} cannot do in time what would be asked of it ({percent} % of its time)")
+        }
+        false => format!(
+            "{name} has time for all that would be asked of it, {percent:.0} % of its time, but requests may come in such \
+             bursts that no bound below {} is found",
+            holistic::LIMIT
+        ),
+    }
 }

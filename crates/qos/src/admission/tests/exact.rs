@@ -243,11 +243,12 @@ fn work_above_that_takes_everything_says_by_how_much() {
             Decision::Admitted { .. } => panic!("nothing is left"),
         }
     };
-    // Each with half of that for packets that complete meanwhile, of fifteen hundred: just everything, which is said as the least there is, and a quarter too much.
-    assert_eq!(decide(&[500, 500]), (Reason::InterferenceTakesAll, Deficit::Share(1)));
+    // Each with half of that for packets that complete meanwhile, of fifteen hundred: just everything, and a quarter too much.
+    assert_eq!(decide(&[500, 500]), (Reason::InterferenceTakesAll, Deficit::Share(0)));
     assert_eq!(decide(&[500, 750]), (Reason::InterferenceTakesAll, Deficit::Share(250_000)));
-    // One that does not fit by itself is everything.
-    assert_eq!(decide(&[1001, 500]), (Reason::InterferenceTakesAll, Deficit::Share(500_000)));
+    // One that does not fit by itself asks for 1501.5 of 1500, and the other for 750.
+    assert_eq!(decide(&[1001, 500]), (Reason::InterferenceTakesAll, Deficit::Share(501_000)));
+    assert_eq!(decide(&[10_000]), (Reason::InterferenceTakesAll, Deficit::Share(9_000_000)));
 }
 
 #[test]
