@@ -1,12 +1,16 @@
 //! `laxity admit`: what each channel is promised, and what the promise is made of.
 
 mod fix;
+mod json;
+mod rows;
 
 use std::fmt::Write;
 
+use laxity_lab::fix::Setting;
 use laxity_qos::admission::Test;
 use laxity_qos::channel::Order;
 use laxity_qos::traffic::TrafficSpec;
+use laxity_scenario::PointIndex;
 use laxity_units::Span;
 use laxity_world::experiment::{Experiment, LocalDeadline, Refusal, Task};
 use laxity_world::promise::{self, Advice, Fit, Hop, Promise, Room};
@@ -27,28 +31,65 @@ pub(crate) fn admit(arguments: &Admit, terminal: &mut Terminal) -> Exit {
     if arguments.fix {
         return fix::fix(&scenario, arguments, terminal);
     }
+    let view = View { terms: arguments.terms, channel: arguments.channel.as_deref(), hints: &[] };
+    let first = scenario.first();
+    if let Some(name) = view.channel.filter(|_| !first.channels.iter().any(|channel| view.shows(&channel.name))) {
+        terminal.error(&format!("there is no channel called `{}`", clean(name)));
+        return Exit::BadInput;
+    }
     // Most sweeps vary what admission does not ask for; points with one answer share it.
-    let mut answers: Vec<(Answer, Vec<String>)> = Vec::new();
+    let mut answers: Vec<(Answer, Vec<PointIndex>)> = Vec::new();
     for point in scenario.points() {
-        let answer = Answer::to(&scenario.experiment(&point));
-        let words = scenario.describe(&point);
+        let answer = Answer::to(&scenario.experiment(&point), &view);
         match answers.iter_mut().find(|(other, _)| *other == answer) {
-            Some((_, points)) => points.push(words),
-            None => answers.push((answer, vec![words])),
+            Some((_, points)) => points.push(point),
+            None => answers.push((answer, vec![point])),
         }
     }
+    let exit = answers.iter().map(|(answer, _)| answer.exit).max().unwrap_or(Exit::Holds);
+    if arguments.json {
+        terminal.line(&json::points(&scenario, &answers, &view));
+        return exit;
+    }
     let several = answers.len() > 1;
-    for (i, (answer, points)) in answers.iter().enumerate() {
+    for (i, (answer, points)) in answers.into_iter().enumerate() {
         if several {
+            let words = clean(&scenario.describe(&points[0]));
             let more = match points.len() {
                 1 => String::new(),
                 n => format!(" and at {} more", crate::check::counted(n - 1, "point")),
             };
-            terminal.line(&format!("{}at {}{more}", if i == 0 { "" } else { "\n" }, clean(&points[0])));
+            terminal.line(&format!("{}at {words}{more}", if i == 0 { "" } else { "\n" }));
         }
-        terminal.print(&answer.text);
+        // Settings are tried once for each answer with a refusal.
+        let text = match answer.exit {
+            Exit::Fails => {
+                let hints = laxity_lab::fix::settings(&scenario, &points[0], None);
+                Answer::to(&scenario.experiment(&points[0]), &View { hints: &hints, ..view }).text
+            }
+            _ => answer.text,
+        };
+        terminal.print(&text);
     }
-    answers.iter().map(|(answer, _)| answer.exit).max().unwrap_or(Exit::Holds)
+    exit
+}
+
+/// What of an answer is shown.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    /// What each bound is made of.
+    terms: bool,
+    /// Only this channel, or its copies.
+    channel: Option<&'a str>,
+    /// Settings that a refused channel may be told of.
+    hints: &'a [Setting],
+}
+
+impl View<'_> {
+    fn shows(&self, name: &str) -> bool {
+        let copy = |wanted: &str| name.strip_prefix(wanted)?.strip_prefix('-')?.parse::<u32>().ok();
+        self.channel.is_none_or(|wanted| wanted == name || copy(wanted).is_some())
+    }
 }
 
 #[derive(PartialEq, Eq)]
@@ -58,7 +99,7 @@ struct Answer {
 }
 
 impl Answer {
-    fn to(experiment: &Experiment) -> Answer {
+    fn to(experiment: &Experiment, view: &View<'_>) -> Answer {
         let Some(formula) = experiment.admission.formula else {
             // Whoever asks for no deadline is content with that.
             let asked = experiment.channels.iter().any(|channel| channel.deadline.is_some());
@@ -71,7 +112,7 @@ impl Answer {
             return Answer { exit: Exit::NotJudged, ..Answer::none(text) };
         }
         match promise::promises(experiment, formula) {
-            Ok(promises) => Answer::from_promises(experiment, &promises),
+            Ok(promises) => Answer::from_promises(experiment, &promises, view),
             Err(uncovered) => {
                 let text = format!("nothing can be promised: {}", uncovered.0);
                 Answer { exit: Exit::NotJudged, ..Answer::none(&text) }
@@ -83,8 +124,9 @@ impl Answer {
         Answer { text: format!("{text}\n"), exit: Exit::Holds }
     }
 
-    fn from_promises(experiment: &Experiment, promises: &promise::Promises) -> Answer {
-        let mut text = format!("by the {:?} formulas", promises.formula).to_lowercase();
+    fn from_promises(experiment: &Experiment, promises: &promise::Promises, view: &View<'_>) -> Answer {
+        let mut text = rows::table(experiment, promises, view);
+        text += &format!("\nby the {:?} formulas", promises.formula).to_lowercase();
         text += if by_demand(experiment) { " and the demand test\n" } else { "\n" };
         if !in_force(experiment) && experiment.interfaces.is_empty() && experiment.via.is_none() {
             text += "EDF goes by the requested deadlines here, and those are what is promised; each bound is what\n\
@@ -95,16 +137,24 @@ impl Answer {
         let mut advice = Advice::of(experiment, promises.formula);
         for (i, (channel, answer)) in experiment.channels.iter().zip(&promises.channels).enumerate() {
             let name = clean(&channel.name);
+            if !view.shows(&channel.name) {
+                continue;
+            }
+            let brief = matches!(answer, Promise::Connected(_) | Promise::Received(_) | Promise::Admitted(_));
+            if brief && !view.terms {
+                let above = if text.ends_with(": admitted\n") { "" } else { "\n" };
+                text += &format!("{above}channel {name}: admitted\n");
+                if let (Promise::Admitted(_), None, Some(why)) = (answer, answer.delivery_bound(), undelivered[i])
+                {
+                    text += &format!("  to the last transmission, and not to the receiving host: {}\n", why.0);
+                }
+                continue;
+            }
             match answer {
                 Promise::BestEffort => text += &format!("\nchannel {name}: best effort, promised nothing\n"),
                 Promise::Refused(refusal) => {
-                    exit = exit.max(refused(
-                        &mut text,
-                        experiment,
-                        &mut advice,
-                        i,
-                        (&refusal.in_words(experiment), answer),
-                    ));
+                    let reason = refusal.in_words(experiment);
+                    exit = exit.max(refused(&mut text, (experiment, view), &mut advice, i, (&reason, answer)));
                 }
                 Promise::Unreceived(refusal) => {
                     let reason = match refusal.whose == i {
@@ -115,10 +165,10 @@ impl Answer {
                             refusal.missing
                         ),
                     };
-                    exit = exit.max(refused(&mut text, experiment, &mut advice, i, (&reason, answer)));
+                    exit = exit.max(refused(&mut text, (experiment, view), &mut advice, i, (&reason, answer)));
                 }
                 Promise::Unconnected(reason) => {
-                    exit = exit.max(refused(&mut text, experiment, &mut advice, i, (reason, answer)));
+                    exit = exit.max(refused(&mut text, (experiment, view), &mut advice, i, (reason, answer)));
                 }
                 Promise::Connected(connection) => {
                     text += &format!("\nchannel {name}: admitted\n");
@@ -169,7 +219,7 @@ impl Answer {
 /// Why channel `i` is refused, and what would fit.
 fn refused(
     text: &mut String,
-    experiment: &Experiment,
+    (experiment, view): (&Experiment, &View<'_>),
     advice: &mut Advice<'_>,
     i: usize,
     (reason, answer): (&str, &Promise),
@@ -184,10 +234,22 @@ fn refused(
     }
     let no_room = answer.lacks_room();
     match shortfall.admissible {
-        Some(least) => *text += &format!("  a deadline of {least} would be admitted\n"),
+        Some(least) => {
+            let slots = shortfall.slots.map_or_else(String::new, |slots| {
+                format!(", with `message_slots = {slots}`, which is the default with that deadline")
+            });
+            *text += &format!("  a deadline of {least} would be admitted{slots}\n");
+        }
         // Buffers are for a contract and not for a deadline.
         None if no_room => {}
         None if channel.deadline.is_none() => {}
+        None if is_limited(experiment, answer) => {
+            *text += &format!(
+                "  no deadline up to its interval, {}, would be admitted beside the others, and the test in use \
+                 covers no longer one\n",
+                channel.spec.min_interval
+            );
+        }
         None => {
             *text += &format!(
                 "  no deadline, however long, would be admitted beside the others (its interval is {})\n",
@@ -210,7 +272,11 @@ fn refused(
         None => *text += "  at no rate, however small, would it be admitted beside the others\n",
     }
     if let Some(largest) = shortfall.largest {
-        term(text, 2, largest.cost, &format!("{}, the most of it", largest.name));
+        let at = shortfall.station.map_or_else(String::new, |at| format!(" at {}", experiment.place(at)));
+        term(text, 2, largest.cost, &format!("{}, the most of it{at}", largest.name));
+    }
+    if let Some(hint) = hint(view.hints, i) {
+        *text += &format!("  with {hint} it would be admitted\n");
     }
     match channel.refusal {
         Refusal::Expected => {
@@ -219,6 +285,19 @@ fn refused(
         }
         Refusal::Fails => Exit::Fails,
     }
+}
+
+/// Whether the station that refuses, or any without one, admits by a test that knows no deadline beyond the interval.
+fn is_limited(experiment: &Experiment, answer: &Promise) -> bool {
+    let by_tables = experiment.via.is_none() && experiment.interfaces.is_empty();
+    by_tables && matches!(answer, Promise::Refused(_)) && !by_demand(experiment)
+}
+
+/// The first setting with which channel `i` would have a bound, as the file would say it.
+fn hint(hints: &[Setting], i: usize) -> Option<String> {
+    let setting = hints.iter().find(|setting| setting.bounded.get(i) == Some(&true))?;
+    let lines = setting.thing.changes.iter().map(|change| format!("`{} = {}`", change.key, change.value));
+    Some(clean(&lines.collect::<Vec<_>>().join(" and ")))
 }
 
 /// The bound from end to end, host by host.

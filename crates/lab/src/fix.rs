@@ -123,6 +123,33 @@ pub fn fix(
     fixes
 }
 
+/// A setting other than the file's, and what comes of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    /// What is set.
+    pub thing: Turned,
+    /// Per channel, whether it has a bound then.
+    pub bounded: Vec<bool>,
+}
+
+/// What each setting of `scenario` at `point` would come to that has no size: an order, a test, a paradigm.
+///
+/// It changes nothing else, so it costs an admission for each, and no search.
+pub fn settings(scenario: &Scenario, point: &PointIndex, threads: Option<NonZero<usize>>) -> Vec<Setting> {
+    let experiment = scenario.experiment(point);
+    let knobs = owned::knobs(scenario, point, &experiment, false);
+    let knobs: Vec<Knob> = knobs.into_iter().filter(|knob| !knob.is_scaled()).collect();
+    let work = |k: usize| {
+        let thing = knobs[k].at(1.0);
+        let changed = scenario.changed(point, &thing.changes).ok();
+        let bounded = changed.filter(|changed| changed.channels.len() == experiment.channels.len());
+        let bounded = bounded.map(|changed| self::bounded(&changed)).unwrap_or_default();
+        Ok::<_, std::convert::Infallible>(Setting { thing, bounded })
+    };
+    let Ok(settings) = parallel::ordered(knobs.len(), threads, &work, &mut |_| ());
+    settings
+}
+
 /// Whether `later` puts other words under the keys of `earlier`: one of the settings is enough.
 fn is_again(later: &Fix, earlier: &Fix) -> bool {
     let keys = |fix: &Fix| -> Vec<String> {
@@ -230,13 +257,19 @@ fn guaranteed(experiment: &Experiment) -> impl Iterator<Item = usize> + '_ {
 
 /// How many of them have no bound.
 fn lacking(experiment: &Experiment) -> usize {
-    let all = || guaranteed(experiment).count();
-    let Some(formula) = experiment.admission.formula else { return all() };
-    let Ok(promises) = promise::promises(experiment, formula) else { return all() };
+    let bounded = bounded(experiment);
+    guaranteed(experiment).filter(|i| !bounded[*i]).count()
+}
+
+/// Per channel, whether admission gives it a bound.
+fn bounded(experiment: &Experiment) -> Vec<bool> {
+    let none = || vec![false; experiment.channels.len()];
+    let Some(formula) = experiment.admission.formula else { return none() };
+    let Ok(promises) = promise::promises(experiment, formula) else { return none() };
     let has = |promise: &Promise| {
         matches!(promise, Promise::Admitted(_) | Promise::Received(_) | Promise::Connected(_))
     };
-    guaranteed(experiment).filter(|i| !has(&promises.channels[*i])).count()
+    promises.channels.iter().map(has).collect()
 }
 
 /// Whether a channel is refused for want of room.

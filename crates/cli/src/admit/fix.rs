@@ -6,7 +6,7 @@ use laxity_world::experiment::Experiment;
 use laxity_world::text::clean;
 use serde_json::{Value, json};
 
-use super::Answer;
+use super::{Answer, View};
 use crate::Exit;
 use crate::arguments::Admit;
 use crate::check::counted;
@@ -17,7 +17,8 @@ pub(super) fn fix(scenario: &Scenario, arguments: &Admit, terminal: &mut Termina
     let mut answers: Vec<(Answer, PointIndex, usize)> = Vec::new();
     for point in scenario.points() {
         let experiment: Experiment = scenario.experiment(&point);
-        let answer = Answer::to(&experiment);
+        let view = View { terms: true, channel: None, hints: &[] };
+        let answer = Answer::to(&experiment, &view);
         match answers.iter_mut().find(|(other, ..)| *other == answer) {
             Some((.., points)) => *points += 1,
             None => answers.push((answer, point, 1)),

@@ -1,0 +1,97 @@
+use laxity_scenario::Scenario;
+
+use super::*;
+
+/// Two senders of one host over a link of 8 Mbit/s, on which 1000 B take 1 ms; the host takes no time.
+fn scenario(admission: &str, interval: &str, deadline: &str) -> Scenario {
+    let costs = [
+        "context_switch", "cache_miss", "first_packet", "packet", "link_scheduling", "hand_over", "interrupt",
+        "thread_creation", "receive_packet", "receive_message", "send_call",
+    ];
+    let costs: Vec<String> = costs.iter().map(|cost| format!("{cost} = \"0 us\"")).collect();
+    let channel = |name: &str, interval: &str, deadline: &str| {
+        format!(
+            "[[channel]]\nname = \"{name}\"\nclass = \"real_time\"\nmax_message = \"1000 B\"\n\
+             min_message = \"1000 B\"\nburst = 1\nmin_interval = \"{interval}\"\ndeadline = \"{deadline}\"\n\
+             source = {{ kind = \"periodic\" }}\n"
+        )
+    };
+    let text = format!(
+        "title = \"a test\"\n[host]\nprofile = \"mc68040\"\ncosts = {{ {} }}\nsubsystem = {{ packet = \"1000 B\" }}\n\
+         [adapter]\nkind = \"null\"\nrate = \"8 Mbit/s\"\n[run]\ntime = \"1 s\"\n{admission}{}{}",
+        costs.join(", "),
+        channel("a", "2 ms", "2 ms"),
+        channel("c", interval, deadline),
+    );
+    crate::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+fn found(scenario: &Scenario) -> Fixes {
+    let point = scenario.points().next().unwrap();
+    fix(scenario, &point, None, &mut |_| ())
+}
+
+/// What is written for `what`, if that alone is enough.
+fn written(fixes: &Fixes, what: &str) -> Option<String> {
+    let alone = |fix: &&Fix| fix.things.len() == 1 && fix.things[0].what == what;
+    fixes.fixes.iter().find(alone).map(|fix| fix.things[0].then.clone())
+}
+
+/// The second sender waits for a packet in the adapter, for the first, and then sends its own: 3 ms, which is beyond its interval.
+#[test]
+fn each_thing_is_changed_as_far_as_it_has_to_be() {
+    let scenario = scenario("[admission]\ntest = \"demand\"\n", "2.5 ms", "2.5 ms");
+    let fixes = found(&scenario);
+    assert_eq!((fixes.asked, fixes.lacking, fixes.pairs), (2, 1, 0), "{fixes:#?}");
+    assert_eq!(written(&fixes, "deadline of c").as_deref(), Some("3 ms"));
+    // Nothing is shown that admission does not confirm, and a change of 2 % less is not enough.
+    let point = scenario.points().next().unwrap();
+    for fix in &fixes.fixes {
+        let changes: Vec<Change> = fix.things.iter().flat_map(|thing| thing.changes.clone()).collect();
+        assert_eq!(lacking(&scenario.changed(&point, &changes).unwrap()), 0, "{fix:?}");
+    }
+    let short = Change { key: "channel.c.deadline".into(), value: "\"2.99 ms\"".into() };
+    assert_eq!(lacking(&scenario.changed(&point, &[short]).unwrap()), 1);
+    // Sorted: settings, then by how much is changed.
+    let factors: Vec<f64> = fixes.fixes.iter().map(Fix::factor).collect();
+    assert!(factors.is_sorted(), "{factors:?}");
+}
+
+#[test]
+fn a_file_that_is_admitted_needs_no_change() {
+    let fixes = found(&scenario("[admission]\ntest = \"demand\"\n", "2.5 ms", "3 ms"));
+    assert_eq!((fixes.lacking, fixes.things, fixes.fixes), (0, 0, vec![]));
+}
+
+#[test]
+fn the_answer_does_not_depend_on_the_number_of_threads() {
+    let scenario = scenario("", "2.5 ms", "2.5 ms");
+    let point = scenario.points().next().unwrap();
+    let with = |threads| fix(&scenario, &point, NonZero::new(threads), &mut |_| ());
+    assert_eq!(with(1), with(3));
+}
+
+/// What a setting is said to come to is so.
+#[test]
+fn a_setting_that_admits_is_named() {
+    let scenario = scenario("", "2.5 ms", "2.5 ms");
+    let point = scenario.points().next().unwrap();
+    for setting in settings(&scenario, &point, None) {
+        let Ok(changed) = scenario.changed(&point, &setting.thing.changes) else {
+            assert!(setting.bounded.is_empty());
+            continue;
+        };
+        assert_eq!(setting.bounded, bounded(&changed), "{}", setting.thing.what);
+    }
+}
+
+#[test]
+fn a_change_that_the_format_does_not_allow_is_none() {
+    let scenario = scenario("", "2.5 ms", "2.5 ms");
+    let point = scenario.points().next().unwrap();
+    for (key, value) in [("channel.c.deadline", "3"), ("channel.d.deadline", "\"3 ms\""), ("host.colour", "1"), ("host.speedup", "[")]
+    {
+        let change = Change { key: key.into(), value: value.into() };
+        assert!(scenario.changed(&point, &[change]).is_err(), "{key} = {value}");
+    }
+}
