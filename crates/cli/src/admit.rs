@@ -33,7 +33,9 @@ pub(crate) fn admit(arguments: &Admit, terminal: &mut Terminal) -> Exit {
     }
     let view = View { terms: arguments.terms, channel: arguments.channel.as_deref(), hints: &[] };
     let first = scenario.first();
-    if let Some(name) = view.channel.filter(|_| !first.channels.iter().any(|channel| view.shows(&channel.name))) {
+    if let Some(name) =
+        view.channel.filter(|_| !first.channels.iter().any(|channel| view.shows(&channel.name)))
+    {
         terminal.error(&format!("there is no channel called `{}`", clean(name)));
         return Exit::BadInput;
     }
@@ -144,9 +146,11 @@ impl Answer {
             if brief && !view.terms {
                 let above = if text.ends_with(": admitted\n") { "" } else { "\n" };
                 text += &format!("{above}channel {name}: admitted\n");
-                if let (Promise::Admitted(_), None, Some(why)) = (answer, answer.delivery_bound(), undelivered[i])
+                if let (Promise::Admitted(_), None, Some(why)) =
+                    (answer, answer.delivery_bound(), undelivered[i])
                 {
-                    text += &format!("  to the last transmission, and not to the receiving host: {}\n", why.0);
+                    text +=
+                        &format!("  to the last transmission, and not to the receiving host: {}\n", why.0);
                 }
                 continue;
             }
@@ -154,7 +158,8 @@ impl Answer {
                 Promise::BestEffort => text += &format!("\nchannel {name}: best effort, promised nothing\n"),
                 Promise::Refused(refusal) => {
                     let reason = refusal.in_words(experiment);
-                    exit = exit.max(refused(&mut text, (experiment, view), &mut advice, i, (&reason, answer)));
+                    exit =
+                        exit.max(refused(&mut text, (experiment, view), &mut advice, i, (&reason, answer)));
                 }
                 Promise::Unreceived(refusal) => {
                     let reason = match refusal.whose == i {
@@ -165,7 +170,8 @@ impl Answer {
                             refusal.missing
                         ),
                     };
-                    exit = exit.max(refused(&mut text, (experiment, view), &mut advice, i, (&reason, answer)));
+                    exit =
+                        exit.max(refused(&mut text, (experiment, view), &mut advice, i, (&reason, answer)));
                 }
                 Promise::Unconnected(reason) => {
                     exit = exit.max(refused(&mut text, (experiment, view), &mut advice, i, (reason, answer)));

@@ -23,8 +23,8 @@ use laxity_world::experiment::{Experiment, Refusal, Task};
 use laxity_world::promise::{self, Promise};
 
 use crate::parallel;
-pub use knob::Turned;
 use knob::Knob;
+pub use knob::Turned;
 use search::{Edge, Search};
 
 /// Pairs that are turned, at most.
@@ -274,6 +274,7 @@ fn bounded(experiment: &Experiment) -> Vec<bool> {
 
 /// Whether a channel is refused for want of room.
 fn lacks_room(experiment: &Experiment) -> bool {
-    let promises = experiment.admission.formula.and_then(|formula| promise::promises(experiment, formula).ok());
+    let promises =
+        experiment.admission.formula.and_then(|formula| promise::promises(experiment, formula).ok());
     promises.is_some_and(|promises| promises.channels.iter().any(Promise::lacks_room))
 }

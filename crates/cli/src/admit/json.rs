@@ -10,11 +10,7 @@ use super::rows::Row;
 use super::{Answer, View, place};
 
 /// All `answers`, each with the points that share it.
-pub(super) fn points(
-    scenario: &Scenario,
-    answers: &[(Answer, Vec<PointIndex>)],
-    view: &View<'_>,
-) -> String {
+pub(super) fn points(scenario: &Scenario, answers: &[(Answer, Vec<PointIndex>)], view: &View<'_>) -> String {
     let answer = |(answer, points): &(Answer, Vec<PointIndex>)| {
         let experiment = scenario.experiment(&points[0]);
         let points: Vec<String> = points.iter().map(|point| scenario.describe(point)).collect();

@@ -55,13 +55,17 @@ fn least_margin(experiment: &Experiment, hops: &[Hop]) -> Option<String> {
 pub(super) fn table(experiment: &Experiment, promises: &Promises, view: &View<'_>) -> String {
     let heading = ["channel", "", "asked", "bound", "margin", "least margin at"].map(String::from);
     let mut rows = vec![heading];
-    for (i, channel) in experiment.channels.iter().enumerate().filter(|(_, channel)| view.shows(&channel.name)) {
+    for (i, channel) in
+        experiment.channels.iter().enumerate().filter(|(_, channel)| view.shows(&channel.name))
+    {
         let Some(row) = Row::of(experiment, promises, i) else { continue };
         let time = |span: Option<Span>| span.map_or("-".into(), in_microseconds);
         let margin = match row.asked.zip(row.bound) {
             Some((asked, bound)) if asked < bound => format!("-{}", in_microseconds(bound - asked)),
             // Rounded down, as margins are.
-            Some((asked, bound)) => in_microseconds(Span::from_ps((asked - bound).as_ps() / 100_000 * 100_000)),
+            Some((asked, bound)) => {
+                in_microseconds(Span::from_ps((asked - bound).as_ps() / 100_000 * 100_000))
+            }
             None => "-".into(),
         };
         rows.push([

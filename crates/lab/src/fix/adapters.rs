@@ -47,10 +47,8 @@ fn place(owned: &Owned<'_>, name: &str) -> Option<usize> {
 
 /// Those of the adapter in the table `at`, which `node` has.
 fn of(owned: &Owned<'_>, at: &str, whom: &str, wide: bool, node: usize) -> Vec<Knob> {
-    let plain = [
-        ("rate", "rate of", Towards::More, None),
-        ("per_byte", "time per byte of", Towards::Less, None),
-    ];
+    let plain =
+        [("rate", "rate of", Towards::More, None), ("per_byte", "time per byte of", Towards::Less, None)];
     let beneath = (at != "adapter").then_some("adapter");
     let mut knobs = owned.rules(&plain, at, beneath, whom, wide);
     if owned.experiment.nodes[node].adapters.len() == 1

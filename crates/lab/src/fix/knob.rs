@@ -73,10 +73,9 @@ impl Knob {
     pub(super) fn at(&self, factor: f64) -> Turned {
         match &self.turn {
             Turn::Scale(parts) => {
-                let changes = parts.iter().map(|part| Change {
-                    key: part.key.clone(),
-                    value: part.then(factor).toml(),
-                });
+                let changes = parts
+                    .iter()
+                    .map(|part| Change { key: part.key.clone(), value: part.then(factor).toml() });
                 let ratio = |part: &Scaled| {
                     let (now, then) = (part.now.number(), part.then(factor).number());
                     if then > now { then / now } else { now / then }

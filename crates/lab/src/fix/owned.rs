@@ -95,7 +95,12 @@ pub(super) struct Owned<'a> {
 }
 
 /// All things of `scenario` at `point` that can be changed; `room` says whether a refusal is for want of it.
-pub(super) fn knobs(scenario: &Scenario, point: &PointIndex, experiment: &Experiment, room: bool) -> Vec<Knob> {
+pub(super) fn knobs(
+    scenario: &Scenario,
+    point: &PointIndex,
+    experiment: &Experiment,
+    room: bool,
+) -> Vec<Knob> {
     scenario.with_document(point, |document| {
         let owned = Owned { document, experiment };
         let mut knobs = owned.settings();
@@ -162,7 +167,12 @@ impl Owned<'_> {
         };
         let words = |values: &[&str]| -> Vec<String> { values.iter().map(|value| (*value).into()).collect() };
         for (key, values) in admission_words() {
-            add(vec![format!("admission.{key}")], format!("admission: {}", key.replace('_', " ")), &values, false);
+            add(
+                vec![format!("admission.{key}")],
+                format!("admission: {}", key.replace('_', " ")),
+                &values,
+                false,
+            );
         }
         for (key, what, values) in SETTINGS {
             let section = key.split('.').next().unwrap_or(key);
@@ -218,7 +228,10 @@ impl Owned<'_> {
             add(what, part);
             add("burst", scaled("burst", Quantity::Count(spec.burst.into()), false));
             if room {
-                add("message slots", scaled("message_slots", Quantity::Count(first.message_slots.into()), true));
+                add(
+                    "message slots",
+                    scaled("message_slots", Quantity::Count(first.message_slots.into()), true),
+                );
                 add("packet slots", scaled("packet_slots", Quantity::Count(first.packet_slots), true));
             }
         }
@@ -291,7 +304,7 @@ impl Owned<'_> {
 
     fn is_ethernet(&self, at: &str, beneath: Option<&str>) -> bool {
         let framing = |table: &str| self.text(&format!("{table}.framing"));
-        framing(at).or_else(|| framing(beneath?)) .is_some_and(|framing| framing.starts_with("ethernet"))
+        framing(at).or_else(|| framing(beneath?)).is_some_and(|framing| framing.starts_with("ethernet"))
     }
 }
 
@@ -364,9 +377,12 @@ mod tests {
 
     #[test]
     fn copies_go_by_the_name_that_is_written() {
-        for (name, written, copy) in
-            [("video", "video", true), ("video-3", "video", true), ("video-x", "video", false), ("videos", "video", false)]
-        {
+        for (name, written, copy) in [
+            ("video", "video", true),
+            ("video-3", "video", true),
+            ("video-x", "video", false),
+            ("videos", "video", false),
+        ] {
             assert_eq!(is_copy(name, written), copy, "{name}");
         }
     }

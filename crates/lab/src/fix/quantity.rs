@@ -136,7 +136,10 @@ mod tests {
         }
         assert_eq!(Quantity::Factor(1.0).more(1.499).toml(), "1.5");
         assert_eq!(Quantity::Factor(2.0).less(3.0).toml(), "0.666");
-        assert_eq!((Quantity::Count(4).more(1.1), Quantity::Count(4).less(1.1)), (Quantity::Count(5), Quantity::Count(3)));
+        assert_eq!(
+            (Quantity::Count(4).more(1.1), Quantity::Count(4).less(1.1)),
+            (Quantity::Count(5), Quantity::Count(3))
+        );
         // Nothing becomes nothing.
         assert_eq!(Quantity::Count(1).less(16.0), Quantity::Count(1));
     }

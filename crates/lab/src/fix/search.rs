@@ -33,7 +33,10 @@ impl Search<'_> {
         let left = |factor: f64| (self.try_out)(&knob.at(factor).changes);
         if !knob.is_scaled() {
             let left = left(1.0);
-            return Edge { enough: left.filter(|left| *left == 0).map(|_| 1.0), best: left.map(|left| (1.0, left)) };
+            return Edge {
+                enough: left.filter(|left| *left == 0).map(|_| 1.0),
+                best: left.map(|left| (1.0, left)),
+            };
         }
         let (mut best, mut before): (Option<(f64, usize)>, f64) = (None, 1.0);
         for factor in GRID {

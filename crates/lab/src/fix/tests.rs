@@ -5,8 +5,17 @@ use super::*;
 /// Two senders of one host over a link of 8 Mbit/s, on which 1000 B take 1 ms; the host takes no time.
 fn scenario(admission: &str, interval: &str, deadline: &str) -> Scenario {
     let costs = [
-        "context_switch", "cache_miss", "first_packet", "packet", "link_scheduling", "hand_over", "interrupt",
-        "thread_creation", "receive_packet", "receive_message", "send_call",
+        "context_switch",
+        "cache_miss",
+        "first_packet",
+        "packet",
+        "link_scheduling",
+        "hand_over",
+        "interrupt",
+        "thread_creation",
+        "receive_packet",
+        "receive_message",
+        "send_call",
     ];
     let costs: Vec<String> = costs.iter().map(|cost| format!("{cost} = \"0 us\"")).collect();
     let channel = |name: &str, interval: &str, deadline: &str| {
@@ -89,8 +98,12 @@ fn a_setting_that_admits_is_named() {
 fn a_change_that_the_format_does_not_allow_is_none() {
     let scenario = scenario("", "2.5 ms", "2.5 ms");
     let point = scenario.points().next().unwrap();
-    for (key, value) in [("channel.c.deadline", "3"), ("channel.d.deadline", "\"3 ms\""), ("host.colour", "1"), ("host.speedup", "[")]
-    {
+    for (key, value) in [
+        ("channel.c.deadline", "3"),
+        ("channel.d.deadline", "\"3 ms\""),
+        ("host.colour", "1"),
+        ("host.speedup", "["),
+    ] {
         let change = Change { key: key.into(), value: value.into() };
         assert!(scenario.changed(&point, &[change]).is_err(), "{key} = {value}");
     }

@@ -45,7 +45,9 @@ fn what_comes_in_lumps_is_counted_in_lumps() {
 #[test]
 fn who_cannot_is_named() {
     let flows = [flow(1, 10, &[stage(0, 1, None), stage(1, 11, Some(0))])];
-    let Err(Overloaded { server, utilisation, endless: false }) = responses(&[Server::default(); 2], &flows, &[]) else {
+    let Err(Overloaded { server, utilisation, endless: false }) =
+        responses(&[Server::default(); 2], &flows, &[])
+    else {
         panic!("11 in every 10")
     };
     assert_eq!((server, (utilisation * 10.0).round()), (1, 11.0));

@@ -135,6 +135,32 @@ pub(super) const VERDICTS: &[(&str, &str)] = &[
 /// Notions that the tables rest on.
 pub(super) const NOTIONS: &[(&str, &str)] = &[
     (
+        "waiting for what is below",
+        "A term of a bound: the longest that a message waits for less urgent work that cannot be preempted. It is the switch to \
+         that work, its block of packets, the packets that the adapter already has, and their completions.",
+    ),
+    (
+        "the message itself",
+        "A term of a bound: what the packets of one largest message need of the CPU and of the link. Packets bound by the CPU \
+         take longer in the CPU than on the link; of packets bound by the link it is the other way round.",
+    ),
+    (
+        "messages of channels above",
+        "A term of a bound: what messages of more urgent channels need meanwhile. With the demand test these are `other messages \
+         due before it`, and `less, for what was over when it came` is the part of that work that ends before the message comes.",
+    ),
+    (
+        "work above all handlers",
+        "A term of a bound: what preempts all channels. It is interrupts and receptions of other frames, and threads of \
+         applications.",
+    ),
+    (
+        "change (of a file)",
+        "What `laxity admit --fix` shows: a line for the file with which admission takes every channel. The file with that line \
+         was read and admitted. A change that is 2 % smaller was not enough; admission is not always monotonic, so a much \
+         smaller one may be, which the search does not find.",
+    ),
+    (
         "window",
         "The run without its warm-up and cool-down (`warmup`, `cooldown` under `[run]`). All counts, rates, shares and \
          distributions of a row are of it, and an event is in it if it *happens* in it: a message that was offered before it \
@@ -174,6 +200,26 @@ pub(super) const NOTIONS: &[(&str, &str)] = &[
 
 /// Columns of tables in the terminal and the report that are no number of a channel: table, title, what it is.
 pub(super) const COLUMNS: &[(&str, &str, &str)] = &[
+    ("admission", "asked", "The deadline that the channel asks for, from end to end."),
+    ("admission", "bound", "The end-to-end delay bound of the channel, rounded up."),
+    (
+        "admission",
+        "margin",
+        "The deadline less the bound: by how much the channel is early in the worst case, rounded down.",
+    ),
+    (
+        "admission",
+        "least margin at",
+        "The station whose bound comes closest to what was asked for there; of a refused channel the station that refuses.",
+    ),
+    (
+        "changes",
+        "change",
+        "By how much a value changes, relative to what it is; `setting` if it has no size.",
+    ),
+    ("changes", "of", "The thing in the file that is changed."),
+    ("changes", "now", "What the file says, or the default."),
+    ("changes", "in the file", "The table of the file and the line to put there."),
     ("channels", "channel", "The channel's name, or how many of a class the row sums up."),
     ("channels", "used", "Worst as a share of the bound; above 100 % the bound is broken."),
     ("channels", "messages dropped", "Messages dropped by cause: `drops`."),

@@ -364,7 +364,8 @@ impl Tables {
         station: Option<usize>,
     ) -> Option<(usize, (Breakdown, Breakdown))> {
         let known = station.and_then(|station| {
-            let (hop, (_, role)) = self.hosts_of(experiment, channel).enumerate().find(|(_, hop)| hop.0 == station)?;
+            let (hop, (_, role)) =
+                self.hosts_of(experiment, channel).enumerate().find(|(_, hop)| hop.0 == station)?;
             let table = self.hosts[station].as_ref().ok()?;
             let there = if role == Role::Send { *request } else { request.at(role) };
             Some((station, table.terms_of(&there, experiment.link_out(channel, hop))?))

@@ -139,7 +139,9 @@ impl<'a> Admitted<'a> {
                 let answered = views.iter().zip(&found).any(|(_, found)| found.is_ok());
                 Some(match closest.filter(|_| !answered) {
                     Some((taken, short)) => format!("{alone}{}", overloaded(experiment, taken, short)),
-                    None => "its program may be so late that a message is found to exceed its bandwidth".into(),
+                    None => {
+                        "its program may be so late that a message is found to exceed its bandwidth".into()
+                    }
                 })
             }
             Some(longest) if late(&i) => {
