@@ -177,7 +177,7 @@ impl Beside<'_> {
             packet_slots: channel.packet_slots.max(NO_END),
             ..channel.clone()
         };
-        let least = |channel: &ChannelSpec| tables.least_deadline(experiment, channel, asked);
+        let mut least = |channel: &ChannelSpec| tables.least_deadline(experiment, channel, asked);
         let found = least(channel).map(|least| (least, channel));
         let found = found.or_else(|| least(&roomy).map(|least| (least, &roomy)));
         let admissible = found.and_then(|(least, with)| {
