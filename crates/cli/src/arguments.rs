@@ -286,6 +286,12 @@ pub(crate) struct Trace {
     /// A frame holds the bytes that took time on its link.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
+    /// From this virtual time on, such as `1.5 s`. Default: from the beginning.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: Option<Span>,
+    /// For so long, such as `10 ms`. Default: to the end. A step that a limit cuts is written whole.
+    #[arg(long = "for", value_name = "TIME")]
+    pub(crate) length: Option<Span>,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,7 @@
 //! `laxity trace`: one point of a sweep, watched.
 
+mod window;
+
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -7,12 +9,14 @@ use std::path::{Path, PathBuf};
 use laxity_engine::trace::{NoTrace, PerfettoTrace};
 use laxity_report::capture::Capture;
 use laxity_report::output::{self, Draft, Kind};
+use laxity_units::{Span, Time};
 use laxity_world::text::clean;
 use laxity_world::{Departed, FrameSink};
 
 use crate::Exit;
 use crate::arguments::Trace;
 use crate::terminal::Terminal;
+use window::{Window, Windowed};
 
 pub(crate) fn trace(arguments: &Trace, terminal: &mut Terminal) -> Exit {
     let scenario = match laxity_lab::load(&arguments.file) {
@@ -52,6 +56,12 @@ pub(crate) fn trace(arguments: &Trace, terminal: &mut Terminal) -> Exit {
     Exit::Holds
 }
 
+/// What is written of the run: all, if nothing is said.
+fn window(arguments: &Trace) -> Window {
+    let from = Time::ZERO.saturating_add(arguments.from.unwrap_or(Span::ZERO));
+    Window { from, to: arguments.length.map_or(Time::MAX, |length| from.saturating_add(length)) }
+}
+
 fn watch(
     experiment: &laxity_world::experiment::Experiment,
     arguments: &Trace,
@@ -62,17 +72,20 @@ fn watch(
         Ok((draft, Capture::new(BufWriter::new(file), experiment)))
     };
     let mut capture = arguments.pcap.as_ref().map(begin).transpose()?;
+    let window = window(arguments);
     let mut record = |departed: Departed<'_>| {
-        if let Some((_, frames)) = &mut capture {
+        if let Some((_, frames)) = &mut capture
+            && window.holds(departed.at)
+        {
             frames.record(departed);
         }
     };
     let frames = arguments.pcap.is_some().then_some(&mut record as &mut FrameSink<'_>);
     if let Some(path) = &arguments.perfetto {
         let (draft, file) = Draft::begin(path, Kind::Trace, inputs)?;
-        let mut trace = PerfettoTrace::new(BufWriter::new(file));
+        let mut trace = Windowed::new(PerfettoTrace::new(BufWriter::new(file)), window);
         laxity_world::observe(experiment, &mut trace, frames);
-        finish(draft, trace.finish())?;
+        finish(draft, trace.finish().finish())?;
     } else {
         laxity_world::observe(experiment, &mut NoTrace, frames);
     }
