@@ -17,5 +17,6 @@ pub mod capture;
 pub mod claims;
 pub mod glossary;
 pub mod interval;
+pub mod misses;
 pub mod output;
 pub mod present;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use laxity_scenario::diagnostic::nearest;
-use laxity_world::results::{Axis, AxisPoint, Results, Run};
+use laxity_world::results::{Axis, AxisPoint, Channel, Results, Run};
 use laxity_world::{causes, figures, metric};
 use rhai::{Array, Dynamic, Engine, FLOAT, INT, ImmutableString, Map};
 
@@ -15,6 +15,7 @@ use super::absent::{Absent, Answer, absent};
 use super::lacks;
 use super::shape::near;
 use super::stalls::{Spoilt, Witness};
+use crate::misses::Misses;
 
 /// Names that the results define, shared by all records.
 #[derive(Debug, Default)]
@@ -322,6 +323,55 @@ pub(super) fn filter(list: &Array, axis: &str, wanted: &Dynamic) -> Answer<Array
     Ok(found)
 }
 
+/// The misses of the channel called `name`, pooled over the runs of `list`.
+fn pooled(list: &Array, name: &str) -> Answer<Dynamic> {
+    let (mut of, mut members): (Vec<Channel>, Vec<Record>) = (Vec::new(), Vec::new());
+    for run in list {
+        let run = run.read_lock::<Record>();
+        let mut run = run.ok_or("`pooled` is of a list of runs")?.clone();
+        let mut channel = run.member("channels", "channel", name)?.cast::<Record>();
+        // What is absent counts for nothing, and a run whose counts the platform spoilt is seen by the witness.
+        let mut count = |field: &str| channel.field(field).map(|x| x.as_int().ok().map(|n| n as u64));
+        let (due_messages, failed_messages) = (count("due_messages")?, count("failed_messages")?);
+        let mut number = |field: &str| channel.field(field).map(|x| x.as_float().ok());
+        let (deadline, bound, delivery_bound) =
+            (number("deadline")?, number("bound")?, number("delivery_bound")?);
+        let counts =
+            Channel { due_messages, failed_messages, deadline, bound, delivery_bound, ..Channel::default() };
+        of.push(counts);
+        members.push(channel);
+    }
+    let Some(first) = members.first() else { return absent("`pooled` over nothing says nothing") };
+    let Some(misses) = Misses::of(of.iter()) else {
+        return absent(format!("no message of `{name}` with a deadline was due"));
+    };
+    let count = |n: u64| Dynamic::from_int(n as INT);
+    let or_absent = |value: Option<f64>, what: &str| match value {
+        Some(value) => Dynamic::from_float(value),
+        None => Absent::new(format!("`{name}` has no {what}")).into(),
+    };
+    let fields: Map = [
+        ("runs", count(misses.runs)),
+        ("due", count(misses.due)),
+        ("missed", count(misses.missed)),
+        ("miss_share", misses.share().into()),
+        ("miss_limit", misses.limit().into()),
+        ("deadline", or_absent(misses.deadline, "deadline")),
+        ("bound", or_absent(misses.bound, "bound")),
+    ]
+    .into_iter()
+    .map(|(field, value)| (field.into(), value))
+    .collect();
+    Ok(Record {
+        kind: Kind::Other,
+        name: format!("pooled `{name}`").into(),
+        fields: fields.into(),
+        spoilt: None,
+        ..first.clone()
+    }
+    .into())
+}
+
 /// Gives scripts the records.
 pub(super) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Record>("record");
@@ -340,6 +390,8 @@ pub(super) fn register(engine: &mut Engine) {
     engine.register_fn("keys", |record: &mut Record| -> Array {
         record.fields.keys().map(|key| key.as_str().into()).collect()
     });
+    engine.register_fn("pooled", |list: &mut Array, name: ImmutableString| pooled(list, &name));
+    engine.register_fn("pooled", |list: &mut Array, name: INT| pooled(list, &name.to_string()));
     engine.register_fn("where", |list: &mut Array, axis: ImmutableString, x: FLOAT| {
         filter(list, &axis, &x.into())
     });

@@ -2,6 +2,7 @@
 
 mod idle;
 mod nothing;
+mod pooled;
 
 use std::collections::BTreeMap;
 
@@ -55,6 +56,8 @@ fn run(point: Vec<usize>, load: f64) -> Run {
         reserved: Some(500.0),
         throughput: 500.0,
         messages: 3,
+        due_messages: Some(3),
+        failed_messages: Some(0),
         laxity: Some(laxity),
         ..Channel::default()
     };

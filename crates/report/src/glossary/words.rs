@@ -35,6 +35,13 @@ pub(super) const HELPERS: &[(&str, &str, &str)] = &[
         "the runs at one value of an axis: `where(\"P\", 4)` of `runs`, or as a method of any list of runs",
         "where(\"load\", 100).len() == 1",
     ),
+    (
+        "pooled",
+        "the misses of a channel, pooled over a list of runs: `runs.pooled(\"camera\")` has `due` messages, `missed` ones among \
+         them, `miss_share`, and `miss_limit`: with 95 % confidence no larger share of messages is late or lost \
+         (Clopper and Pearson, messages taken as independent); and `runs`, `deadline`, `bound`",
+        "runs.pooled(\"rt\").miss_limit < 1",
+    ),
     ("axis", "the values of an axis, in order: `axis(\"P\")`", "axis(\"load\").len() == 2"),
     (
         "all",

@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(series::plot(&results, &spec("seed", "throughput")).lines().next().unwrap().spread, []);
     }
 
-    /// Shares go up along a cumulative distribution and down along its complement, beside the bound.
+    /// Shares go up along a cumulative distribution and down along its complement, beside the bound and the deadline.
     #[test]
     fn distributions_are_curves() {
         let mut results = sample::single();
@@ -219,7 +219,7 @@ mod tests {
             channel.latency.as_mut().unwrap().curve = curve.clone();
         }
         let channel = &mut results.runs[0].channels[0];
-        (channel.class, channel.bound) = ("real_time".into(), Some(8e-3));
+        (channel.class, channel.bound, channel.deadline) = ("real_time".into(), Some(8e-3), Some(9e-3));
         let name = channel.name.clone();
         let plot =
             |y: &str| series::plot(&results, &FigureSpec { channels: vec![name.clone()], ..spec("", y) });
@@ -231,7 +231,9 @@ mod tests {
             shares[0] == 1.0 && shares[1] == 0.5 && (shares[2] - 0.001).abs() < 1e-12 && shares[3] == 0.0
         );
         assert_eq!(down.bounds.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [8e-3, 8e-3]);
+        assert_eq!(down.deadline.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [9e-3, 9e-3]);
         let drawn = svg(&results, &FigureSpec { log_y: true, ..spec("", "latency.ccdf") }).unwrap();
+        assert!(drawn.contains("deadline (dotted)"));
         assert!(drawn.contains("beyond that") && drawn.contains("bound (dashed)") && !drawn.contains("NaN"));
         // Nobody kept this one as a curve.
         assert!(svg(&results, &spec("", "sojourn.cdf")).unwrap().contains("no run measured"));

@@ -7,6 +7,7 @@ use laxity_world::metric::Kind;
 use laxity_world::results::{Channel, Judged, Refused, Results};
 
 use super::units::{Readable, typeset};
+use crate::misses::{Misses, Pooled, REPETITIONS, over_seeds};
 
 /// A line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +58,37 @@ pub(crate) fn notes(results: &Results) -> Vec<Note> {
         };
         Note { text: format!("{}{at}: {reason}{most}", names(&who.channels)), fails: !passes }
     };
-    found.into_iter().map(line).collect()
+    found.into_iter().map(line).chain(misses(results)).collect()
+}
+
+/// Groups of runs whose misses have a line each, at most.
+const GROUPS: usize = 12;
+
+/// How likely a miss is, pooled over the seeds of a sweep: the channels with the highest limit first.
+fn misses(results: &Results) -> Vec<Note> {
+    let mut all: Vec<(f64, Pooled)> =
+        over_seeds(results).into_iter().map(|pooled| (pooled.misses.limit(), pooled)).collect();
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let left_out = all.len().saturating_sub(GROUPS);
+    let text = |kind: Kind, value: f64| typeset(&kind.quantity(value)).replace('\u{a0}', " ");
+    let line = |(limit, Pooled { point, channel, misses }): &(f64, Pooled)| {
+        let axes = results.axes.iter().zip(point).filter(|(axis, _)| axis.name != REPETITIONS);
+        let at: Vec<String> =
+            axes.map(|(axis, place)| format!("{} = {}", axis.name, axis.points[*place].text)).collect();
+        let at = if at.is_empty() { String::new() } else { format!(" at {}", at.join(", ")) };
+        let Misses { runs, due, missed, deadline, bound } = misses;
+        let bound = bound.map_or("no bound".into(), |bound| format!("bound {}", text(Kind::Time, bound)));
+        let deadline = deadline.map_or(String::new(), |it| format!(", deadline {}", text(Kind::Time, it)));
+        let limit = text(Kind::Share, *limit);
+        format!(
+            "{channel}{at}: {missed} of {due} messages late or lost over {runs} seeds; with 95 % confidence at most \
+             {limit} of messages are (messages taken as independent); {bound}{deadline}"
+        )
+    };
+    let more = (left_out > 0)
+        .then(|| format!("and {left_out} more with a lower limit: `runs.pooled(…)` in a claim"));
+    let lines = all.iter().take(GROUPS).map(line).chain(more);
+    lines.map(|text| Note { text, fails: false }).collect()
 }
 
 /// Who has one reason, and where.
@@ -131,4 +162,43 @@ fn refusal(refused: &Refused) -> String {
         text += &format!(", most of it for {} ({})", refused.largest_term, time(largest));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use laxity_world::results::{Axis, AxisPoint, Channel, Provenance, Run};
+
+    use super::*;
+
+    /// Ten seeds of 1200 messages without a miss: 3 / 12 000 is 2.5e-4.
+    #[test]
+    fn how_likely_a_miss_is_has_a_line_for_each_channel() {
+        let channel = |missed| Channel {
+            name: "camera".into(),
+            class: "real_time".into(),
+            deadline: Some(0.03),
+            delivery_bound: Some(0.029),
+            due_messages: Some(1200),
+            failed_messages: Some(missed),
+            misses_expected: true,
+            ..Channel::default()
+        };
+        let points = (0..10).map(|i| AxisPoint { text: i.to_string(), value: Some(f64::from(i)) }).collect();
+        let runs = (0..10).map(|i| Run { point: vec![i], channels: vec![channel(0)], ..Run::default() });
+        let mut results = Results {
+            provenance: Provenance::default(),
+            axes: vec![Axis { name: "seed".into(), label: "seed".into(), points }],
+            runs: runs.collect(),
+        };
+        let lines = |results: &Results| notes(results).into_iter().map(|note| note.text).collect::<Vec<_>>();
+        assert_eq!(
+            lines(&results),
+            ["camera: 0 of 12000 messages late or lost over 10 seeds; with 95 % confidence at most 0.02496 % of \
+              messages are (messages taken as independent); bound 29 ms, deadline 30 ms"]
+        );
+        results.runs[3].channels[0] = channel(2);
+        assert!(lines(&results)[1].starts_with("camera: 2 of 12000 "), "{:?}", lines(&results));
+        results.axes[0].name = "load".into();
+        assert!(lines(&results).iter().all(|line| !line.contains("confidence")), "no repetitions");
+    }
 }

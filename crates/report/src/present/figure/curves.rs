@@ -5,7 +5,7 @@ use laxity_world::results::Results;
 
 use super::FigureSpec;
 use super::lines::{Frame, paint};
-use super::series::{Plot, plot};
+use super::series::{Line, Plot, plot};
 use super::ticks::Ticks;
 use crate::present::units::{Readable, typeset};
 
@@ -19,18 +19,17 @@ pub(super) fn draw(results: &Results, spec: &FigureSpec) -> String {
 /// Units, extents and marks; scales the plot to the units that the axes say.
 fn frame(spec: &FigureSpec, plot: &mut Plot) -> Frame<'static> {
     let (_, distribution, tail) = spec.y.curve().expect("it is a curve");
-    let furthest = plot.lines().flat_map(|line| line.points.iter().chain(&line.bounds));
+    let furthest = plot.lines().flat_map(Line::all_points);
     let time = Kind::Time.scale(furthest.fold(0.0, |m: f64, (value, _)| m.max(value.abs())));
     let share = Kind::Share.scale(1.0);
     for line in plot.panels.iter_mut().flat_map(|panel| &mut panel.lines) {
-        for (value, counted) in line.points.iter_mut().chain(&mut line.bounds) {
+        for (value, counted) in line.points.iter_mut().chain(&mut line.bounds).chain(&mut line.deadline) {
             *value /= time.size;
             *counted = counted.map(|counted| counted / share.size);
         }
     }
     let shares: Vec<f64> = plot.values().collect();
-    let places =
-        plot.lines().flat_map(|line| line.points.iter().chain(&line.bounds)).map(|(value, _)| *value);
+    let places = plot.lines().flat_map(Line::all_points).map(|(value, _)| *value);
     let places: Vec<f64> = places.collect();
     let log = |wanted: bool, values: &[f64]| wanted.then(|| Ticks::logarithmic(values)).flatten();
     let whole = Ticks { from: 0.0, to: 104.0, at: vec![0.0, 20.0, 40.0, 60.0, 80.0, 100.0], log: false };

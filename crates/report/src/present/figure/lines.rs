@@ -221,6 +221,10 @@ fn draw_line(chart: &mut Chart<'_, '_>, line: &Line, frame: &Frame<'_>, under: f
         let style = colour.stroke_width((1.6 * f64::from(FINE)) as u32);
         drawn(chart.draw_series(DashedLineSeries::new(part, 6 * FINE, 5 * FINE, style)));
     }
+    for part in self::parts(&line.deadline, frame) {
+        let style = colour.stroke_width((2.2 * f64::from(FINE)) as u32);
+        drawn(chart.draw_series(DashedLineSeries::new(part, 2 * FINE, 4 * FINE, style)));
+    }
     draw_spread(chart, line, frame);
     let parts = parts(&line.points, frame);
     for part in &parts {
@@ -308,6 +312,8 @@ enum Key {
     Line(String, usize),
     Bound,
     Deadline,
+    /// A deadline among times, which has the colour of its channel.
+    Asked,
     Spread,
 }
 
@@ -321,6 +327,9 @@ fn legend_rows(plot: &Plot, frame: &Frame<'_>, spec: &FigureSpec) -> Vec<Vec<(f6
     }
     if frame.is_laxity && !spec.log_y && plot.lines().next().is_some() {
         keys.push(Key::Deadline);
+    }
+    if plot.lines().any(|line| !line.deadline.is_empty()) {
+        keys.push(Key::Asked);
     }
     if plot.lines().any(|line| !line.spread.is_empty()) {
         keys.push(Key::Spread);
@@ -345,6 +354,7 @@ impl Key {
             Key::Line(name, _) => name,
             Key::Bound => "bound (dashed)",
             Key::Deadline => "deadline",
+            Key::Asked => "deadline (dotted)",
             Key::Spread => "mean over seeds, 95 % confidence",
         }
     }
@@ -363,6 +373,13 @@ fn draw_legend(root: &Area<'_>, row: &[(f64, Key)], y: f64) {
                 for dash in [0.0, 10.0, 20.0] {
                     let dash = vec![fine((x + dash, y)), fine((x + dash + 6.0, y))];
                     drawn(root.draw(&PathElement::new(dash, stroke(MUTED, 1.6))));
+                }
+            }
+            Key::Asked => {
+                for dot in 0..5 {
+                    let dot = f64::from(dot) * 6.0;
+                    let dot = vec![fine((x + dot, y)), fine((x + dot + 2.0, y))];
+                    drawn(root.draw(&PathElement::new(dot, stroke(MUTED, 2.2))));
                 }
             }
             Key::Spread => {

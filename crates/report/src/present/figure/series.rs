@@ -7,6 +7,7 @@ use laxity_world::results::{Axis, Channel, Results, Run};
 
 use super::FigureSpec;
 use crate::interval::interval;
+use crate::misses::REPETITIONS;
 use crate::present::merge::by_class;
 
 /// More lines than this cannot be told apart: channels are merged by class, further lines left out.
@@ -27,6 +28,8 @@ pub(super) struct Line {
     pub(super) points: Vec<Point>,
     /// The bound on each value, where there is one.
     pub(super) bounds: Vec<Point>,
+    /// The deadline that a distribution of times is held against, as a line upright.
+    pub(super) deadline: Vec<Point>,
     /// Where a point is the mean of repetitions: its position, and the ends of the interval around it.
     pub(super) spread: Vec<(f64, [f64; 2])>,
 }
@@ -54,16 +57,18 @@ impl Plot {
     }
 
     pub(super) fn values(&self) -> impl Iterator<Item = f64> {
-        let all = self.lines().flat_map(|line| line.points.iter().chain(&line.bounds));
+        let all = self.lines().flat_map(Line::all_points);
         let ends = self.lines().flat_map(|line| &line.spread).flat_map(|(_, ends)| *ends);
         all.filter_map(|(_, value)| *value).chain(ends)
     }
 }
 
-/// The axis whose points are repetitions of the same: runs that differ in nothing but their seed.
-const REPETITIONS: &str = "seed";
-
 impl Line {
+    /// What is measured, bounded and asked for.
+    pub(super) fn all_points(&self) -> impl Iterator<Item = &Point> {
+        self.points.iter().chain(&self.bounds).chain(&self.deadline)
+    }
+
     /// Makes one point of what stands at one position: the mean of what was measured there, with its confidence interval.
     fn pool(&mut self) {
         let mut pooled: Vec<(f64, Vec<f64>, Option<f64>)> = Vec::new();
@@ -130,7 +135,7 @@ pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
             let by_text = by.map(|i| (&results.axes[i], run.point[i]));
             line.name = line_name(subject, by_text, subjects.len() > 1);
             if let Some(curve) = spec.y.curve() {
-                (line.points, line.bounds) = subject.curve(curve, &owned).unwrap_or_default();
+                (line.points, line.bounds, line.deadline) = subject.curve(curve, &owned).unwrap_or_default();
                 continue;
             }
             let (value, bound) = subject.read(&spec.y, run, &owned);
@@ -257,12 +262,12 @@ impl Whose {
 }
 
 impl Whose {
-    /// The curve of a distribution, and the bound on it as a line upright; `None` where it was not kept.
+    /// The curve of a distribution, and the bound on it and its deadline as lines upright; `None` where it was not kept.
     fn curve(
         &self,
         (field, _, tail): (&Field, &Distribution, Tail),
         owned: &[Channel],
-    ) -> Option<(Vec<Point>, Vec<Point>)> {
+    ) -> Option<(Vec<Point>, Vec<Point>, Vec<Point>)> {
         let Whose::Channel(name) = self else { return None };
         let channel = owned.iter().find(|c| c.name == *name)?;
         let share = |share: f64| if tail == Tail::Down { 1.0 - share } else { share };
@@ -276,9 +281,15 @@ impl Whose {
         };
         let shares = points.iter().filter_map(|(_, share)| *share).filter(|share| *share > 0.0);
         let least = shares.fold(1.0, f64::min);
-        let bound = bound.filter(|bound| bound.is_finite() && channel.class == "real_time");
-        let upright = bound.map_or(Vec::new(), |at| vec![(at, Some(least)), (at, Some(1.0))]);
-        Some((points, upright))
+        let deadline = match field.name {
+            "latency" | "delivery" => channel.deadline,
+            _ => None,
+        };
+        let upright = |at: Option<f64>| {
+            let at = at.filter(|at| at.is_finite() && channel.class == "real_time");
+            at.map_or(Vec::new(), |at| vec![(at, Some(least)), (at, Some(1.0))])
+        };
+        Some((points, upright(bound), upright(deadline)))
     }
 }
 
