@@ -7,7 +7,7 @@ use support::{CAMERA, Here};
 
 /// Records of the trace that `arguments` ask for.
 fn records(here: &Here, arguments: &str) -> Vec<Value> {
-    let output = here.laxity(&format!("trace camera.toml --perfetto p.json {arguments}"));
+    let output = here.laxity(format!("trace camera.toml --perfetto p.json {arguments}").trim_end());
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_str(&here.read("p.json")).unwrap()
 }
@@ -47,6 +47,7 @@ fn a_window_of_packets_is_a_part_of_the_capture() {
     };
     let (all, none) = (size(""), size(" --from 3s"));
     let some = size(" --from 1s --for 1s");
-    // Half of the run has half of the packets.
-    assert!(none < 2000 && (some - none) * 2 == all - none, "{all} {some} {none}");
+    // Half of the run has half of the packets, but for one at an edge.
+    let (whole, half) = (all - none, some - none);
+    assert!(none < 2000 && (2 * half).abs_diff(whole) < whole / 50, "{all} {some} {none}");
 }

@@ -143,7 +143,8 @@ fn a_search_stops_when_it_is_told_to_and_attacks_only_what_it_is_told() {
     let over = TimeLimit { limit: Some(Span::from_secs(1)), passed: &|| Span::from_ms(900) };
     let found = attack(std::slice::from_ref(&experiment), &one, over, &mut |_| ()).unwrap();
     assert_eq!(found.iter().map(|found| found.name.as_str()).collect::<Vec<_>>(), ["low"]);
-    assert_eq!((found[0].plain, found[0].scene.clone()), (Some(found[0].worst), None), "its own traffic");
+    // A quarter of the time is for runs with its own traffic, so none is finished at nine tenths.
+    assert_eq!((found[0].plain, found[0].scene.clone()), (None, None));
     let unknown = Options { channel: Some("bulk".into()), ..options(100) };
     let refused = attack(std::slice::from_ref(&experiment), &unknown, TimeLimit::NONE, &mut |_| ());
     assert_eq!(refused, Err(Unattacked::Unknown("bulk".into())));

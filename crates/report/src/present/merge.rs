@@ -83,6 +83,7 @@ fn merged(members: &[&Channel]) -> Channel {
         drops,
         dropped_packets: total(|c| c.dropped_packets),
         lost_packets: total(|c| c.lost_packets),
+        impaired_packets: total(|c| c.impaired_packets),
         delivered: members.iter().filter_map(|c| c.delivered).reduce(|a, b| a + b),
         delivered_late: members.iter().filter_map(|c| c.delivered_late).reduce(|a, b| a + b),
         delivery_bound: delivered.delivery_bound,

@@ -193,8 +193,10 @@ mod tests {
         let lines = |results: &Results| notes(results).into_iter().map(|note| note.text).collect::<Vec<_>>();
         assert_eq!(
             lines(&results),
-            ["camera: 0 of 12000 messages late or lost over 10 seeds; with 95 % confidence at most 0.02496 % of \
-              messages are (messages taken as independent); bound 29 ms, deadline 30 ms"]
+            [
+                "camera: 0 of 12000 messages late or lost over 10 seeds; with 95 % confidence at most 0.02496 % of \
+              messages are (messages taken as independent); bound 29 ms, deadline 30 ms"
+            ]
         );
         results.runs[3].channels[0] = channel(2);
         assert!(lines(&results)[1].starts_with("camera: 2 of 12000 "), "{:?}", lines(&results));

@@ -278,6 +278,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             drops: counted.dropped.named().collect(),
             dropped_packets: counted.dropped_packets,
             lost_packets: counted.lost_packets,
+            impaired_packets: counted.impaired_packets,
             delivered: received.then_some(counted.delivered),
             delivered_late: (received && real_time).then_some(counted.delivered_late),
             delivery_bound: promise.delivery_bound().map(Span::as_secs_f64),

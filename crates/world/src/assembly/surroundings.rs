@@ -244,7 +244,9 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
             send(delivery.at);
         }
         if !arrives {
-            self.meter(packet.channel).tally.lost_packets += 1;
+            let tally = &mut self.meter(packet.channel).tally;
+            tally.lost_packets += 1;
+            tally.impaired_packets += 1;
         }
     }
 

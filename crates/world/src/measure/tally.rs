@@ -30,6 +30,8 @@ pub struct Tally {
     pub missed_messages: u64,
     /// Packets lost by an adapter or on the way.
     pub lost_packets: u64,
+    /// Those among them that networks lost by their impairments.
+    pub impaired_packets: u64,
     /// Messages received whole.
     pub delivered: u64,
     /// Their bytes.
@@ -65,6 +67,7 @@ impl Tally {
             missed_packets: self.missed_packets.saturating_sub(earlier.missed_packets),
             missed_messages: self.missed_messages.saturating_sub(earlier.missed_messages),
             lost_packets: self.lost_packets.saturating_sub(earlier.lost_packets),
+            impaired_packets: self.impaired_packets.saturating_sub(earlier.impaired_packets),
             delivered: self.delivered.saturating_sub(earlier.delivered),
             delivered_bytes: self.delivered_bytes.saturating_sub(earlier.delivered_bytes),
             delivered_late: self.delivered_late.saturating_sub(earlier.delivered_late),

@@ -63,7 +63,7 @@ struct Forward {
 }
 
 /// Divisions that are tried where a path passes a station several times.
-const TRIES: usize = 16;
+const TRIES: usize = 32;
 
 impl Forward {
     /// Raises the least deadline of the hops at the station that `refused` for want of time, where there are several: each was
@@ -74,7 +74,9 @@ impl Forward {
         let several = self.hops.iter().filter(|needs| at(needs)).count() > 1;
         if several {
             for needs in self.hops.iter_mut().filter(|needs| at(needs)) {
-                needs.least = needs.least.saturating_add(missing).min(needs.latest.max(needs.least));
+                // Twice what is missing: each passage takes time from the others.
+                let raised = needs.least.saturating_add(missing).saturating_add(missing);
+                needs.least = raised.min(needs.latest.max(needs.least));
             }
         }
         several

@@ -119,6 +119,9 @@ record! {
         /// Packets lost by an adapter or on the way in the window.
         #[serde(default)]
         lost_packets: u64 = packets("packets lost by an adapter or on the way", column("lost", 5, 3).if_any());
+        /// Those among them that a network lost by its `impairments`, which no host could help.
+        #[serde(default)]
+        impaired_packets: u64 = packets("packets lost by impairments of a network", column("impaired", 5, 9).in_full());
         /// Messages that reached their receiver whole in the window; `None` if nobody receives.
         #[serde(default)]
         delivered: Option<u64> = messages("messages received whole", column("delivered", 32, 9).in_full());
