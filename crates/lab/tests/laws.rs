@@ -53,7 +53,7 @@ use laxity_world::promise::promises;
 /// Pairs that are judged, at least.
 const PAIRS: u64 = 500;
 /// Scenarios that are drawn for them.
-const CASES: u64 = 420;
+const CASES: u64 = 1500;
 /// Pairs of one scenario, beside the laws that need no change.
 const OF_ONE: usize = 4;
 const SEED: u64 = 4;

@@ -82,9 +82,10 @@ fn peak(packets: u64) -> usize {
     PEAK.load(Ordering::Relaxed) - before
 }
 
-/// Beyond a quarter of a million values a distribution is in buckets; before that it grows, so both runs are longer.
+/// A distribution has some thousand buckets, of which a longer run fills a few more. Of each value it would keep eight bytes,
+/// thirty megabytes here.
 #[test]
-fn a_run_of_twice_the_length_needs_no_more() {
+fn a_run_of_twice_the_length_needs_little_more() {
     let (long, longer) = (peak(800_000), peak(1_600_000));
-    assert!(longer <= long + long / 100, "{long} bytes became {longer}");
+    assert!(longer <= 2 * long && longer < 1 << 20, "{long} bytes became {longer}");
 }

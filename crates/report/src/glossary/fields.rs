@@ -135,9 +135,8 @@ pub(super) fn unit(name: &str) -> Option<&'static str> {
         });
     }
     Some(match name {
-        "utilisation" | "of_contract" | "stalled_share" | "latest_share" | "budget_share" | "progress" => {
-            "share, 0 to 1"
-        }
+        "utilisation" | "of_contract" | "stalled_share" | "latest_share" | "budget_share" | "progress"
+        | "percentile_error" => "share, 0 to 1",
         "value" => "number in the unit of the axis's label",
         "curve" => "pairs of a share, 0 to 1, and seconds",
         "simulated" | "window" | "admissible" | "largest" | "min" | "mean" | "deviation" | "p1" | "p50"

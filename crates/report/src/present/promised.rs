@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(
             lines(&results),
             [
-                "camera: 0 of 12000 messages late or lost over 10 seeds; with 95 % confidence at most 0.02496 % of \
+                "camera: 0 of 12000 messages late or lost over 10 seeds; with 95 % confidence at most 0.025 % of \
               messages are (messages taken as independent); bound 29 ms, deadline 30 ms"
             ]
         );
