@@ -66,7 +66,8 @@ fn no_request_ends_the_adapters() {
             Some(_) => done += 1,
             None => panic!("{words:?} ends the connection"),
         }
-        programs[place].ring(chance.next() % 4 | (chance.next() % 300) << 32 | (chance.next() % 3) << 48);
+        programs[place]
+            .ring((chance.next() % 4) | ((chance.next() % 300) << 32) | ((chance.next() % 3) << 48));
         if chance.next().is_multiple_of(200) {
             programs[place] = open(place);
         }

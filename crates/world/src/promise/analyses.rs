@@ -101,7 +101,7 @@ impl Analyses {
         for station in of {
             match station {
                 Ok(station) => {
-                    all.push(Analysis { station, names: BTreeMap::new(), missing: BTreeSet::new() })
+                    all.push(Analysis { station, names: BTreeMap::new(), missing: BTreeSet::new() });
                 }
                 Err(why) => none = why,
             }
