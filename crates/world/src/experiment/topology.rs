@@ -231,22 +231,21 @@ impl Experiment {
 
     /// The nodes whose packets are at the next station before their links are free again, and by which of their links.
     pub fn feeders_ahead(&self) -> BTreeSet<(usize, LinkId)> {
-        let hops = |channel: &ChannelSpec| channel.ways.len();
-        let each = self.channels.iter().flat_map(|channel| (0..hops(channel)).map(move |hop| (channel, hop)));
-        let ahead = each.filter(|(channel, hop)| {
-            channel.route[*hop] < self.nodes.len() && !self.shortest_way(channel, *hop).1.is_zero()
-        });
-        ahead.map(|(channel, hop)| (channel.route[hop], self.link_out(channel, hop))).collect()
+        self.feeders(|channel, hop| !self.shortest_way(channel, hop).1.is_zero())
     }
 
     /// The nodes from which packets go to a port that cuts through, and by which of their links.
     pub fn feeders_of_cut_through(&self) -> BTreeSet<(usize, LinkId)> {
+        self.feeders(|channel, hop| self.cuts_through(channel.route[hop + 1]))
+    }
+
+    /// The nodes at the hops of channels that `of` selects, and by which of their links the channels leave.
+    fn feeders(&self, of: impl Fn(&ChannelSpec, usize) -> bool) -> BTreeSet<(usize, LinkId)> {
         let hops = |channel: &ChannelSpec| channel.ways.len();
         let each = self.channels.iter().flat_map(|channel| (0..hops(channel)).map(move |hop| (channel, hop)));
-        let to_port = each.filter(|(channel, hop)| {
-            channel.route[*hop] < self.nodes.len() && self.cuts_through(channel.route[hop + 1])
-        });
-        to_port.map(|(channel, hop)| (channel.route[hop], self.link_out(channel, hop))).collect()
+        let selected =
+            each.filter(|(channel, hop)| channel.route[*hop] < self.nodes.len() && of(channel, *hop));
+        selected.map(|(channel, hop)| (channel.route[hop], self.link_out(channel, hop))).collect()
     }
 
     /// What a frame that has come takes to be in a queue of `station`.
