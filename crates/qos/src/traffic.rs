@@ -128,8 +128,18 @@ impl LogicalClock {
 
     /// Whether the contract covers a message of `size` that is sent at `now`, by rule (1) of the module.
     pub fn covers(&self, now: Time, size: Bytes) -> bool {
+        self.is_within(now, size, self.spec.burst)
+    }
+
+    /// Whether a message of `size` that is sent at `now` keeps the contract: `ℓ ≤ t + (B_max − 1) I_min` for its last piece.
+    pub fn conforms(&self, now: Time, size: Bytes) -> bool {
+        self.is_within(now, size, self.spec.burst - 1)
+    }
+
+    /// Whether the last piece of a message of `size` arrives logically within so many intervals of `now`.
+    fn is_within(&self, now: Time, size: Bytes, intervals: u32) -> bool {
         let last_piece = self.next.max(now).saturating_add(self.stretch(size));
-        last_piece <= now.saturating_add(self.spec.min_interval.saturating_mul(self.spec.burst.into()))
+        last_piece <= now.saturating_add(self.spec.min_interval.saturating_mul(intervals.into()))
     }
 
     /// From the logical arrival of the first piece of a message of `size` to that of the last.

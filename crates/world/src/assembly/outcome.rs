@@ -247,8 +247,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         let bound = promise.bound().map(Span::as_secs_f64);
         let papers = papers.bound().map(Span::as_secs_f64);
         let backlog = self.backlog(i);
-        let kept = meter.punctuality.take().map(|punctuality| punctuality.kept(edges.ended.at));
-        let (due_messages, failed_messages, on_time) = Kept::fields(kept);
+        let kept = meter.punctuality.take().and_then(|punctuality| punctuality.kept(edges.ended.at));
         let [latency, laxity, sojourn] = meter.timeliness(curves);
         let [queueing, access] = meter.waits.summaries(curves);
         Channel {
@@ -271,9 +270,9 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             missed_packets: counted.missed_packets,
             missed_messages: counted.missed_messages,
             late_outside: whole.late() - counted.late(),
-            due_messages,
-            failed_messages,
-            on_time,
+            due_messages: kept.map(|kept| kept.due),
+            failed_messages: kept.map(Kept::failed),
+            on_time: kept.map(Kept::share),
             misses_expected: expects_misses(self.experiment, i),
             drops: counted.dropped.named().collect(),
             dropped_packets: counted.dropped_packets,

@@ -38,8 +38,8 @@ pub(crate) struct Punctuality {
     deadline: Span,
     /// What the host counts logical arrivals by; `None` where it enforces no contract.
     clock: Option<LogicalClock>,
-    /// The contract by which messages count, and its clock; `None` if all of them count.
-    contract: Option<(TrafficSpec, LogicalClock)>,
+    /// The clock of the contract by which messages count, moved by those alone; `None` if all of them count.
+    contract: Option<LogicalClock>,
     /// When messages were offered that are not answered yet, and whether in the window.
     offered: ShortQueue<(Time, bool)>,
     /// Those that are under way, by their numbers, in which they come and mostly go.
@@ -83,18 +83,15 @@ impl Punctuality {
     /// The same, where only messages within `contract` count.
     #[must_use]
     pub(crate) fn within(self, contract: TrafficSpec) -> Self {
-        Self { contract: Some((contract, LogicalClock::new(contract))), ..self }
+        Self { contract: Some(LogicalClock::new(contract)), ..self }
     }
 
     /// Whether a message of `size` sent at `now` is within the contract.
     fn conforms(&mut self, now: Time, size: Bytes) -> bool {
-        let Some((spec, clock)) = &mut self.contract else { return true };
-        let burst = spec.min_interval.saturating_mul(u64::from(spec.burst) - 1);
-        let mut next = *clock;
-        let arrival = next.arrive(now, size);
-        let conforms = arrival.at.saturating_add(arrival.stretch) <= now.saturating_add(burst);
+        let Some(clock) = &mut self.contract else { return true };
+        let conforms = clock.conforms(now, size);
         if conforms {
-            *clock = next;
+            clock.arrive(now, size);
         }
         conforms
     }
@@ -202,15 +199,8 @@ impl Punctuality {
         self.in_time += u64::from(in_time);
     }
 
-    /// The share that came in time, of the messages that count in a run that ends at `end`; `None` if there are none.
-    #[cfg(test)]
-    pub(crate) fn share(self, end: Time) -> Option<f64> {
-        let Kept { due, in_time } = self.kept(end);
-        (due > 0).then(|| in_time as f64 / due as f64)
-    }
-
-    /// The messages that count in a run that ends at `end`, and those that came in time.
-    pub(crate) fn kept(mut self, end: Time) -> Kept {
+    /// The messages that count in a run that ends at `end`, and those that came in time; `None` if none counts.
+    pub(crate) fn kept(mut self, end: Time) -> Option<Kept> {
         self.settled.retain(|(due, _)| *due <= end);
         while !self.settled.is_empty() {
             self.count_first();
@@ -219,7 +209,8 @@ impl Punctuality {
         let late = self.under_way.iter().filter(|one| late(one)).count();
         let unanswered = self.offered.iter().filter(|(_, counted)| *counted);
         let unanswered = unanswered.filter(|(at, _)| at.saturating_add(self.deadline) <= end).count();
-        Kept { due: self.due + (late + unanswered) as u64, in_time: self.in_time }
+        let due = self.due + (late + unanswered) as u64;
+        (due > 0).then_some(Kept { due, in_time: self.in_time })
     }
 }
 
@@ -233,11 +224,14 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// The fields of a channel: how many were due, how many failed, and the share that came in time.
-    pub(crate) fn fields(kept: Option<Kept>) -> (Option<u64>, Option<u64>, Option<f64>) {
-        let kept = kept.filter(|kept| kept.due > 0);
-        let share = kept.map(|kept| kept.in_time as f64 / kept.due as f64);
-        (kept.map(|kept| kept.due), kept.map(|kept| kept.due - kept.in_time), share)
+    /// Messages that were late, lost, dropped or incomplete.
+    pub(crate) fn failed(self) -> u64 {
+        self.due - self.in_time
+    }
+
+    /// The share that came in time; at least one message was due.
+    pub(crate) fn share(self) -> f64 {
+        self.in_time as f64 / self.due as f64
     }
 }
 
@@ -253,6 +247,12 @@ mod tests {
         burst: 3,
         min_interval: Span::from_ms(10),
     };
+
+    impl Punctuality {
+        fn share(self, end: Time) -> Option<f64> {
+            self.kept(end).map(Kept::share)
+        }
+    }
 
     fn ms(n: u64) -> Time {
         Time::ZERO + Span::from_ms(n)
@@ -320,13 +320,13 @@ mod tests {
             punctuality.offer(ms(0), true);
             punctuality.answer(ms(0), SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
         }
-        assert_eq!(punctuality.clone().kept(ms(100)), Kept { due: 3, in_time: 3 });
+        assert_eq!(punctuality.clone().kept(ms(100)), Some(Kept { due: 3, in_time: 3 }));
         // One message a picosecond early, which is beyond the contract, and one in time, which is lost.
         for at in [ms(10) - Span::from_ps(1), ms(10)] {
             punctuality.offer(at, true);
             punctuality.answer(at, SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
         }
-        assert_eq!(punctuality.kept(ms(100)), Kept { due: 4, in_time: 3 });
+        assert_eq!(punctuality.kept(ms(100)), Some(Kept { due: 4, in_time: 3 }));
     }
 
     #[test]

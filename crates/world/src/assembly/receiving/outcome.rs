@@ -109,8 +109,7 @@ impl<H: ReceivingHost> Receiving<'_, H> {
         let mut meter = std::mem::take(&mut self.meters[i]);
         let counted = closed.since(opened);
         let rate = |count: f64| if window > 0.0 { count / window } else { 0.0 };
-        let kept = meter.punctuality.take().map(|punctuality| punctuality.kept(end));
-        let (due_messages, failed_messages, on_time) = Kept::fields(kept);
+        let kept = meter.punctuality.take().and_then(|punctuality| punctuality.kept(end));
         let [latency, laxity, _] = meter.timeliness(self.experiment.curves);
         let real_time = spec.class == Class::RealTime;
         Channel {
@@ -131,9 +130,9 @@ impl<H: ReceivingHost> Receiving<'_, H> {
             missed_packets: counted.missed_packets,
             missed_messages: counted.missed_messages,
             late_outside: ended.late() - counted.late(),
-            due_messages,
-            failed_messages,
-            on_time,
+            due_messages: kept.map(|kept| kept.due),
+            failed_messages: kept.map(Kept::failed),
+            on_time: kept.map(Kept::share),
             misses_expected: expects_misses(self.experiment, i),
             drops: counted.dropped.named().collect(),
             dropped_packets: counted.dropped_packets,

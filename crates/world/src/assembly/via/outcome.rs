@@ -118,8 +118,7 @@ impl Counted<'_> {
         let spec = &experiment.channels[i];
         let counted = closed.since(opened);
         let rate = |count: f64| if window > 0.0 { count / window } else { 0.0 };
-        let kept = meter.punctuality.take().map(|punctuality| punctuality.kept(end));
-        let (due_messages, failed_messages, on_time) = Kept::fields(kept);
+        let kept = meter.punctuality.take().and_then(|punctuality| punctuality.kept(end));
         let [latency, ..] = meter.timeliness(experiment.curves);
         let real_time = spec.class == laxity_qos::discipline::Class::RealTime;
         Channel {
@@ -143,9 +142,9 @@ impl Counted<'_> {
             delivered: Some(counted.delivered),
             delivered_late: spec.deadline.map(|_| counted.delivered_late),
             late_outside: ended.late() - counted.late(),
-            due_messages,
-            failed_messages,
-            on_time,
+            due_messages: kept.map(|kept| kept.due),
+            failed_messages: kept.map(Kept::failed),
+            on_time: kept.map(Kept::share),
             misses_expected: expects_misses(experiment, i),
             drops: counted.dropped.named().collect(),
             dropped_packets: counted.dropped_packets,
