@@ -257,8 +257,7 @@ impl Property {
 /// Whether some channel has a bound.
 fn is_promised_anything(experiment: &Experiment) -> bool {
     let promises = experiment.admission.formula.and_then(|formula| promises(experiment, formula).ok());
-    let has = |promise: &Promise| promise.bound().is_some() || promise.delivery_bound().is_some();
-    promises.is_some_and(|promises| promises.channels.iter().any(has))
+    promises.is_some_and(|promises| promises.channels.iter().any(Promise::is_bound))
 }
 
 fn why_unbounded(experiment: &Experiment) -> &'static str {

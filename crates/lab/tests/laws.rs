@@ -48,7 +48,7 @@ use laxity_lab::property::drawn;
 use laxity_qos::admission::Formula;
 use laxity_scenario::draw::scenario;
 use laxity_units::Span;
-use laxity_world::promise::promises;
+use laxity_world::promise::{Promise, promises};
 
 /// Pairs that are judged, at least.
 const PAIRS: u64 = 400;
@@ -123,7 +123,7 @@ fn bounds(text: &str) -> Option<Vec<Span>> {
     let scenario = drawn(text).unwrap_or_else(|error| panic!("{error}"));
     let experiment = scenario.experiment(&scenario.points().next().unwrap());
     let all = promises(&experiment, Formula::Corrected).unwrap();
-    all.channels.iter().map(|promise| promise.delivery_bound().or(promise.bound())).collect()
+    all.channels.iter().map(Promise::end_to_end_bound).collect()
 }
 
 /// A host that relays or receives over a switch, with an interrupt for each frame: at 300 times the profile's speed it was admitted, at 350 refused, and

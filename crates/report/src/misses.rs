@@ -47,7 +47,7 @@ impl Misses {
     pub fn of<'a>(channels: impl Iterator<Item = &'a Channel>) -> Option<Misses> {
         let one = |channel: &Channel| {
             let (due, missed) = channel.due_messages.zip(channel.failed_messages)?;
-            let bound = channel.delivery_bound.or(channel.bound);
+            let bound = channel.end_to_end_bound();
             Some(Misses { runs: 1, due, missed, deadline: channel.deadline, bound })
         };
         channels.filter_map(one).reduce(|a, b| Misses {

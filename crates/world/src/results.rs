@@ -299,6 +299,11 @@ pub struct Frames {
 }
 
 impl Channel {
+    /// The bound that its deadline is compared with: on delivery, or on the last transmission where there is none on delivery.
+    pub fn end_to_end_bound(&self) -> Option<f64> {
+        self.delivery_bound.or(self.bound)
+    }
+
     /// Whether it fails the run by messages within its contract that were late or lost.
     ///
     /// Messages that a network lost by the impairments of the file are expected.

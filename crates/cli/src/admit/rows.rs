@@ -23,7 +23,7 @@ impl Row {
     /// That of channel `i`; none for best effort.
     pub(super) fn of(experiment: &Experiment, promises: &Promises, i: usize) -> Option<Row> {
         let promise = &promises.channels[i];
-        let bound = promise.delivery_bound().or_else(|| promise.bound());
+        let bound = promise.end_to_end_bound();
         let (verdict, station) = match promise {
             Promise::BestEffort => return None,
             Promise::Refused(Refused { node, .. }) => ("refused", Some(experiment.place(*node))),

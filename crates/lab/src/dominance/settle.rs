@@ -30,7 +30,7 @@ pub fn settled(text: &str) -> Option<String> {
         };
         let refused: Vec<usize> = file.channels().into_iter().filter(refused).collect();
         if refused.is_empty() {
-            let has = promises.channels.iter().any(|p| p.bound().is_some() || p.delivery_bound().is_some());
+            let has = promises.channels.iter().any(Promise::is_bound);
             return has.then_some(text);
         }
         if refused.len() == file.channels().len() {

@@ -193,12 +193,7 @@ struct Anywhere {
     on_time: Option<f64>,
 }
 
-/// The bound that a deadline is compared with: on delivery, or on the last transmission where there is none on delivery.
-fn bound(channel: &Channel) -> Option<f64> {
-    channel.delivery_bound.or(channel.bound)
-}
-
-/// The worst case that goes with that bound.
+/// The worst case that goes with the end-to-end bound.
 fn worst(channel: &Channel) -> Option<f64> {
     match channel.bound.is_some() && channel.delivery_bound.is_none() {
         true => channel.worst,
@@ -209,7 +204,7 @@ fn worst(channel: &Channel) -> Option<f64> {
 /// The rows, and the one unit of their times.
 fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
     let tightest = grid::tightest(results);
-    let compared = |c: &Channel| [c.deadline, bound(c), c.bound_papers, worst(c), c.worst_found];
+    let compared = |c: &Channel| [c.deadline, c.end_to_end_bound(), c.bound_papers, worst(c), c.worst_found];
     let limits: Vec<f64> = tightest.iter().flat_map(|(_, c)| compared(c)).flatten().collect();
     let scale = Kind::Time.scale(limits.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max));
     let limit = Format::at(Kind::Time, scale, limits.into_iter(), 3);
@@ -230,7 +225,7 @@ fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
             None => "–".into(),
             value => typeset(&limit.cell(value)),
         };
-        let limits = [bound(channel), channel.deadline, worst(channel)];
+        let limits = [channel.end_to_end_bound(), channel.deadline, worst(channel)];
         let whole = limits.into_iter().flatten().filter(|v| v.is_finite()).fold(0.0, f64::max);
         let at = |value: f64| fixed(if whole > 0.0 { value / whole * 100.0 } else { 0.0 }, 2);
         BoundRow {
@@ -238,7 +233,7 @@ fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
             class: super::merge::class_name(&channel.class),
             point: grid::point_text(results, run),
             deadline: time(channel.deadline),
-            bound: time(bound(channel)),
+            bound: time(channel.end_to_end_bound()),
             papers: time(channel.bound_papers),
             worst: time(worst(channel)),
             found: time(channel.worst_found),
@@ -255,7 +250,7 @@ fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
                 _ => "kept",
             },
             filled: at(worst(channel).unwrap_or(0.0)),
-            bound_at: bound(channel).map(at),
+            bound_at: channel.end_to_end_bound().map(at),
             deadline_at: channel.deadline.map(at),
         }
     };

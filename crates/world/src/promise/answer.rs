@@ -140,9 +140,14 @@ impl Promise {
         self.at(hop).map_or(Span::ZERO, |hop| hop.local_deadline.saturating_sub(hop.kept))
     }
 
+    /// The bound that the deadline is compared with: on delivery, or on the last transmission where there is none on delivery.
+    pub fn end_to_end_bound(&self) -> Option<Span> {
+        self.delivery_bound().or_else(|| self.bound())
+    }
+
     /// Whether a bound is in force: the channel is admitted, and its path is analysed.
     pub fn is_bound(&self) -> bool {
-        self.bound().is_some() || self.delivery_bound().is_some()
+        self.end_to_end_bound().is_some()
     }
 
     /// What is promised at that hop of the channel's route, if it is admitted there.
