@@ -76,10 +76,10 @@ pub(crate) fn admit(arguments: &Admit, terminal: &mut Terminal) -> Exit {
     exit
 }
 
-/// What of an answer is shown.
+/// The part of an answer that is shown.
 #[derive(Clone, Copy)]
 struct View<'a> {
-    /// What each bound is made of.
+    /// Whether the terms of each bound are shown.
     terms: bool,
     /// Only this channel, or its copies.
     channel: Option<&'a str>,

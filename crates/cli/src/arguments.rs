@@ -121,7 +121,7 @@ pub(crate) struct Reference {
 
 #[derive(Debug, Args)]
 pub(crate) struct New {
-    /// What the scenario is of: `camera`, `office`, `nic`, `receiver` or `cluster`.
+    /// The kind of scenario: `camera`, `office`, `nic`, `receiver` or `cluster`.
     #[arg(value_name = "START", hide_possible_values = true)]
     pub(crate) start: Start,
     /// File of the scenario, in `.toml`. Default `<START>.toml`.

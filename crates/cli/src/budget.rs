@@ -15,7 +15,7 @@ const MEMORY: u64 = 64 << 20;
 /// The system is asked no more often than this: an answer costs it up to 30 us, and a script fills 10 MB in this time.
 const INTERVAL: Duration = Duration::from_millis(1);
 
-/// What the system says of this program at an instant; each `None` where the system does not say it.
+/// The state of this program at an instant, by the operating system; `None` for each value that the system does not give.
 #[derive(Clone, Copy)]
 struct Usage {
     /// Time of this thread on a processor.

@@ -56,7 +56,7 @@ pub(crate) fn trace(arguments: &Trace, terminal: &mut Terminal) -> Exit {
     Exit::Holds
 }
 
-/// What is written of the run: all, if nothing is said.
+/// The part of the run that is written. Default: all.
 fn window(arguments: &Trace) -> Window {
     let from = Time::ZERO.saturating_add(arguments.from.unwrap_or(Span::ZERO));
     Window { from, to: arguments.length.map_or(Time::MAX, |length| from.saturating_add(length)) }

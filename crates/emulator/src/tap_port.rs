@@ -85,7 +85,7 @@ pub struct Counts {
     pub copies: u64,
     /// Read, and no channel to their host carries them.
     pub unmatched: u64,
-    /// Longer than the port's MTU allows, which somebody changed, or than their channel takes.
+    /// Longer than the port's MTU allows, which has been changed, or than their channel takes.
     pub oversize: u64,
     /// Offered to a channel that was full, or copies for which there was no slot.
     pub refused: u64,

@@ -161,7 +161,7 @@ fn attend(doors: Doors, counter: Counter, over: Arc<AtomicBool>) -> io::Result<P
 }
 
 impl Service {
-    /// What runs that were killed had left, and is gone now.
+    /// Leftovers of killed runs that are removed now.
     pub fn swept(&self) -> &[String] {
         &self.swept
     }

@@ -85,7 +85,7 @@ fn address(node: usize) -> Ipv4Addr {
 /// A socket for echo requests, opened in the namespace of a node.
 fn echo(site: &Site, node: usize) -> OwnedFd {
     let open = || {
-        // SAFETY: numbers; the call makes the descriptor, and nobody else has it.
+        // SAFETY: numbers; the call makes the descriptor, which has no other owner.
         unsafe {
             let socket = libc::socket(libc::AF_INET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::IPPROTO_ICMP);
             assert!(socket >= 0, "{}", std::io::Error::last_os_error());

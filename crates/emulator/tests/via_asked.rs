@@ -40,7 +40,7 @@ fn no_request_ends_the_adapters() {
     let mut chance = Chance(41);
     let open = |place: usize| Raw::open(&site.socket(place % 2));
     let mut programs: Vec<Raw> = (0..4).map(open).collect();
-    // What a right request would name, so that not all are refused at the first look.
+    // Some requests name valid values, or all would be refused by the first check.
     let mut known: Vec<u64> = vec![0, 1, 2, 3, 63, 64, 255, 256, 4096, 1 << 20, 1 << 30, 1 << 40];
     known.extend([u64::from(u32::MAX), 1 << 32, i64::MAX as u64, u64::MAX]);
     let (mut made, mut refused, mut done) = (0, 0, 0);

@@ -147,7 +147,7 @@ fn who_waits_is_woken_when_the_adapters_process_is_killed() {
     let mut elsewhere = Elsewhere::begin("who_waits_is_woken_when_the_adapters_process_is_killed");
     let directory = elsewhere.directory.clone();
     seen(&directory, || elsewhere.kill());
-    // The files of its sockets are still there, and in nobody's way.
+    // The files of its sockets are still there, and block no run.
     assert!(socket_of(&directory, 0).exists());
     let service = serve(setup(), &directory, Placement::default()).unwrap();
     assert!(Nic::open(socket_of(&directory, 0)).is_ok());

@@ -25,7 +25,7 @@ use support::{Site, zero};
 /// A user that is not this one.
 const OTHER: libc::c_long = 65_534;
 
-/// What `part` gives on a thread of another user; `None` if that is not permitted.
+/// The result of `part` on a thread of another user; `None` if that is not permitted.
 fn as_another_user<R: Send>(part: impl FnOnce() -> R + Send) -> Option<R> {
     let on_thread = || {
         // SAFETY: three numbers; the call changes the user of this thread, and the thread ends.

@@ -48,7 +48,7 @@ impl Fix {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fixes {
     /// Channels that ask for a deadline and may not be refused.
@@ -126,13 +126,13 @@ pub fn fix(
 /// A setting other than the file's, and what comes of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
-    /// What is set.
+    /// The value that is set.
     pub thing: Turned,
     /// Per channel, whether it has a bound then.
     pub bounded: Vec<bool>,
 }
 
-/// What each setting of `scenario` at `point` would come to that has no size: an order, a test, a paradigm.
+/// The effect of each setting of `scenario` at `point` that is a choice and not a quantity: an order, a test, a paradigm.
 ///
 /// It changes nothing else, so it costs an admission for each, and no search.
 pub fn settings(scenario: &Scenario, point: &PointIndex, threads: Option<NonZero<usize>>) -> Vec<Setting> {

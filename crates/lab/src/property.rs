@@ -230,7 +230,7 @@ impl Property {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
     let message = panic.downcast_ref::<String>().map(String::as_str);
     message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("without a word").to_string()

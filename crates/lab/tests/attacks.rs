@@ -1,4 +1,4 @@
-//! What an attack finds is a scenario: read and run again, it has the same bound and shows the same worst case.
+//! An attack finds a scenario: read and run again, it has the same bound and shows the same worst case.
 
 use std::fs;
 use std::num::NonZero;

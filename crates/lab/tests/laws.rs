@@ -126,8 +126,10 @@ fn bounds(text: &str) -> Option<Vec<Span>> {
     all.channels.iter().map(Promise::end_to_end_bound).collect()
 }
 
-/// A host that relays or receives over a switch, with an interrupt for each frame: at 300 times the profile's speed it was admitted, at 350 refused, and
-/// at 600 admitted, since the arrivals were counted by the link, which leaves nothing of a CPU that completions slow down.
+/// A host that relays or receives over a switch, with an interrupt for each frame.
+///
+/// Its channel was admitted at 300 times the profile's speed, refused at 350, and admitted at 600. The refusal counted
+/// arrivals by the rate of the link, and completions left too little of the CPU for that.
 fn loops(speed: u32, deadlines: &str, ends: bool) -> String {
     let route = if ends { r#"["ctl", "sw", "plc"]"# } else { r#"["ctl", "sw", "plc", "sw", "ctl"]"# };
     let count = if ends { "count = 4\n" } else { "" };

@@ -1,4 +1,4 @@
-//! What the kernel says of a socket that programs cannot see from what they receive, and files of sockets that nobody listens at.
+//! Sockets as the kernel describes them, beyond the data that they receive, and files of sockets without a listener.
 
 #![allow(unsafe_code, reason = "the option has a value that the standard library does not read")]
 

@@ -77,7 +77,7 @@ pub(crate) struct Pooled {
     pub(crate) point: Vec<usize>,
     /// The channel's name.
     pub(crate) channel: String,
-    /// What is known of its misses.
+    /// Its misses.
     pub(crate) misses: Misses,
 }
 

@@ -266,7 +266,7 @@ fn a_packet_longer_than_a_datagram_has_no_length() {
     assert_eq!((frames, lengths[0]), (lengths.len(), 48 + 80 * 1024));
 }
 
-/// What a packet of a size is in a capture, by its link: the length of the frame, and the remark where headers do not fit.
+/// The form of a packet in a capture, by its link: the length of the frame, and the remark where headers do not fit.
 #[test]
 fn a_frame_has_the_bytes_that_took_time() {
     let of = |framing: &str, size: u32| {

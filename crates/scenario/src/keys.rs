@@ -24,9 +24,9 @@ const NAME: &str = "NAME";
 #[derive(Debug, Clone, Default)]
 struct Key {
     name: String,
-    /// What it means, without its default.
+    /// The meaning, without the default.
     means: String,
-    /// What may stand there, in words.
+    /// The valid values, in words.
     kind: String,
     /// The least and the greatest value; empty if there is no such thing.
     range: String,

@@ -187,7 +187,7 @@ impl<B: Bounds> Leaf for Bounded<B> {
 
     fn schema() -> Schema {
         let pattern = format!("^\\s*[0-9_]*\\.?[0-9_]+\\s*({})\\s*$", B::Quantity::UNITS);
-        // The format of schemas has no range of texts; whoever reads it by program finds it here.
+        // The format of schemas has no range of texts; programs find the range here.
         json_schema!({
             "type": "string", "pattern": pattern, "examples": [B::LIKE],
             "x-quantity": B::Quantity::KIND, "x-minimum": B::LEAST, "x-maximum": B::MOST

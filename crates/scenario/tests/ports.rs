@@ -1,4 +1,4 @@
-//! What is refused of ports and of channels that carry their frames, at which key, and what is not.
+//! Ports and channels that are refused, each at its key, and neighbouring cases that are valid.
 
 use laxity_scenario::Scenario;
 

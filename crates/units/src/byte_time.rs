@@ -103,7 +103,7 @@ impl ByteTime {
         self.ps == 0
     }
 
-    /// What rounding may add to a frame's time: nothing if a byte takes whole picoseconds, otherwise a picosecond.
+    /// The most that rounding adds to the time of a frame: zero if a byte takes whole picoseconds, otherwise one picosecond.
     #[inline]
     pub const fn rounding(self) -> Span {
         if self.bytes == 1 { Span::ZERO } else { Span::from_ps(1) }

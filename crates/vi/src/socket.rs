@@ -163,7 +163,7 @@ unsafe fn files_of(message: &libc::msghdr) -> Vec<OwnedFd> {
             // SAFETY: behind the header are so many bytes.
             let numbers = unsafe { libc::CMSG_DATA(next) }.cast::<libc::c_int>();
             for place in 0..bytes / size_of::<libc::c_int>() {
-                // SAFETY: a number among those bytes, of a file that the kernel has just opened and nobody owns yet.
+                // SAFETY: a number among those bytes, of a file that the kernel has just opened, which has no owner yet.
                 files.push(unsafe { OwnedFd::from_raw_fd(numbers.add(place).read_unaligned()) });
             }
         }

@@ -148,7 +148,7 @@ impl Sketch {
     }
 }
 
-/// What is known of some values without their order.
+/// The moments of some values, which do not depend on their order.
 struct Moments {
     count: u64,
     sum: i128,

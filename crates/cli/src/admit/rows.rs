@@ -7,7 +7,7 @@ use laxity_world::text::clean;
 
 use super::{View, in_microseconds, place};
 
-/// What a row says of a channel.
+/// A row of the table: one channel.
 pub(super) struct Row {
     /// The verdict in a word or two.
     pub(super) verdict: &'static str,
@@ -35,7 +35,7 @@ impl Row {
         Some(Row { verdict, asked: experiment.channels[i].deadline, bound, station })
     }
 
-    /// What is left of the deadline, in seconds.
+    /// The margin: deadline minus bound, in seconds.
     pub(super) fn margin(&self) -> Option<f64> {
         let (asked, bound) = (self.asked?, self.bound?);
         Some(match asked >= bound {

@@ -318,7 +318,7 @@ fn creation(ticks: Ticks, here: Option<usize>) -> Result<Measured, Refused> {
     Ok(Measured::of("thread_creation", values, "creating a thread on this processor and waiting for its end"))
 }
 
-/// What a signal takes from a thread that computes: the gap that it sees. And how long after it was raised the thread sees it.
+/// The gap that a signal makes in a computing thread, and the time from the signal until the thread sees it.
 fn interrupt(ticks: Ticks, other: Option<usize>) -> Result<[Measured; 2], Refused> {
     let (mut line, raise) = Interrupt::line(ticks)?;
     let over = Arc::new(AtomicBool::new(false));

@@ -93,7 +93,7 @@ impl<O: Outside> Outside for Gate<O> {
 pub(super) struct Bell<D> {
     inner: D,
     stop: Option<StopFlag>,
-    /// What the counter shows when the run ends by the clock.
+    /// The value of the counter at the time when the run ends by the clock.
     ends: u64,
 }
 

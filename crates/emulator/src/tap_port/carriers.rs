@@ -101,7 +101,7 @@ mod tests {
         frame
     }
 
-    /// What carries a frame of each kind, by hand: channels 0 and 1 to node 1, 2 and 3 to node 2, 4 to node 7.
+    /// The carrier of a frame of each kind, by hand: channels 0 and 1 to node 1, 2 and 3 to node 2, 4 to node 7.
     #[test]
     fn a_frame_goes_to_its_host_or_once_to_every_host() {
         let mut carriers = Carriers::default();

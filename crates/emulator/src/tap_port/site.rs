@@ -126,7 +126,7 @@ impl Site {
         self.ports.iter().find(|port| port.node == node).and_then(|port| self.namespace(port))
     }
 
-    /// What crashed runs had left, and is gone now.
+    /// Leftovers of crashed runs that are removed now.
     pub fn swept(&self) -> &[String] {
         &self.swept
     }

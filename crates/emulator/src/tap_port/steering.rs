@@ -24,7 +24,7 @@ const MOST_QUEUES: u8 = 8;
 /// Which queue is whose, at one port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Steering {
-    /// What a channel carries, the node that it leads to, and the queue of those frames, the first match first. Queue 0 is for what matches none.
+    /// The frames of a channel, its destination node and the queue of the frames, in the order of matching. Queue 0 is for what matches none.
     rules: Vec<(Carries, usize, u8)>,
     queues: u8,
 }

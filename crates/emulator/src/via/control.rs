@@ -59,7 +59,7 @@ impl Doors {
         Ok(doors)
     }
 
-    /// What runs that were killed had left, and is gone now.
+    /// Leftovers of killed runs that are removed now.
     pub(super) fn swept(&self) -> &[String] {
         self.owner.as_ref().map_or(&[], Owner::swept)
     }

@@ -1,4 +1,4 @@
-//! What each user has of the adapters, so that no user takes all of it.
+//! The share of the adapters that each user has, so that no user takes all.
 //!
 //! **Rule.** A user gets more of something only while as much as that user then has is still free. One user alone gets half of it, the next
 //! user half of the rest, and so on: the last share is never given away. This is the dynamic threshold of shared switch buffers
@@ -55,7 +55,7 @@ impl Pool {
     }
 }
 
-/// What all users have of all adapters.
+/// The use of all adapters by all users.
 #[derive(Debug)]
 pub(super) struct Quotas {
     connections: Pool,
@@ -64,7 +64,7 @@ pub(super) struct Quotas {
     bytes: Pool,
 }
 
-/// What one process has.
+/// The use by one process.
 #[derive(Debug)]
 pub(super) struct Holdings {
     user: u32,
@@ -77,7 +77,7 @@ pub(super) struct Holdings {
     queues: BTreeMap<u32, u64>,
 }
 
-/// What a request takes of the quotas of its user, until it is answered.
+/// The part of its user's quotas that a request takes until it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Claim {
     bytes: u64,
@@ -102,7 +102,7 @@ impl Claim {
 }
 
 impl Quotas {
-    /// Of so many adapters that nobody has opened.
+    /// Of adapters without an open interface.
     pub(super) fn new(nodes: usize) -> Self {
         Self {
             connections: Pool::new(MOST_PROCESSES as u64),

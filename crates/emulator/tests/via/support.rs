@@ -190,7 +190,7 @@ pub(crate) fn sparse(length: u64) -> OwnedFd {
     // SAFETY: a name that ends with zero, and flags.
     let number = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
     assert!(number >= 0, "{}", std::io::Error::last_os_error());
-    // SAFETY: the call made this file, and nobody else has it.
+    // SAFETY: the call made this file, which has no other owner.
     let file = File::from(unsafe { OwnedFd::from_raw_fd(number) });
     file.set_len(length).unwrap();
     // SAFETY: a file that lives through the call, and numbers.

@@ -1,4 +1,4 @@
-//! What of adapters is the user's to change: interrupt moderation, the depth of queues and rings, and a plain link's rate.
+//! The knobs of adapters: interrupt moderation, the depth of queues and rings, and a plain link's rate.
 //!
 //! The lists of an adapter may stand in a file of its own, so they are taken from what was made of it.
 

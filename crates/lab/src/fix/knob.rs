@@ -14,11 +14,11 @@ pub(super) struct Knob {
     pub(super) what: String,
     /// Whether other knobs change parts of it one by one.
     pub(super) wide: bool,
-    /// What is done to it.
+    /// The change to it.
     pub(super) turn: Turn,
 }
 
-/// What is done to a thing.
+/// A change of one thing.
 #[derive(Debug, Clone)]
 pub(super) enum Turn {
     /// Each of these values is scaled by the same factor.
@@ -27,7 +27,7 @@ pub(super) enum Turn {
     Set {
         /// The keys.
         keys: Vec<String>,
-        /// What they have now, to be read.
+        /// Their present value, as text.
         now: String,
         /// As a file has it.
         value: String,
@@ -39,7 +39,7 @@ pub(super) enum Turn {
 pub(super) struct Scaled {
     /// Its key.
     pub(super) key: String,
-    /// What it is now.
+    /// The present value.
     pub(super) now: Quantity,
     /// Whether it becomes more.
     pub(super) up: bool,
@@ -56,15 +56,15 @@ impl Scaled {
 pub struct Turned {
     /// In words: `deadline of video`.
     pub what: String,
-    /// What it is now, to be read.
+    /// The present value, as text.
     pub now: String,
-    /// What it becomes, to be read.
+    /// The new value, as text.
     pub then: String,
     /// The larger of both by the smaller; `None` of a setting, which has no size.
     pub factor: Option<f64>,
     /// Whether it becomes more.
     pub up: bool,
-    /// What is put into the file.
+    /// The changes of the file.
     pub changes: Vec<Change>,
 }
 

@@ -1,4 +1,4 @@
-//! What in a scenario is the user's to change.
+//! The knobs of a scenario: everything that its user can change.
 //!
 //! The file decides: a key that is there has a value to start from, and a key that is not has its default. A change that the
 //! format does not allow at that place is found out when the changed file is read.
@@ -272,7 +272,7 @@ impl Owned<'_> {
         knobs
     }
 
-    /// What `rules` say of the table `at`, which may have a key in common with others in the table `beneath`.
+    /// The knobs by `rules` at the table `at`, which may have a key in common with others in the table `beneath`.
     pub(super) fn rules(
         &self,
         rules: &[Rule],

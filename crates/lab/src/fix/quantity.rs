@@ -69,7 +69,7 @@ impl Quantity {
         let exponent = number.abs().max(f64::MIN_POSITIVE).log10().floor() as i32 - (FIGURES - 1);
         let whole = |number: f64| {
             let unit = 10f64.powi(exponent.max(0));
-            // What is a multiple of the unit stays so, whatever the product was off by.
+            // A multiple of the unit stays one, whatever the rounding error of the product.
             let units = (number / unit * 1e9).round() / 1e9;
             ((round(units) * unit) as u64).max(1)
         };

@@ -17,7 +17,7 @@ pub(super) struct Search<'a> {
     pub(super) try_out: &'a TryOut<'a>,
 }
 
-/// What one knob does by itself.
+/// The effect of one knob by itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Edge {
     /// The least factor that is enough.

@@ -40,7 +40,7 @@ fn found(scenario: &Scenario) -> Fixes {
     fix(scenario, &point, None, &mut |_| ())
 }
 
-/// What is written for `what`, if that alone is enough.
+/// The line for `what`, if that change alone is enough.
 fn written(fixes: &Fixes, what: &str) -> Option<String> {
     let alone = |fix: &&Fix| fix.things.len() == 1 && fix.things[0].what == what;
     fixes.fixes.iter().find(alone).map(|fix| fix.things[0].then.clone())
@@ -80,7 +80,7 @@ fn the_answer_does_not_depend_on_the_number_of_threads() {
     assert_eq!(with(1), with(3));
 }
 
-/// What a setting is said to come to is so.
+/// The stated effect of a setting is the real one.
 #[test]
 fn a_setting_that_admits_is_named() {
     let scenario = scenario("", "2.5 ms", "2.5 ms");

@@ -154,7 +154,7 @@ pub(super) fn charges(
     })
 }
 
-/// What the completions of packets take above the handlers, counted by polls; `None` if they are counted otherwise, or nothing is sent.
+/// The work of completions above the handlers, counted by polls; `None` if completions are counted otherwise, or no channel sends.
 ///
 /// `thread` is what a completion takes beside its interrupts and a call of the link scheduler.
 pub(super) fn polled(
@@ -171,7 +171,7 @@ pub(super) fn polled(
     Some(Interference { above: Above::Interrupt, cost, adapter: Span::ZERO, burst: 0, interval })
 }
 
-/// What link scheduling takes of the CPU, counted as `environment` says: `α`, for each packet made, and once.
+/// The CPU time of link scheduling, counted as `environment` says: `α`, for each packet made, and once.
 fn taken(environment: &Environment, population: &Population) -> Result<(Ratio, u128, u128), Impossible> {
     let stolen = stolen(environment, population);
     let counted = match environment.counting {

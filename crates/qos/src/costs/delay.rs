@@ -48,7 +48,7 @@ impl Delay {
             + self.per_byte_past.time(past)
     }
 
-    /// What rounding adds to a packet's delay, at most.
+    /// The most that rounding adds to a packet's delay.
     pub fn rounding(&self) -> Span {
         let past = if self.knee.is_zero() { Span::ZERO } else { self.per_byte_past.rounding() };
         self.per_byte.rounding() + past

@@ -330,7 +330,7 @@ fn pooled(list: &Array, name: &str) -> Answer<Dynamic> {
         let run = run.read_lock::<Record>();
         let mut run = run.ok_or("`pooled` is of a list of runs")?.clone();
         let mut channel = run.member("channels", "channel", name)?.cast::<Record>();
-        // What is absent counts for nothing, and a run whose counts the platform spoilt is seen by the witness.
+        // An absent count adds no messages. The witness sees a run whose counts the platform spoilt.
         let mut count = |field: &str| channel.field(field).map(|x| x.as_int().ok().map(|n| n as u64));
         let (due_messages, failed_messages) = (count("due_messages")?, count("failed_messages")?);
         let mut number = |field: &str| channel.field(field).map(|x| x.as_float().ok());

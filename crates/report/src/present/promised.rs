@@ -1,4 +1,4 @@
-//! What was exceeded, what was not promised, and why, and what was late where no column counts it: lines below the table, so that nobody
+//! Exceeded bounds, missing promises with the reason, and late messages that no column counts: lines below the table, so that no reader
 //! takes silence for a guarantee.
 
 use std::collections::BTreeMap;

@@ -182,7 +182,7 @@ struct BoundRow {
     deadline_at: Option<String>,
 }
 
-/// What a channel came to at all points of a sweep.
+/// The extremes of a channel over all points of a sweep.
 #[derive(Default, Clone, Copy)]
 struct Anywhere {
     missed: bool,

@@ -1,4 +1,4 @@
-//! What has to be so of ports and of the channels that carry their frames, each fault at its key.
+//! Requirements on ports and on the channels that carry their frames, each fault at its key.
 //!
 //! The keys are found before the tables become channels and ports, which have no places in the file any more.
 
@@ -158,7 +158,7 @@ fn short(cx: &mut Context<'_>, experiment: &Experiment, keys: &Keys) -> Result<(
         // A link with framing makes the header anew.
         let header = if experiment.is_framed(channel) { 0 } else { HEADER };
         let frame = Bytes::new(u64::from(port.mtu) + header);
-        // What is not enforced is not refused at run time either.
+        // A contract that is not enforced refuses no message at run time either.
         let is_enforced = experiment.host(from).subsystem.enforcement;
         let is_chosen = channel.class == Class::RealTime
             && matches!(channel.carries, Some(Carries::Udp(_) | Carries::Icmp | Carries::Dscp(_)));

@@ -1,4 +1,4 @@
-//! What a schema says of one value, in words.
+//! The description of one value of a schema, in words.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ pub(super) struct Inner {
     pub(super) named: bool,
 }
 
-/// What may stand at a key.
+/// The valid values of a key.
 #[derive(Default)]
 pub(super) struct Facets {
     kinds: Vec<String>,
@@ -140,7 +140,7 @@ impl Facets {
         self.example.get_or_insert_with(|| example.to_string());
     }
 
-    /// What may stand there.
+    /// The valid values.
     pub(super) fn kind_in_words(&self) -> String {
         let kinds = self.kinds.join(" or ");
         if self.list { format!("a list; each is {kinds}") } else { kinds }

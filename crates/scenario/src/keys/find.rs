@@ -10,9 +10,9 @@ pub struct Explained {
     pub path: String,
     /// Where else the key stands.
     pub also: Vec<String>,
-    /// What it means.
+    /// The meaning.
     pub means: String,
-    /// What may stand there, with the unit; empty for a word.
+    /// The valid values, with the unit; empty for a word.
     pub kind: String,
     /// The least and the greatest value; empty if there is no such thing.
     pub range: String,
@@ -45,7 +45,7 @@ pub fn explain(query: &str) -> Result<Vec<Explained>, Vec<String>> {
     Ok(found.into_iter().map(|entry| entry.explained(&tables)).collect())
 }
 
-/// What `query` is a path of, or else what some parts of it stand for.
+/// The keys whose path is `query`, or else the keys that some parts of it stand for.
 fn found<'e, 't>(entries: &'e [Entry<'t>], query: &[&str]) -> Vec<&'e Entry<'t>> {
     let exact: Vec<_> = entries.iter().filter(|entry| entry.is_at(query)).collect();
     if !exact.is_empty() && query.len() > 1 {

@@ -122,10 +122,10 @@ pub(crate) struct RawSource {
     /// Adversary: how it uses what the contract allows. Default `greedy`.
     pub(crate) allowance: Option<Written<Allowance>>,
     /// Recorded: the trace, a path relative to this file: one size per line, ffprobe's CSV or JSON, pcap
-    /// or pcapng. Each captured packet is a message. Where the channel's first link has no `framing`, its size is the packet's
-    /// original length. Where the link has one, the size is that length without the header of the link at which the packet was
-    /// captured, which the link type of the capture decides: 14 B of Ethernet and 4 B for each VLAN tag, 16 or 20 B of Linux cooked captures,
-    /// nothing of raw IP. A check sequence in the capture counts as payload. A capture of one packet, or of one instant, is
+    /// or pcapng. Each captured packet is a message. Its size is the original length of the packet if the channel's first link has
+    /// no `framing`. Otherwise the size is that length without the captured link header. The link type of the capture decides how
+    /// long that header is: 14 B for Ethernet and 4 B for each VLAN tag, 16 or 20 B for Linux cooked captures, 0 B for raw IP. A
+    /// check sequence in the capture counts as payload. A capture of one packet, or of one instant, is
     /// sent once (`repeat = false`) or at an `interval`.
     pub(crate) trace: Option<Written<String>>,
     /// MPEG: a film of thesis Table 6.4. Either this or the summary of one: `min`, `max`, `mean` and

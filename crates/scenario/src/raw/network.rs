@@ -31,10 +31,10 @@ pub(crate) struct RawNetwork {
     /// The nodes that it joins, by name, or by that of one of their adapters, as `gateway.left`. A `point_to_point` network has a link from
     /// the first, which may be a switch, to each of the others, for both directions at once.
     pub(crate) joins: Option<List<Written<EndName>>>,
-    /// Propagation delay of each link of a named network. Default `0 us`. A frame has come when its last byte has; the
-    /// interframe gap of its `framing` delays the next frame only. Without a propagation delay no cable is modelled, and a frame
-    /// comes when its time on the link is over, the gap included; so it does from an adapter of stages, and from one that is reset
-    /// (`reset_after`), if the gap is longer than the propagation delay and the latency of the switch behind it.
+    /// Propagation delay of each link of a named network. Default `0 us`. A frame arrives with its last byte. The interframe gap
+    /// of its `framing` delays the next frame only. A link without a propagation delay models no cable: the frame arrives at the
+    /// end of its time on the link, the gap included. A frame also arrives then from an adapter of stages, or from an adapter
+    /// with `reset_after`, if the gap is longer than the propagation delay and the latency of the next switch together.
     pub(crate) propagation: Option<Written<Bounded<Delay>>>,
     /// CSMA/CD: bit rate, from which slot time, interframe gap and jam follow. The adapter's own delay per byte
     /// has to agree with it. Named links: their bit rate; the slower of it and a null adapter's own is what a packet takes.

@@ -73,7 +73,7 @@ pub(super) struct Legs {
     first: Vec<u32>,
     /// Of the laps behind those of that number, each of which is the first of a channel: at which hop of the route they begin.
     further: Vec<u32>,
-    /// Whether any frame goes on before its link is free again, where otherwise nobody has to look.
+    /// Whether any frame goes on before its link is free again. Without such frames there is no check.
     any_ahead: bool,
 }
 

@@ -202,7 +202,7 @@ impl Experiment {
         if foretold { gap } else { gap.min(propagation.saturating_add(self.latency_into(next))) }
     }
 
-    /// What a frame takes from hop `hop` of `channel` to the next from when the link is free again; and if it is there before
+    /// The time of a frame from hop `hop` of `channel` to the next, counted from when the link is free again; and if the frame is there before
     /// that, by how much.
     pub fn shortest_way(&self, channel: &ChannelSpec, hop: usize) -> (Span, Span) {
         let Some(&next) = channel.route.get(hop + 1) else { return (Span::ZERO, Span::ZERO) };

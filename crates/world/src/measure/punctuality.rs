@@ -214,7 +214,7 @@ impl Punctuality {
     }
 }
 
-/// What came of the messages of a channel.
+/// The outcome of the messages of a channel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Kept {
     /// Messages sent within their contract whose deadlines lie in the run.

@@ -1,15 +1,16 @@
 //! The analyses of one station that compete, each with a table of its own.
 //!
-//! What comes in is counted in several ways (`arrivals.rs`), and so is the CPU time that starts and completions of packets take
-//! ([`Counting`]). Each way is valid. Which of them promises the least depends on all that the station does, and one of them may say
-//! that nothing is left of the CPU where another leaves nearly all of it. To choose one beforehand refused a host that was 350 times as
-//! fast as its profile, and admitted the same channels at 300 and at 600 times.
+//! Arrivals are counted in several ways (`arrivals.rs`), and so is the CPU time of starts and completions of packets
+//! ([`Counting`]). Each way is valid. The way with the shortest bounds depends on all work of the station: one way may leave no
+//! CPU time where another leaves nearly all of it. An early choice of one way refused a host at 350 times the speed of its
+//! profile, and admitted the same channels at 300 and at 600 times.
 //!
-//! So a station has a table for each combination. A channel is admitted if at least one table admits it beside all channels before, and
-//! the tables that refuse it say nothing until it is released. The promise is that of the table whose bounds have the least
-//! sum: EDF goes by the bounds of a station, so one analysis has to speak of all its channels.
+//! A station therefore has a table for each combination. A channel is admitted if at least one table admits it beside all
+//! channels before. A table that refuses a channel is left out until the channel is released. The promise is that of the table
+//! whose bounds have the least sum: EDF orders by the bounds of a station, so one analysis has to cover all its channels.
 //!
-//! If each analysis promises no more when a station gets better, then so do all of them together: what one of them admits it still admits.
+//! If no analysis lengthens a bound when a station gets better, then their combination lengthens none: an analysis that
+//! admitted the channels still admits them.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,9 +33,9 @@ use crate::traffic::departures::makes;
 /// The way in which an analysis counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Reading {
-    /// What comes in.
+    /// The arrivals.
     pub(super) arrivals: Choice,
-    /// What starts and completions take.
+    /// The CPU time of starts and completions.
     pub(super) counting: Counting,
 }
 

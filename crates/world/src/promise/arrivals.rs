@@ -6,7 +6,8 @@
 //! What waited in ports does not come at once all the same: the last link lets it through one after the other, and where none of it is as short as what is guaranteed that may say more. So (1) is taken together
 //! with (2), or with the link for frames of the sizes that it has of those without a guarantee.
 //!
-//! Each way is valid, and which of them leaves the most of a CPU depends on what else is done there. So none is chosen here: a station has a table for each choice (`analyses.rs`).
+//! Each way is valid. The way that leaves the most CPU time depends on the other work of the host, so a station has a table
+//! for each way (`analyses.rs`).
 
 use laxity_qos::channel::LinkId;
 use laxity_units::{Bytes, Span};
@@ -120,7 +121,7 @@ fn is_more(way: &[Departures], less: &[Departures], later: bool) -> bool {
             let alike = way == less;
             way.burst >= less.burst && way.interval <= less.interval && (!alike || later)
         }
-        // What nobody sends is the least there is.
+        // No arrivals at all are the least.
         (_, []) => !way.is_empty() || later,
         _ => false,
     }

@@ -25,7 +25,7 @@ use laxity_units::Span;
 use super::answer::Refused;
 use crate::experiment::Division;
 
-/// What one hop can promise.
+/// The deadlines that one hop can promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Needs {
     pub(super) node: usize,

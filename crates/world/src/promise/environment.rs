@@ -178,7 +178,7 @@ fn applications(experiment: &Experiment, node: usize) -> Result<Vec<Interference
     }
 }
 
-/// The choices of a way to count what comes in at `node`; one where that costs nothing.
+/// The ways to count arrivals at `node`: a single one where an arrival costs no CPU time.
 pub(super) fn choices_at(experiment: &Experiment, node: usize) -> Vec<Choice> {
     let Some(comes_in) = experiment.nodes.get(node).and_then(|_| incoming(experiment, node).ok()) else {
         return vec![Choice::Expected];

@@ -23,7 +23,7 @@ pub struct Shortfall {
     /// Message slots that the channel needs with that deadline, if it has fewer: several messages are under way then. Packet slots
     /// follow from them unless the file says otherwise.
     pub slots: Option<u32>,
-    /// What the response time consists of most at the station that refuses: at that deadline, or if there is none without the
+    /// The largest term of the response time at the station that refuses: at that deadline, or if there is none without the
     /// channels above. Where no station is known to refuse, where the response time is longest, or at the first.
     pub largest: Option<Term>,
     /// The station of that term, where the channel has several.

@@ -8,7 +8,7 @@ use super::{Channel, Computation, Kind, Run};
 /// A measurement beside the bound on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
-    /// What is bounded, in words.
+    /// The bounded quantity, in words.
     pub what: &'static str,
     /// The kind of quantity, for its unit.
     pub kind: Kind,

@@ -64,7 +64,7 @@ impl Plot {
 }
 
 impl Line {
-    /// What is measured, bounded and asked for.
+    /// The measurement, the bound and the request.
     pub(super) fn all_points(&self) -> impl Iterator<Item = &Point> {
         self.points.iter().chain(&self.bounds).chain(&self.deadline)
     }
