@@ -93,7 +93,7 @@ impl Judge {
     /// Judges every claim. A script that exceeds the budget it is given ends in an error; without one, only endless loops
     /// and huge values do.
     pub fn judge(&self, results: &Results, budget: Option<fn() -> Budget>) -> Judgement {
-        let court = Court::answering(results, &Answers::Real, budget);
+        let court = Court::of(results, budget);
         let mut judgement = Judgement::default();
         for compiled in &self.claims {
             let found = compiled.judge(&court).unwrap_or_else(|error| {
@@ -128,12 +128,18 @@ struct Court<'a> {
 }
 
 impl<'a> Court<'a> {
-    fn answering(results: &'a Results, answers: &Answers, budget: Option<fn() -> Budget>) -> Self {
+    /// A court that answers comparisons as the results do.
+    fn of(results: &'a Results, budget: Option<fn() -> Budget>) -> Self {
         let vocabulary = record::Names::of(results);
         let runs = record::runs(results, &vocabulary);
         let meter = Meter::default();
-        let engine = engine::new(&runs, &vocabulary, answers, &meter);
+        let engine = engine::new(&runs, &vocabulary, &Answers::Real, &meter);
         Self { results, vocabulary, runs, engine, meter, budget }
+    }
+
+    /// The same court, which answers comparisons by `answers`. The records are shared.
+    fn answering(&self, answers: &Answers) -> Self {
+        self.with(self.runs.clone(), answers)
     }
 
     /// What a script starts with.
@@ -148,8 +154,13 @@ impl<'a> Court<'a> {
         let here = |run: &&(&laxity_world::results::Run, &Dynamic)| run.0.point.get(axis) == Some(&point);
         let runs = self.results.runs.iter().zip(&self.runs);
         let runs: Array = runs.filter(|run| here(&run)).map(|(_, run)| run.clone()).collect();
+        self.with(runs, &Answers::Real)
+    }
+
+    /// The same results and vocabulary with other runs and answers.
+    fn with(&self, runs: Array, answers: &Answers) -> Self {
         let meter = Meter::default();
-        let engine = engine::new(&runs, &self.vocabulary, &Answers::Real, &meter);
+        let engine = engine::new(&runs, &self.vocabulary, answers, &meter);
         Self { vocabulary: self.vocabulary.clone(), runs, engine, meter, ..*self }
     }
 }

@@ -35,8 +35,9 @@ impl Judge {
         let provenance = Provenance::default();
         let results = Results { provenance, axes: axes.to_vec(), runs };
         let mut errors: Vec<ClaimError> = Vec::new();
+        let stub = Court::of(&results, None);
         for answers in Answers::on_stub() {
-            let court = Court::answering(&results, &answers, None);
+            let court = stub.answering(&answers);
             for compiled in &self.claims {
                 let claim = &compiled.claim;
                 let scripts = [("holds", Some(&claim.holds), Some(&compiled.holds))];
