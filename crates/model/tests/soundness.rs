@@ -14,9 +14,7 @@ mod levelled;
 
 use case::*;
 use common::{Arrival, run_beside};
-use laxity_qos::admission::{
-    AdmissionId, Decision, Environment, Formula, Place, Request, ResourceModel, Work,
-};
+use laxity_admission::{AdmissionId, Decision, Environment, Formula, Place, Request, ResourceModel, Work};
 use laxity_qos::channel::{ChannelConfig, ChannelId, Computing, Config, CoreId, LinkId, Order, Processing};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;

@@ -314,8 +314,6 @@ mod rows;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
-mod tandem;
-#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod tree;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use laxity_admission::Formula;
 use laxity_engine::trace::Trace;
 use laxity_model::host::{Use, Uses};
 use laxity_model::network::MediumReport;
-use laxity_qos::admission::Formula;
 use laxity_qos::channel::{Counters, LinkId};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
