@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use laxity_units::{Bytes, Span};
 
-use crate::Term;
+use crate::terms::Term;
 use laxity_qos::costs::{Delay, LinkCosts};
 
 pub use open::{Closed, Open};

@@ -6,14 +6,19 @@
 //! for it. The code that a simulation schedules with is the code that a service runs.
 
 pub mod ahead;
+mod by_channel;
 pub mod channel;
 pub mod costs;
 pub mod discipline;
 pub mod few;
 pub mod fragment;
+mod names;
+mod packet;
+mod paradigm;
 pub mod reception;
 pub mod seldom;
 pub mod short_queue;
+mod tag;
 pub mod token_bucket;
 pub mod traffic;
 pub mod virtual_clock;

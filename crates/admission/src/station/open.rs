@@ -69,7 +69,7 @@ use laxity_units::{Bytes, Span};
 
 use super::window::{selecting, terms};
 use super::{Medium, Station, Tells, ps};
-use crate::Term;
+use crate::terms::Term;
 
 /// A station that orders packets itself, analysed.
 #[derive(Debug, Clone, PartialEq, Eq)]

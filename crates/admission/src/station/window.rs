@@ -101,7 +101,7 @@ use std::ops::Range;
 use laxity_units::{Bytes, Span};
 
 use super::{Interrupts, Medium, Overtaking, Stage, Station, Tells, ps, span};
-use crate::Term;
+use crate::terms::Term;
 
 const PASSING: &str = "later packets that pass in the adapter";
 

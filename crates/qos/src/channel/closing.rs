@@ -8,9 +8,9 @@
 //! A channel ends at its sender first, and at each host behind that when nothing of it is on the way there any more.
 
 use super::counters::Counters;
-use super::names::ChannelId;
 use super::step::Dropped;
 use super::subsystem::{Channel, Subsystem};
+use crate::names::ChannelId;
 
 impl Subsystem {
     /// The application of `channel` sends no more, or, where it is received, nothing more is to come. What was accepted is not affected.

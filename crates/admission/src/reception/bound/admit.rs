@@ -6,7 +6,7 @@ use laxity_units::Span;
 
 use super::Host;
 use super::turns::{Arrivals, Turns, count, ps};
-use crate::Term;
+use crate::terms::Term;
 use laxity_qos::traffic::TrafficSpec;
 
 /// What a channel asks for.

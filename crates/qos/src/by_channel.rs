@@ -6,8 +6,8 @@
 
 use std::ops::{Index, IndexMut};
 
-use super::names::ChannelId;
 use crate::ahead::fetch;
+use crate::names::ChannelId;
 
 /// Where a station keeps what it knows of a channel, so that a packet on its way there may say it and nobody looks it up by the channel's number: what
 /// MPLS calls a label.
@@ -18,7 +18,7 @@ impl Label {
     /// Nobody has said where.
     pub const NONE: Label = Label(NOWHERE);
 
-    pub(super) fn place(self) -> usize {
+    pub(crate) fn place(self) -> usize {
         self.0 as usize
     }
 }

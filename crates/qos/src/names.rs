@@ -1,6 +1,6 @@
 //! By what channels, links and cores are named.
 
-/// A channel of one [`Subsystem`](super::Subsystem), numbered in the order of creation.
+/// A channel of one [`Subsystem`](crate::channel::Subsystem), numbered in the order of creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChannelId(pub u32);
 
