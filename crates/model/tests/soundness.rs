@@ -180,7 +180,8 @@ fn run_admitted(
             .host()
             .expect("it has one")
             .subsystem()
-            .counters(laxity_qos::channel::ChannelId(i as u32));
+            .counters(laxity_qos::channel::ChannelId(i as u32))
+            .unwrap();
         assert_eq!(counters.created, counters.transmitted, "everything sent in time is through");
         let promised = match case.schedule {
             Schedule::EdfByDeadline => a.request.deadline(),

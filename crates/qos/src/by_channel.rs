@@ -66,7 +66,7 @@ impl<T> Default for ByChannel<T> {
 }
 
 impl<T> ByChannel<T> {
-    /// The number behind the last that has a value.
+    /// The number behind the last that has a value; the greatest number if that has one.
     pub fn next(&self) -> ChannelId {
         ChannelId(self.next)
     }
@@ -76,7 +76,7 @@ impl<T> ByChannel<T> {
         assert!(self.find(channel).is_none(), "channel {} was opened before", channel.0);
         self.all.push(value);
         self.channels.push(channel);
-        self.next = self.next.max(channel.0.checked_add(1).expect("channel numbers fit"));
+        self.next = self.next.max(channel.0.saturating_add(1));
         self.say_where(channel, self.all.len() - 1);
     }
 
@@ -138,6 +138,18 @@ impl<T> ByChannel<T> {
             None => self.look_up(channel),
         };
         (place != NOWHERE).then_some(place as usize)
+    }
+
+    /// The value of `channel`, if it has one.
+    #[inline]
+    pub fn get(&self, channel: ChannelId) -> Option<&T> {
+        self.find(channel).map(|place| &self.all[place])
+    }
+
+    /// The value of `channel`, if it has one, to write into.
+    #[inline]
+    pub fn get_mut(&mut self, channel: ChannelId) -> Option<&mut T> {
+        self.find(channel).map(|place| &mut self.all[place])
     }
 
     /// The same of one that has a value.

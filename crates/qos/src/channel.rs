@@ -23,6 +23,7 @@ mod inbox;
 mod lane;
 mod link;
 mod message;
+mod misuse;
 mod observing;
 mod policy;
 mod reading;
@@ -40,6 +41,7 @@ pub use applications::{Budget, Computed, Computing};
 pub use cores::Taken;
 pub use counters::Counters;
 pub use message::Delivery;
+pub use misuse::Misuse;
 pub use policy::{
     Block, ChannelConfig, Config, LinkConfig, MessageOverflow, Order, PacketOverflow, Preemption, Processing,
     Reader, Role, Way,

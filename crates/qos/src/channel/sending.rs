@@ -3,10 +3,10 @@
 use laxity_units::{Bytes, Time};
 
 use super::message::Message;
+use super::misuse::Misuse;
 use super::policy::{ChannelConfig, MessageOverflow};
 use super::step::{Dropped, Sent};
 use super::subsystem::{Channel, Subsystem};
-use crate::by_channel::Label;
 use crate::fragment::{Cut, Reassembler};
 use crate::names::ChannelId;
 use crate::seldom::{mostly, seldom};
@@ -15,12 +15,16 @@ use crate::traffic::LogicalClock;
 
 impl Subsystem {
     /// Whether a message that is sent at `now` would find a free slot, with or without a guarantee.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::Unknown`] if the channel is not open here.
     #[inline]
-    pub fn has_room(&self, now: Time, channel: ChannelId) -> bool {
-        let Channel { ref clock, ref config, lane, excess, .. } = self.channels[channel];
-        let Some(excess) = excess else { return self.lane_has_room(lane) };
-        self.lane_has_room(lane) && self.is_covered(clock, now, config.spec.max_message)
-            || self.lane_has_room(excess)
+    pub fn has_room(&self, now: Time, channel: ChannelId) -> Result<bool, Misuse> {
+        let &Channel { ref clock, ref config, lane, excess, .. } = self.channel(channel)?;
+        let Some(excess) = excess else { return Ok(self.lane_has_room(lane)) };
+        let covered = || self.is_covered(clock, now, config.spec.max_message);
+        Ok(self.lane_has_room(lane) && covered() || self.lane_has_room(excess))
     }
 
     /// Whether a message goes with a guarantee where the excess of its channel goes without one.
@@ -40,34 +44,45 @@ impl Subsystem {
     }
 
     /// How many messages a sender may send now without being told to wait; no end of them if it never is.
-    pub fn room(&self, channel: ChannelId) -> u64 {
-        let Channel { ref config, lane, .. } = self.channels[channel];
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::Unknown`] if the channel is not open here.
+    pub fn room(&self, channel: ChannelId) -> Result<u64, Misuse> {
+        let &Channel { ref config, lane, .. } = self.channel(channel)?;
         if !self.config.enforcement || config.message_overflow != MessageOverflow::Block {
-            return u64::MAX;
+            return Ok(u64::MAX);
         }
         let lane = &self.lanes[lane];
         // An idle handler takes the first message out of the queue at once.
         let idle =
             |&handler: &usize| self.handlers[handler].message.is_none() && !self.handlers[handler].active;
-        match lane.room(self.config.processing) {
+        Ok(match lane.room(self.config.processing) {
             0 => 0,
             room => room + u64::from(lane.handler.as_ref().is_some_and(idle)),
-        }
+        })
     }
 
-    /// The application sends a message of `size` bytes on `channel`. Panics if that is [closed](Self::close).
-    pub fn send(&mut self, now: Time, channel: ChannelId, size: Bytes) -> Sent {
-        let own = self.channels.labelled(Label::NONE, channel);
+    /// The application sends a message of `size` bytes on `channel`.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::Unknown`] if the channel is not open here, [`Misuse::Closed`] if it was
+    /// [closed](Self::close).
+    pub fn send(&mut self, now: Time, channel: ChannelId, size: Bytes) -> Result<Sent, Misuse> {
+        let own = self.find(channel)?;
         let Channel { ref config, ref clock, lane, excess, sent: id, .. } = self.channels[own];
         let ChannelConfig { class, deadline, share, level, message_overflow, .. } = *config;
-        assert!(!self.lanes[lane].closed, "channel {} is closed", channel.0);
+        if seldom(self.lanes[lane].closed) {
+            return Err(Misuse::Closed(channel));
+        }
         let best_effort = Tag::sharing(now, share);
         let real_time = class == Class::RealTime;
         let fits = (config.spec.min_message..=config.spec.max_message).contains(&size);
         if seldom(!fits)
             && let Some(cause) = self.outside_contract(config, size)
         {
-            return self.drop_message(channel, size, cause);
+            return Ok(self.drop_message(channel, size, cause));
         }
         let cut = self.cut(config, size);
         let guaranteed = self.lane_has_room(lane) && (excess.is_none() || self.is_covered(clock, now, size));
@@ -86,13 +101,13 @@ impl Subsystem {
             }
         } else {
             match (message_overflow, excess) {
-                (MessageOverflow::Block, _) => return Sent::WouldBlock,
+                (MessageOverflow::Block, _) => return Ok(Sent::WouldBlock),
                 (MessageOverflow::BestEffort, Some(excess))
                     if self.lanes[excess].room(self.config.processing) > 0 =>
                 {
                     (excess, Tag::best_effort(now), now)
                 }
-                _ => return self.drop_message(channel, size, Dropped::MessageQueue),
+                _ => return Ok(self.drop_message(channel, size, Dropped::MessageQueue)),
             }
         };
         let state = &mut self.channels[own];
@@ -109,9 +124,9 @@ impl Subsystem {
         }
         if Some(lane) == excess {
             self.channels[own].counters.excess += 1;
-            return Sent::Excess { message: id };
+            return Ok(Sent::Excess { message: id });
         }
-        Sent::Accepted { message: id }
+        Ok(Sent::Accepted { message: id })
     }
 
     /// How a message of a channel falls into packets. What is sent without a guarantee is cut as it is: nobody has
@@ -156,10 +171,15 @@ impl Subsystem {
     }
 
     /// The application of `channel` wants its core to send.
-    pub fn application_ready(&mut self, channel: ChannelId) {
-        let ChannelConfig { class, application, .. } = self.channels[channel].config;
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::Unknown`] if the channel is not open here.
+    pub fn application_ready(&mut self, channel: ChannelId) -> Result<(), Misuse> {
+        let ChannelConfig { class, application, .. } = self.channel(channel)?.config;
         let core = &mut self.cores[application];
         core.called = true;
         core.applications[usize::from(class == Class::BestEffort)].push_back(channel);
+        Ok(())
     }
 }

@@ -13,6 +13,7 @@ use super::handler::Handler;
 use super::lane::{Incoming, Lane};
 use super::link::Links;
 use super::message::Message;
+use super::misuse::Misuse;
 use super::policy::{ChannelConfig, Config, LinkConfig, MessageOverflow, Processing, Role};
 use super::slots::{Slot, Slots};
 use super::step::Dropped;
@@ -23,6 +24,7 @@ use crate::discipline::Groups;
 use crate::names::{ChannelId, CoreId, LinkId};
 use crate::packet::Packet;
 use crate::paradigm::LinkParadigm;
+use crate::seldom::seldom;
 use crate::tag::{Class, Tag};
 use crate::traffic::LogicalClock;
 
@@ -98,20 +100,38 @@ impl Subsystem {
     }
 
     /// The link by which packets of `channel` leave.
+    ///
+    /// # Panics
+    ///
+    /// If there are several links and the channel is not open here: drivers ask
+    /// for packets that the subsystem has given them.
     #[inline]
     pub fn link_of(&self, channel: ChannelId) -> LinkId {
         if self.links.count() == 1 { LinkId::FIRST } else { self.channels[channel].config.link }
     }
 
-    /// Establishes a channel, by the next number. Whether it can be guaranteed is admission's business, before.
-    pub fn open(&mut self, config: ChannelConfig) -> ChannelId {
+    /// Establishes a channel by the number behind the greatest.
+    ///
+    /// Admission decides before whether the channel has a guarantee.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::NumberTaken`] if a channel has the greatest number that there is.
+    pub fn open(&mut self, config: ChannelConfig) -> Result<ChannelId, Misuse> {
         let id = self.channels.next();
-        self.open_as(id, config);
-        id
+        self.open_as(id, config)?;
+        Ok(id)
     }
 
-    /// Establishes a channel by a number of its own, which it has at every host of its way. Panics if it is taken.
-    pub fn open_as(&mut self, id: ChannelId, config: ChannelConfig) {
+    /// Establishes a channel by a number of its own, which it has at every host of its path.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::NumberTaken`] if a channel of this host has the number.
+    pub fn open_as(&mut self, id: ChannelId, config: ChannelConfig) -> Result<(), Misuse> {
+        if self.channels.get(id).is_some() {
+            return Err(Misuse::NumberTaken(id));
+        }
         let lane = self.add_lane(id, &config);
         let carries_excess =
             config.class == Class::RealTime && config.message_overflow == MessageOverflow::BestEffort;
@@ -126,6 +146,20 @@ impl Subsystem {
             counters: Counters::default(),
         };
         self.channels.insert(id, channel);
+        Ok(())
+    }
+
+    /// The channel of that number.
+    #[inline]
+    pub(super) fn channel(&self, channel: ChannelId) -> Result<&Channel, Misuse> {
+        self.channels.get(channel).ok_or(Misuse::Unknown(channel))
+    }
+
+    /// Where the channel of that number lies.
+    #[inline]
+    pub(super) fn find(&self, channel: ChannelId) -> Result<Label, Misuse> {
+        let label = self.channels.label(channel);
+        if seldom(label == Label::NONE) { Err(Misuse::Unknown(channel)) } else { Ok(label) }
     }
 
     fn add_lane(&mut self, id: ChannelId, config: &ChannelConfig) -> usize {
@@ -208,23 +242,31 @@ impl Subsystem {
     ///
     /// What exceeded its contract at the sender, or was demoted on the way, and goes without a guarantee there, goes without one here.
     ///
-    /// It lies in `packets`, where it is given up when nobody here wants it any more: at once if it finds no buffer, which is told.
+    /// The packet lies in `packets`, from which the subsystem removes it after its last use. A
+    /// packet that finds no buffer is removed at once, and the cause is returned.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::Unknown`] if the channel is not open here; the packet stays in `packets`.
     pub fn receive(
         &mut self,
         now: Time,
         channel: ChannelId,
         slot: Slot,
         packets: &mut Slots,
-    ) -> Result<(), Dropped> {
+    ) -> Result<Option<Dropped>, Misuse> {
         let packet = packets.at_mut(slot);
-        let own = self.channels.labelled(packet.carried.label, channel);
+        let own = match packet.carried.label {
+            Label::NONE => self.find(channel)?,
+            label => self.channels.labelled(label, channel),
+        };
         let Channel { config, lane, excess, .. } = &self.channels[own];
         let ChannelConfig { class, deadline, share, level, .. } = *config;
         let lane = excess.filter(|_| packet.is_excess()).unwrap_or(*lane);
         if !self.lanes[lane].has_buffer() {
             packets.free(slot);
             self.count_drop(channel, 1, Dropped::PacketQueue);
-            return Err(Dropped::PacketQueue);
+            return Ok(Some(Dropped::PacketQueue));
         }
         packet.tag = match class {
             Class::RealTime if packet.tag.class == Class::RealTime => {
@@ -243,10 +285,14 @@ impl Subsystem {
         if !self.handlers[handler].active {
             self.activate(now, handler);
         }
-        Ok(())
+        Ok(None)
     }
 
     /// The adapter completed a transmission, as `core` was told.
+    ///
+    /// # Panics
+    ///
+    /// If the packet is none that the subsystem has given to the adapter and has not got back.
     #[inline]
     pub fn transmitted(&mut self, core: CoreId, now: Time, packet: &Packet) {
         self.channels[packet.channel].counters.transmitted += 1;
@@ -254,6 +300,10 @@ impl Subsystem {
     }
 
     /// The adapter lost a packet, as `core` was told, and gives its buffer back all the same.
+    ///
+    /// # Panics
+    ///
+    /// If the packet is none that the subsystem has given to the adapter and has not got back.
     pub fn failed(&mut self, core: CoreId, now: Time, packet: &Packet) {
         let channel = &mut self.channels[packet.channel];
         if channel.broken.insert(packet.message) {

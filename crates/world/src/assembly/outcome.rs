@@ -326,7 +326,10 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         let of = |hop: &Hop| {
             let id = self.around.laps.at(i, hop.hop);
             match self.nodes.get(hop.node) {
-                Some(node) => Some((node.host()?.subsystem().most_buffers(id), hop.backlog)),
+                Some(node) => {
+                    let most = node.host()?.subsystem().most_buffers(id);
+                    Some((most.expect("a hop's host has the channel"), hop.backlog))
+                }
                 None => Some((self.switches.most(hop.node, id), hop.backlog)),
             }
         };
