@@ -19,7 +19,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   test        all tests, doc tests, formatting, lints, and that generated files are current
   generate    rewrites the generated files
   mutants     changes the code in one place after the other and looks whether a test notices (hours)
-              [qos] [model] [--file GLOB] [--shard K/N] [--minutes N]
+              [qos] [admission] [model] [--file GLOB] [--shard K/N] [--minutes N]
   soak        draws and runs scenarios on all cores and writes those down that exceed a bound, cut to what they fail by:
               [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--attack N] [--laws] [--with PATH=WORD|TEXT]";
 

@@ -28,8 +28,9 @@ struct Package {
     percent: f64,
 }
 
-const PACKAGES: [Package; 2] = [
+const PACKAGES: [Package; 3] = [
     Package { name: "qos", tests: &["--lib"], percent: 90.0 },
+    Package { name: "admission", tests: &["--lib"], percent: 90.0 },
     Package {
         name: "model",
         tests: &[

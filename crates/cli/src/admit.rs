@@ -6,8 +6,8 @@ mod rows;
 
 use std::fmt::Write;
 
+use laxity_admission::Test;
 use laxity_lab::fix::Setting;
-use laxity_qos::admission::Test;
 use laxity_qos::channel::Order;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_scenario::PointIndex;

@@ -83,7 +83,7 @@ impl<'a> Host<'a> {
         let mut subsystem = Subsystem::new(experiment.subsystem(0));
         subsystem.group(&groups(experiment));
         for (i, promise) in promises.iter().enumerate() {
-            subsystem.open(channel_config(experiment, i, promise));
+            subsystem.open(channel_config(experiment, i, promise)).expect("fewer channels than numbers");
         }
         Self {
             experiment,
@@ -161,7 +161,8 @@ impl<'a> Host<'a> {
 
     fn tally(&self) -> HostTally {
         let channels = 0..self.experiment.channels.len() as u32;
-        let counters = channels.map(|i| self.subsystem.counters(ChannelId(i)).clone());
+        let counters =
+            channels.map(|i| self.subsystem.counters(ChannelId(i)).expect("all channels are open").clone());
         HostTally { uses: self.uses, counters: counters.collect(), offered: self.applications.offered() }
     }
 

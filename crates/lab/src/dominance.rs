@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use laxity_qos::admission::Formula;
+use laxity_admission::Formula;
 use laxity_units::Span;
 use laxity_world::experiment::{Experiment, RunLength, Task};
 use laxity_world::promise::{Promise, Promises, promises};

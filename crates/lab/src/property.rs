@@ -8,9 +8,9 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use laxity_admission::Formula;
 use laxity_model::network::Probability;
 use laxity_model::source::{Sizes, SourceParameters};
-use laxity_qos::admission::Formula;
 use laxity_qos::channel::PacketOverflow;
 use laxity_qos::discipline::Class;
 use laxity_qos::traffic::TrafficSpec;

@@ -43,9 +43,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use laxity_admission::Formula;
 use laxity_lab::dominance::{Breach, Judgement, Law, changes, judge, settled, shrunk};
 use laxity_lab::property::drawn;
-use laxity_qos::admission::Formula;
 use laxity_scenario::draw::scenario;
 use laxity_units::Span;
 use laxity_world::promise::{Promise, promises};

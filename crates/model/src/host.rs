@@ -212,14 +212,18 @@ impl Host {
 
     /// The subsystem, to open channels in before the run.
     pub fn open(&mut self, config: ChannelConfig) -> ChannelId {
-        let id = self.subsystem.open(config);
+        let id = self.subsystem.open(config).expect("fewer channels than numbers");
         self.senders.open(id, config.application);
         id
     }
 
-    /// The same by a number of the channel's own, which it has at every host of its way.
+    /// Opens a channel by a number of its own, which it has at every host of its path.
+    ///
+    /// # Panics
+    ///
+    /// If a channel of this host has the number.
     pub fn open_as(&mut self, id: ChannelId, config: ChannelConfig) {
-        self.subsystem.open_as(id, config);
+        self.subsystem.open_as(id, config).expect("each channel has a number of its own");
         self.senders.open(id, config.application);
     }
 

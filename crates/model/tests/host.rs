@@ -147,7 +147,7 @@ fn every_packet_is_accounted_for() {
             let host = trace.node.host().expect("it has one");
             let mut offered = 0;
             for id in [0, 1] {
-                let counters = host.subsystem().counters(laxity_qos::channel::ChannelId(id));
+                let counters = host.subsystem().counters(laxity_qos::channel::ChannelId(id)).unwrap();
                 assert_eq!(counters.created, counters.transmitted, "{paradigm:?} {processing:?}");
                 offered += counters.transmitted + counters.dropped_packets;
             }

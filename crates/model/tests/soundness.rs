@@ -14,9 +14,7 @@ mod levelled;
 
 use case::*;
 use common::{Arrival, run_beside};
-use laxity_qos::admission::{
-    AdmissionId, Decision, Environment, Formula, Place, Request, ResourceModel, Work,
-};
+use laxity_admission::{AdmissionId, Decision, Environment, Formula, Place, Request, ResourceModel, Work};
 use laxity_qos::channel::{ChannelConfig, ChannelId, Computing, Config, CoreId, LinkId, Order, Processing};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
@@ -182,7 +180,8 @@ fn run_admitted(
             .host()
             .expect("it has one")
             .subsystem()
-            .counters(laxity_qos::channel::ChannelId(i as u32));
+            .counters(laxity_qos::channel::ChannelId(i as u32))
+            .unwrap();
         assert_eq!(counters.created, counters.transmitted, "everything sent in time is through");
         let promised = match case.schedule {
             Schedule::EdfByDeadline => a.request.deadline(),

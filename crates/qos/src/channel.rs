@@ -13,34 +13,39 @@
 //!                                    scheduler)
 //! ```
 
-mod by_channel;
+mod applications;
 mod closing;
 mod computing;
 mod cores;
 mod counters;
 mod handler;
+mod inbox;
 mod lane;
 mod link;
 mod message;
-mod names;
+mod misuse;
+mod observing;
 mod policy;
 mod reading;
 mod scheduler;
+mod sending;
 mod slots;
 mod step;
 mod subsystem;
 
-pub use by_channel::{ByChannel, Label};
-pub use computing::{Budget, Computed, Computing};
+pub use crate::by_channel::{ByChannel, Label};
+pub use crate::names::{ChannelId, CoreId, LinkId};
+pub use crate::packet::{Carried, Packet};
+pub use crate::paradigm::LinkParadigm;
+pub use applications::{Budget, Computed, Computing};
 pub use cores::Taken;
 pub use counters::Counters;
-pub use message::{Carried, Delivery, Packet};
-pub use names::{ChannelId, CoreId, LinkId};
+pub use message::Delivery;
+pub use misuse::Misuse;
 pub use policy::{
-    Block, ChannelConfig, Config, LinkConfig, LinkParadigm, MessageOverflow, Order, PacketOverflow,
-    Preemption, Processing, Role, Way,
+    Block, ChannelConfig, Config, LinkConfig, MessageOverflow, Order, PacketOverflow, Preemption, Processing,
+    Reader, Role, Way,
 };
-pub use reading::Reader;
 pub use slots::{Slot, Slots};
 pub use step::{Dropped, Finished, Sent, Step, Thread, Work};
 pub use subsystem::Subsystem;

@@ -7,7 +7,7 @@ mod delay;
 
 use laxity_units::{ByteTime, Bytes, Span};
 
-use crate::channel::LinkParadigm;
+use crate::paradigm::LinkParadigm;
 
 pub use delay::Delay;
 

@@ -54,19 +54,20 @@ mod virtual_time;
 mod weighted_fair;
 mod worst_case_fair;
 
+pub use crate::tag::{Class, LEVELS, Tag};
 pub use deficit_round_robin::DeficitRoundRobin;
 pub use early::EarlyPolicy;
 pub use edf::Edf;
 pub use fifo::Fifo;
 pub use fifo_plus::FifoPlus;
-pub use fixed_priority::{FixedPriority, LEVELS};
+pub use fixed_priority::FixedPriority;
 pub use groups::{Group, Groups};
 pub use hierarchical_fair::HierarchicalFair;
 pub use hierarchical_round_robin::HierarchicalRoundRobin;
 pub use hop_laxity::HopLaxity;
 pub use multiclass_edf::MultiClassEdf;
 pub use rate_controlled::RateControlled;
-pub use request::{Class, Rank, Request, Server, Tag};
+pub use request::{Rank, Request, Server};
 pub use self_clocked::SelfClocked;
 pub use sharing::{Latency, Share, Sharing};
 pub use start_time::StartTimeFair;
@@ -313,8 +314,6 @@ mod holding;
 mod rows;
 #[cfg(test)]
 mod server;
-#[cfg(test)]
-mod tandem;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

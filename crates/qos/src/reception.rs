@@ -33,7 +33,6 @@
 
 mod adaptive;
 mod backoff;
-pub mod bound;
 mod clocked;
 mod coalescing;
 mod continuous;
@@ -46,8 +45,6 @@ mod limited;
 mod napi;
 mod per_command;
 mod policer;
-mod predictions;
-pub mod queueing;
 pub mod sharing;
 mod timed;
 
@@ -69,7 +66,6 @@ pub use limited::Limited;
 pub use napi::Napi;
 pub use per_command::PerCommand;
 pub use policer::Policer;
-pub use predictions::Capacity;
 pub use sharing::Sharing;
 pub use timed::Timed;
 

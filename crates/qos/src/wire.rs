@@ -20,8 +20,8 @@ use std::fmt;
 
 use laxity_units::{Bytes, Time};
 
-use crate::channel::Packet;
 use crate::discipline::Class;
+use crate::packet::Packet;
 
 /// Length of an encoded header.
 pub const HEADER_LEN: usize = 48;

@@ -6,8 +6,8 @@ mod reception;
 mod source;
 mod via;
 
+use laxity_admission::{Formula, Test};
 use laxity_model::host::Applications;
-use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;

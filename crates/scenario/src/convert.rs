@@ -24,10 +24,10 @@ mod way;
 
 use std::ops::Range;
 
+use laxity_admission::{Formula, Test};
 use laxity_model::host::Applications;
 use laxity_model::reception::{Discard, ProgramConfig};
 use laxity_model::via::{Doorbells, Firmware, ViaConfig};
-use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::PacketOverflow;
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;

@@ -27,7 +27,7 @@ mod via;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use laxity_qos::admission::Test;
+use laxity_admission::Test;
 use laxity_units::Span;
 use laxity_world::experiment::{ClockKind, Division, LocalDeadline, Refusal};
 

@@ -16,8 +16,8 @@ mod several;
 mod tune;
 mod via;
 
+use laxity_admission::Test;
 use laxity_model::host::Applications;
-use laxity_qos::admission::Test;
 use laxity_qos::channel::{Block, LinkParadigm, Order, Processing};
 use laxity_qos::discipline::EarlyPolicy;
 use laxity_world::experiment::{ClockKind, Division, LocalDeadline, Misses, Refusal};

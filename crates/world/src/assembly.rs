@@ -26,12 +26,12 @@ mod window;
 
 use std::collections::VecDeque;
 
+use laxity_admission::Formula;
 use laxity_engine::trace::{NoTrace, Trace};
 use laxity_engine::{Asked, Calendar, World};
 use laxity_model::host::Endless;
 use laxity_model::node::Node;
 use laxity_model::source::Source;
-use laxity_qos::admission::Formula;
 use laxity_qos::channel::{ChannelId, Label, Slots};
 use laxity_units::{Bytes, Time};
 

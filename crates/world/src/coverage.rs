@@ -20,9 +20,9 @@
 //!
 //! A channel without a bound is admitted all the same as far as its way is covered, and reserves there, for the others' sake.
 //!
-//! The proofs are in `laxity_qos::admission`: `trajectory.rs` for what all share, `o1.rs`, `o2.rs` and `ideal.rs` for how CPU
+//! The proofs are in `laxity_admission`: `trajectory.rs` for what all share, `o1.rs`, `o2.rs` and `ideal.rs` for how CPU
 //! and link are shared, `table.rs` for EDF against fixed priorities, `demand.rs` for EDF by the requested deadlines,
-//! `rates.rs` and `rated_host.rs` for links and stages that are shared by rates, `levelled_host.rs` for a CPU by fixed priorities before a link by EDF, `levels.rs` for too few priorities, `buffers.rs` for room; `laxity_qos::station` has the adapter of several stages, and
+//! `rates.rs` and `rated_host.rs` for links and stages that are shared by rates, `levelled_host.rs` for a CPU by fixed priorities before a link by EDF, `levels.rs` for too few priorities, `buffers.rs` for room; `laxity_admission::station` has the adapter of several stages, and
 //! `coverage/station.rs` and `row.rs` say which. A host that receives at interfaces has another, and a decision of its own:
 //! see `coverage/receiving.rs`.
 //!
@@ -49,13 +49,13 @@ mod stage;
 mod station;
 mod via;
 
+use laxity_admission::station::Link;
+use laxity_admission::{ResourceModel, Test};
 use laxity_model::host::Applications;
 use laxity_model::network::{ImpairmentParameters, Probability};
 use laxity_model::switch::PortConfig;
-use laxity_qos::admission::{ResourceModel, Test};
 use laxity_qos::channel::{MessageOverflow, PacketOverflow};
 use laxity_qos::discipline::Class;
-use laxity_qos::station::Link;
 
 use crate::experiment::{
     Adapter, Admission, Attached, ChannelSpec, Experiment, Host, MediumSpec, Network, NodeSpec, Outlet,

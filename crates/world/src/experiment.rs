@@ -10,11 +10,11 @@ mod via;
 
 use std::net::IpAddr;
 
+use laxity_admission::{Formula, Test};
 use laxity_model::adapter::{Breakdown, Description, Notification};
 use laxity_model::host::Applications;
 use laxity_model::node::DriverConfig;
 use laxity_model::reception::{InterfaceConfig, ProgramConfig, ReceptionCosts};
-use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::{Config, LinkId};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::Group;

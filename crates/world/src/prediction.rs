@@ -1,8 +1,9 @@
 //! What a host that receives can be expected to deliver, by the formulas of thesis chapter 7, beside what a run measures.
 
+use laxity_admission::reception::Capacity;
+use laxity_admission::reception::queueing::{Estimate, Polled};
 use laxity_model::reception::{Cost, Ticks};
-use laxity_qos::reception::queueing::{Estimate, Polled};
-use laxity_qos::reception::{Capacity, Context, Operations, Policy};
+use laxity_qos::reception::{Context, Operations, Policy};
 use laxity_units::Span;
 
 use crate::experiment::{ClockKind, Emulation, Experiment, HostPlace, Pace};

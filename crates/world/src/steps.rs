@@ -4,9 +4,9 @@
 //! stop on the way and look, and must get the same run for it: a run in pieces is the same run, bit by bit, since what is to come stands
 //! in the calendar and nowhere else. So it is whatever the experiment's world is: hosts at networks, one that receives at interfaces, or a cluster of virtual interfaces.
 
+use laxity_admission::Formula;
 use laxity_engine::trace::{NoTrace, Trace};
 use laxity_engine::{Calendar, Limits, Stop, VirtualClock};
-use laxity_qos::admission::Formula;
 use laxity_units::Time;
 
 use crate::assembly::{Assembly, FrameSink, Live, Measured, limits, receiving, via};

@@ -1,6 +1,6 @@
 //! Adapters of stages that go by another order than their host: all of real time is one level there, whatever order that is, or each channel has its rate.
 
-use laxity_qos::admission::Formula;
+use laxity_admission::Formula;
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::promise::{self, Promise};

@@ -6,7 +6,7 @@
 
 mod support;
 
-use laxity_qos::admission::Formula;
+use laxity_admission::Formula;
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::experiment::Experiment;

@@ -1,6 +1,6 @@
 //! What a host with several cores promises: by where its channels and its link scheduler are.
 
-use laxity_qos::admission::Formula;
+use laxity_admission::Formula;
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::promise::{self, Promise};

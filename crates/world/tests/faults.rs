@@ -136,7 +136,7 @@ fn drained<'a>(experiment: &'a Experiment, trace: &'a mut NoTrace) -> Quiet<'a> 
 
 fn counters<'a>(assembly: &'a Quiet<'_>, node: usize, channel: usize) -> &'a Counters {
     let host = assembly.nodes()[node].host().expect("it is here");
-    host.subsystem().counters(ChannelId(channel as u32))
+    host.subsystem().counters(ChannelId(channel as u32)).unwrap()
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn faults_lose_nothing_unaccounted_and_leave_no_buffer_behind() {
             );
             for node in assembly.nodes() {
                 let subsystem = node.host().expect("it is here").subsystem();
-                assert_eq!(subsystem.buffers_in_use(ChannelId(i as u32)), 0, "{}", what(i));
+                assert_eq!(subsystem.buffers_in_use(ChannelId(i as u32)), Ok(0), "{}", what(i));
             }
             let cause = |cause| sender.dropped.get(&cause).copied().unwrap_or_default();
             // A message is refused, or accepted; accepted, it is cut into packets or dropped for want of buffers.

@@ -1,6 +1,6 @@
 //! What a host with several links promises, by hand: what those that leave by one are to those that leave by another.
 
-use laxity_qos::admission::{Bound, Formula, Term};
+use laxity_admission::{Bound, Formula, Term};
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::experiment::{Division, Experiment};
@@ -209,7 +209,7 @@ fn each_link_has_its_own_bound() {
         assert_eq!(terms, bound.bound, "{bound:?}");
     }
     let mut by_demand = by_order;
-    by_demand.admission.test = laxity_qos::admission::Test::Demand;
+    by_demand.admission.test = laxity_admission::Test::Demand;
     let own = |bounds: &[Bound]| -> Vec<Span> { bounds.iter().map(|bound| bound.bound).collect() };
     assert_eq!(own(&bounds(&by_demand)), own(&by_level));
 }

@@ -1,6 +1,6 @@
 //! When a host hears of what has come in is a part of the bound on its delivery.
 
-use laxity_qos::admission::Formula;
+use laxity_admission::Formula;
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::promise::{self, Promise};

@@ -1,6 +1,6 @@
 //! What is promised, by hand, where little would be noticed by traffic if it were less.
 
-use laxity_qos::admission::Formula;
+use laxity_admission::Formula;
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::promise::{self, Filled, Promise};

@@ -1,7 +1,7 @@
 //! What a refused channel is told that it would have needed.
 
+use laxity_admission::Formula;
 use laxity_model::adapter::{Own, Pool};
-use laxity_qos::admission::Formula;
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::experiment::{Adapter, ChannelSpec, Experiment};

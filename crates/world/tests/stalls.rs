@@ -1,6 +1,6 @@
 //! Stalls that are declared are terms of bounds.
 
-use laxity_qos::admission::Formula;
+use laxity_admission::Formula;
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::experiment::Experiment;

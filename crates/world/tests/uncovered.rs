@@ -2,7 +2,7 @@
 //!
 //! A decision that was forgotten would leave a bound where none is proved, and a run that never comes near it would not tell. So each is told here from the others.
 
-use laxity_qos::admission::Formula;
+use laxity_admission::Formula;
 use laxity_scenario::Scenario;
 use laxity_world::experiment::{Experiment, HostPlace, MediumSpec, Pace};
 use laxity_world::promise::{self, Promise};

@@ -1,6 +1,6 @@
 //! An answer as JSON. Times are in seconds.
 
-use laxity_qos::admission::Term;
+use laxity_admission::Term;
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_world::experiment::Experiment;
 use laxity_world::promise::{self, Hop, Promise, Promises};

@@ -138,7 +138,8 @@ fn config(packet: Bytes) -> Config {
 fn subsystem(packet: Bytes, role: Role) -> Subsystem {
     let mut subsystem = Subsystem::new(config(packet));
     let message = Bytes::new(packet.get() * PACKETS);
-    subsystem.open(ChannelConfig { role, ..ChannelConfig::best_effort(message, 8, packet) });
+    let config = ChannelConfig { role, ..ChannelConfig::best_effort(message, 8, packet) };
+    subsystem.open(config).expect("the first number is free");
     subsystem
 }
 
@@ -153,7 +154,7 @@ fn sending(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 4] {
     let (mut producer, mut consumer) = ring::<Packet>(64);
     let nanoseconds = |from: u64, to: u64| ticks.span(to - from).as_secs_f64() * 1e9;
     for _ in 0..BATCHES * 4 {
-        subsystem.send(now, ChannelId(0), message);
+        subsystem.send(now, ChannelId(0), message).expect("the channel is open");
         let (mut sum_further, mut sum_link, mut sum_hand) = (0.0, 0.0, 0.0);
         let mut done = 0;
         while done < PACKETS {
@@ -208,7 +209,7 @@ fn receiving(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 2] {
     let now = Time::from_ns(1);
     let (mut one, mut completing) = (vec![], vec![]);
     for _ in 0..BATCHES * 4 {
-        sender.send(now, ChannelId(0), message);
+        sender.send(now, ChannelId(0), message).expect("the channel is open");
         let mut packets = Vec::new();
         while packets.len() < PACKETS as usize {
             match sender.next_step(CoreId::FIRST, now) {
@@ -250,7 +251,7 @@ fn send_call(ticks: Ticks, packet: Bytes) -> Vec<f64> {
     batches(|| {
         let mut subsystem = subsystem(packet, Role::Send);
         each(ticks, 8, || {
-            black_box(subsystem.send(Time::from_ns(1), ChannelId(0), packet));
+            black_box(subsystem.send(Time::from_ns(1), ChannelId(0), packet)).expect("the channel is open");
         })
     })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use laxity_qos::admission::Test;
+use laxity_admission::Test;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Rate, Span};
 use laxity_world::experiment::{ChannelSpec, Experiment};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_qos::admission::{Formula, Test};
+use laxity_admission::{Formula, Test};
 use laxity_units::Span;
 use laxity_world::experiment::{Adapter, ChannelSpec, Experiment, Host, Task};
 use laxity_world::promise::{Promise, Promises, promises};

@@ -4,7 +4,7 @@ use laxity_scenario::draw::{Table, shrink};
 
 use super::{Breach, Change, Judgement, changes, pair, settled};
 use crate::property::experiment_of;
-use laxity_qos::admission::Formula;
+use laxity_admission::Formula;
 use laxity_world::promise::promises;
 
 /// A pair of files that breaks a law.

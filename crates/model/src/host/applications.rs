@@ -19,6 +19,9 @@ use laxity_units::{Bytes, Time};
 
 use crate::source::Sizes;
 
+/// Why no call of the subsystem names a channel wrongly.
+const OPEN: &str = "a sender's channel is open as long as the host";
+
 /// Where a channel's sending application runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applications {
@@ -122,7 +125,7 @@ impl Senders {
         let sender = &mut self.all[channel];
         if sender.waits || sender.ready {
             // What came before still waits, and a channel delivers in sequence.
-        } else if subsystem.room(channel) <= sender.sending {
+        } else if subsystem.room(channel).expect(OPEN) <= sender.sending {
             sender.waits = true;
             self.waiting.push(channel);
         } else if self.placement == Applications::Separate {
@@ -130,7 +133,7 @@ impl Senders {
             return send(now, channel, size, subsystem, answered);
         } else {
             sender.ready = true;
-            subsystem.application_ready(channel);
+            subsystem.application_ready(channel).expect(OPEN);
         }
         sender.pending.push_back(size);
     }
@@ -152,7 +155,7 @@ impl Senders {
         let sender = &mut self.all[channel];
         let pending = sender.pending.len() as u64;
         sender.ready = false;
-        sender.sending = pending.min(subsystem.room(channel));
+        sender.sending = pending.min(subsystem.room(channel).expect(OPEN));
         if sender.sending < pending && !sender.waits {
             sender.waits = true;
             self.waiting.push(channel);
@@ -202,11 +205,11 @@ impl Senders {
                 // There is still room, and it tries again.
                 self.stirred |= refused;
                 sender.waits = sender.endless.is_some() || !sender.pending.is_empty();
-            } else if subsystem.room(channel) > sender.sending {
+            } else if subsystem.room(channel).expect(OPEN) > sender.sending {
                 sender.waits = false;
                 sender.ready = true;
                 any = true;
-                subsystem.application_ready(channel);
+                subsystem.application_ready(channel).expect(OPEN);
             }
             if sender.waits {
                 n += 1;
@@ -238,7 +241,7 @@ fn send(
     subsystem: &mut Subsystem,
     answered: &mut impl FnMut(ChannelId, Bytes, Sent),
 ) {
-    let answer = subsystem.send(now, channel, size);
+    let answer = subsystem.send(now, channel, size).expect(OPEN);
     assert_ne!(answer, Sent::WouldBlock, "there was room for as many");
     answered(channel, size, answer);
 }
@@ -270,10 +273,10 @@ impl Sender {
         answered: &mut impl FnMut(ChannelId, Bytes, Sent),
     ) -> (bool, bool) {
         let mut any = false;
-        while subsystem.has_room(now, channel) {
+        while subsystem.has_room(now, channel).expect(OPEN) {
             let drawn = || self.endless.as_mut().and_then(Endless::draw);
             let Some(size) = self.pending.pop_front().or_else(drawn) else { break };
-            let answer = subsystem.send(now, channel, size);
+            let answer = subsystem.send(now, channel, size).expect(OPEN);
             if let Some(endless) = &mut self.endless {
                 endless.answered(answer);
             }

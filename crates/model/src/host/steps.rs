@@ -353,7 +353,8 @@ impl Host {
             Interrupt::Received(packet) => {
                 let packets = around.packets();
                 // A packet that finds no buffer is in the subsystem's counters.
-                let _ = subsystem.receive(now, packets.at(packet).channel, packet, packets);
+                let received = subsystem.receive(now, packets.at(packet).channel, packet, packets);
+                received.expect("an adapter receives packets of open channels only");
             }
             Interrupt::Timer => {
                 (of.awake, of.woken) = (false, true);

@@ -1,6 +1,6 @@
 //! A case: a host, the channels that ask for it, how they are ordered and by which bound, and what admission says to that.
 
-use laxity_qos::admission::{
+use laxity_admission::{
     AdmissionId, AdmissionTable, BestEffort, Counting, Decision, Environment, Formula, Interference, Request,
     ResourceModel, Test, Timers, Work,
 };
@@ -321,7 +321,7 @@ impl Case {
         }
         let index = |id| ids.iter().find(|(other, _)| *other == id).map(|(_, index)| *index);
         let bounds = table.bounds();
-        let channel = |b: &laxity_qos::admission::Bound| {
+        let channel = |b: &laxity_admission::Bound| {
             let request = self.request(index(b.id)?);
             Some(Admitted { request, bound: b.bound, priority: b.priority })
         };

@@ -1,6 +1,6 @@
 //! Hosts with several cores: what is placed anywhere on them, and leaves by any of their links, keeps the bounds of [`CoresTable`].
 
-use laxity_qos::admission::{Caller, CoresTable, WayOut};
+use laxity_admission::{Caller, CoresTable, WayOut};
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Hosts whose CPU goes by fixed priorities and their link by deadlines: nobody exceeds a bound of [`LevelledHost`], whichever deadlines the link goes by.
 
-use laxity_qos::admission::LevelledHost;
+use laxity_admission::LevelledHost;
 
 use super::*;
 

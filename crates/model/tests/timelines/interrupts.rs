@@ -94,7 +94,7 @@ fn a_failed_packet_frees_its_buffer() {
             "95 sent 0.0.1",
         ]
     );
-    let counters = bench.host.subsystem().counters(ChannelId(0));
+    let counters = bench.host.subsystem().counters(ChannelId(0)).unwrap();
     assert_eq!((counters.dropped_packets, counters.transmitted, counters.created), (1, 0, 2));
 }
 

@@ -155,8 +155,9 @@ fn a_driver_finds_what_was_not_announced() {
     node.lose_interrupts(LinkId::FIRST, Some((1.0, Seed::new(1).stream("interrupts"))));
     node.offer(at(0), ChannelId(0), PACKET);
     assert_eq!(run(&mut node, 139), ["0 Answered", "100 departed 0.0 handed 50"]);
-    let transmitted =
-        |node: &Node| node.host().expect("it is here").subsystem().counters(ChannelId(0)).transmitted;
+    let transmitted = |node: &Node| {
+        node.host().expect("it is here").subsystem().counters(ChannelId(0)).unwrap().transmitted
+    };
     assert_eq!((node.next_deadline(), transmitted(&node)), (Some(at(140)), 0));
     run(&mut node, 145);
     assert_eq!(

@@ -80,7 +80,7 @@ fn what_finds_no_place_is_dropped_and_told_by_it() {
             "301 delivered 0.2",
         ]
     );
-    let counters = bench.host.subsystem().counters(ChannelId(0));
+    let counters = bench.host.subsystem().counters(ChannelId(0)).unwrap();
     assert_eq!(counters.dropped, [(Dropped::ProgramQueue, 2)].into());
     assert_eq!((counters.delivered, counters.dropped_packets), (2, 0));
     // With two the fourth finds none, with three all do.
@@ -112,7 +112,7 @@ fn a_large_message_is_taken_piece_by_piece() {
         let spec = TrafficSpec { max_message: PACKET, min_message: half, ..of.spec };
         let mut bench = bench(config(LinkParadigm::O1), &[read(ChannelConfig { spec, ..of }, slots)]);
         let log = bench.run((0..3).map(packet).collect());
-        (log, bench.host.subsystem().counters(ChannelId(0)).clone())
+        (log, bench.host.subsystem().counters(ChannelId(0)).unwrap().clone())
     };
     let (taken, counters) = log(2);
     assert_eq!(

@@ -8,33 +8,43 @@
 //! A channel ends at its sender first, and at each host behind that when nothing of it is on the way there any more.
 
 use super::counters::Counters;
-use super::names::ChannelId;
+use super::misuse::Misuse;
 use super::step::Dropped;
 use super::subsystem::{Channel, Subsystem};
+use crate::names::ChannelId;
 
 impl Subsystem {
     /// The application of `channel` sends no more, or, where it is received, nothing more is to come. What was accepted is not affected.
     ///
-    /// Panics if there is no such channel here. To [send](Subsystem::send) on it from now on is a mistake, at which `send` panics.
-    pub fn close(&mut self, channel: ChannelId) {
-        let Channel { lane, excess, config, .. } = &mut self.channels[channel];
-        for lane in [Some(*lane), *excess].into_iter().flatten() {
+    /// From now on [`send`](Subsystem::send) refuses the channel as [closed](Misuse::Closed).
+    /// To close it again changes no state.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::Unknown`] if the channel is not open here.
+    pub fn close(&mut self, channel: ChannelId) -> Result<(), Misuse> {
+        let &Channel { lane, excess, ref config, .. } = self.channel(channel)?;
+        let application = config.application;
+        for lane in [Some(lane), excess].into_iter().flatten() {
             self.lanes[lane].closed = true;
         }
-        for applications in &mut self.cores[config.application].applications {
+        for applications in &mut self.cores[application].applications {
             applications.retain(|other| *other != channel);
         }
+        Ok(())
     }
 
     /// Takes a closed channel away, if nothing of it is left, and answers what became of its messages: what has come of one that never became whole
     /// is dropped with it, as [incomplete](Dropped::Incomplete). `None` while it is open or something is left. Its number may be given to another then.
     ///
-    /// Panics if there is no such channel here.
-    pub fn forget(&mut self, channel: ChannelId) -> Option<Counters> {
-        let Channel { lane, excess, .. } = self.channels[channel];
+    /// # Errors
+    ///
+    /// [`Misuse::Unknown`] if the channel is not open here.
+    pub fn forget(&mut self, channel: ChannelId) -> Result<Option<Counters>, Misuse> {
+        let &Channel { lane, excess, .. } = self.channel(channel)?;
         let lanes = [Some(lane), excess].into_iter().flatten();
         if !lanes.clone().all(|lane| self.has_nothing_left(lane)) {
-            return None;
+            return Ok(None);
         }
         let mut incomplete = 0;
         for lane in lanes {
@@ -42,11 +52,12 @@ impl Subsystem {
             self.free_handlers.extend(self.lanes[lane].handler.take());
             self.free_lanes.push(lane);
         }
-        let mut counters = self.channels.remove(channel)?.counters;
+        let removed = self.channels.remove(channel).ok_or(Misuse::Unknown(channel))?;
+        let mut counters = removed.counters;
         if incomplete > 0 {
             *counters.dropped.entry(Dropped::Incomplete).or_default() += incomplete;
         }
-        Some(counters)
+        Ok(Some(counters))
     }
 
     /// Whether a lane is closed, and nobody has or does anything of it.

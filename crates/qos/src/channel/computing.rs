@@ -16,100 +16,15 @@
 
 use laxity_units::{Bytes, Span, Time};
 
-use super::message::Carried;
-use super::names::{ChannelId, CoreId};
+use super::applications::{Application, Computed, Computing};
+use super::cores::Ready;
 use super::step::{Step, Thread};
 use super::subsystem::Subsystem;
-use crate::discipline::{Request, Tag};
+use crate::discipline::Request;
+use crate::names::{ChannelId, CoreId};
+use crate::packet::Carried;
 use crate::seldom::seldom;
-use crate::virtual_clock::Vtick;
-
-/// What an application is to compute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Computing {
-    /// What it is called where the CPU is shared by rates: a number that no channel of the host has.
-    pub flow: ChannelId,
-    /// Its core.
-    pub core: CoreId,
-    /// How long it keeps that at most before others are asked; not zero.
-    pub slice: Span,
-    /// What it has to do; `None` for as much as there is time for.
-    pub budget: Option<Budget>,
-}
-
-/// CPU time in each period.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
-    /// How much; not zero.
-    pub time: Span,
-    /// How often; not zero.
-    pub period: Span,
-    /// When the first period begins.
-    pub start: Time,
-    /// By when it is to be done, from the beginning of its period.
-    pub deadline: Span,
-    /// Fixed priority, 0 the most urgent.
-    pub level: u8,
-}
-
-/// A budget that an application has done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Computed {
-    /// Whose, in the order in which they were added.
-    pub application: u32,
-    /// When its period began.
-    pub from: Time,
-    /// When it was due.
-    pub due: Time,
-}
-
-/// An application, and how far it is.
-#[derive(Debug)]
-pub(super) struct Application {
-    config: Computing,
-    /// What is left of the budget in hand, or of the slice of one without.
-    left: Span,
-    /// Budgets that have been done.
-    done: u64,
-    /// It waits for the CPU, or has it.
-    active: bool,
-}
-
-/// The applications of a host.
-#[derive(Debug, Default)]
-pub(super) struct Applications {
-    all: Vec<Application>,
-}
-
-impl Application {
-    /// When the period of the budget in hand, or of the next if there is none, begins.
-    fn begins(&self) -> Time {
-        match self.config.budget {
-            Some(budget) => budget.start.saturating_add(budget.period.saturating_mul(self.done)),
-            None => Time::ZERO,
-        }
-    }
-
-    /// What it executes next.
-    fn slice(&self) -> Span {
-        self.left.min(self.config.slice)
-    }
-
-    /// By what it is ranked from `now` on.
-    fn tag(&self, now: Time, packet: Bytes) -> Tag {
-        let Some(budget) = self.config.budget else { return Tag::best_effort(now) };
-        let size = self.worth(budget.time, packet);
-        let tick = Vtick::new(budget.period, size);
-        Tag::real_time(self.begins(), budget.deadline, tick, budget.level)
-    }
-
-    /// How many bytes so much work counts as where the CPU is shared by rates.
-    fn worth(&self, work: Span, packet: Bytes) -> Bytes {
-        let (work, slice) = (u128::from(work.as_ps()), u128::from(self.config.slice.as_ps()));
-        let bytes = (u128::from(packet.get()) * work).div_ceil(slice);
-        Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX).max(1))
-    }
-}
+use crate::tag::Tag;
 
 impl Subsystem {
     /// Adds an application that computes, before the run; answers its number.
@@ -210,15 +125,4 @@ impl Subsystem {
         let number = self.cores[core].computing?;
         Some(self.computing.all[number].tag(now, self.config.packet))
     }
-}
-
-/// Who waits for the CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ready {
-    /// A handler.
-    Handler(u32),
-    /// An application that computes.
-    Application(u32),
-    /// The program of a lane that has a message for it.
-    Reader(u32),
 }

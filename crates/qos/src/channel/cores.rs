@@ -17,12 +17,22 @@ use std::ops::{Index, IndexMut};
 
 use laxity_units::Time;
 
-use super::computing::Ready;
 use super::handler::Running;
-use super::names::{ChannelId, CoreId, LinkId};
 use super::policy::Config;
 use crate::discipline::{Discipline, Groups, Server};
 use crate::few::Few;
+use crate::names::{ChannelId, CoreId, LinkId};
+
+/// Who waits for the CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ready {
+    /// A handler.
+    Handler(u32),
+    /// An application that computes.
+    Application(u32),
+    /// The program of a lane that has a message for it.
+    Reader(u32),
+}
 
 /// A core.
 #[derive(Debug)]

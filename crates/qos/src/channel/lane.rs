@@ -8,15 +8,15 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use laxity_units::{Bytes, Span};
 
+use super::inbox::Inbox;
 use super::message::Message;
-use super::names::{ChannelId, CoreId, LinkId};
 use super::policy::{ChannelConfig, PacketOverflow, Processing, Role, Way};
-use super::reading::Inbox;
 use super::slots::Slot;
 use crate::ahead::fetch_before;
-use crate::discipline::Tag;
 use crate::fragment::Reassembler;
+use crate::names::{ChannelId, CoreId, LinkId};
 use crate::short_queue::ShortQueue;
+use crate::tag::Tag;
 
 /// What a packet's way through a lane asks of its channel's configuration: of ten thousand lanes each is looked at for an instant, and brings no more along than that.
 #[derive(Debug, Clone, Copy)]

@@ -7,11 +7,11 @@ use std::ops::{Index, IndexMut};
 use laxity_units::{Span, Time};
 
 use super::cores::{Lock, Taken};
-use super::names::{CoreId, LinkId};
 use super::policy::LinkConfig;
 use super::slots::Slot;
 use crate::discipline::{Discipline, Groups, Request};
 use crate::few::Few;
+use crate::names::{CoreId, LinkId};
 
 /// The links of a host, at least one.
 #[derive(Debug)]

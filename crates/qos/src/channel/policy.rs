@@ -2,11 +2,12 @@
 
 use laxity_units::{Bytes, Span};
 
-use super::names::{CoreId, LinkId};
-use super::reading::Reader;
 use crate::costs::LinkCosts;
 pub use crate::discipline::Order;
-use crate::discipline::{Class, EarlyPolicy, Server};
+use crate::discipline::{EarlyPolicy, Server};
+use crate::names::{CoreId, LinkId};
+use crate::paradigm::LinkParadigm;
+use crate::tag::{Class, LEVELS};
 use crate::traffic::TrafficSpec;
 use crate::virtual_clock::Vtick;
 
@@ -43,27 +44,6 @@ pub struct Preemption {
     /// A more urgent handler takes the CPU at once, in the middle of a packet: the ideal that admission
     /// theory assumes and no host offers for free.
     pub immediate: bool,
-}
-
-/// Who runs the link scheduler (resource §3.1.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkParadigm {
-    /// The handler that made a packet, by a call, or the interrupt that announces a completion.
-    O1,
-    /// A thread of its own above all handlers, which like any thread waits for a preemption point.
-    O2,
-    /// The handler by a call, or a new thread after every completion.
-    O3,
-    /// Nobody: packets go to the adapter as they are made, and it schedules them itself (thesis §6.3.1).
-    Adapter,
-}
-
-impl LinkParadigm {
-    /// Whether threads of its own choose packets.
-    #[inline]
-    pub(super) fn has_threads(self) -> bool {
-        matches!(self, LinkParadigm::O2 | LinkParadigm::O3)
-    }
 }
 
 /// The way from a packet to the adapter.
@@ -162,6 +142,26 @@ pub struct Way {
     pub deadline: Span,
 }
 
+/// The program that takes a channel's messages where it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reader {
+    /// Its core.
+    pub core: CoreId,
+    /// Messages that wait for it, the one that it has included; at least 1.
+    pub slots: u32,
+    /// What it does with a message.
+    pub work: Span,
+    /// What it does with each byte of one, beside.
+    pub per_byte: Span,
+}
+
+impl Reader {
+    /// What it takes for a message of `size`.
+    pub fn takes(&self, size: Bytes) -> Span {
+        self.work.saturating_add(self.per_byte.saturating_mul(size.get()))
+    }
+}
+
 /// One channel at this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChannelConfig {
@@ -228,7 +228,7 @@ impl ChannelConfig {
             burst: slots,
             min_interval: Span::from_ps(1),
         };
-        let level = crate::discipline::LEVELS as u8 - 1;
+        let level = LEVELS as u8 - 1;
         let share = Vtick::NONE;
         Self { class: Class::BestEffort, level, share, ..Self::real_time(spec, Span::MAX, packet) }
     }

@@ -16,64 +16,18 @@
 //!                                     full: dropped
 //! ```
 
-use std::collections::VecDeque;
+use laxity_units::{Span, Time};
 
-use laxity_units::{Bytes, Span, Time};
-
-use super::computing::Ready;
+use super::cores::Ready;
+use super::inbox::Waiting;
 use super::lane::Lane;
-use super::message::{Delivery, Packet};
-use super::names::CoreId;
+use super::message::Delivery;
 use super::step::{Dropped, Step, Thread};
 use super::subsystem::Subsystem;
-use crate::discipline::Tag;
 use crate::fragment::Cut;
-
-/// The program that takes a channel's messages where it ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reader {
-    /// Its core.
-    pub core: CoreId,
-    /// Messages that wait for it, the one that it has included; at least 1.
-    pub slots: u32,
-    /// What it does with a message.
-    pub work: Span,
-    /// What it does with each byte of one, beside.
-    pub per_byte: Span,
-}
-
-impl Reader {
-    /// What it takes for a message of `size`.
-    pub fn takes(&self, size: Bytes) -> Span {
-        self.work.saturating_add(self.per_byte.saturating_mul(size.get()))
-    }
-}
-
-/// A message, or a piece of one, that waits for a program.
-#[derive(Debug)]
-struct Waiting {
-    /// What is delivered when the program is done with it: nothing with a piece that is not the last.
-    delivery: Option<Delivery>,
-    size: Bytes,
-    tag: Tag,
-}
-
-/// What waits for a program.
-#[derive(Debug, Default)]
-pub(super) struct Inbox {
-    waiting: VecDeque<Waiting>,
-    /// The latest message of which a piece found no place.
-    spoilt: Option<u64>,
-    /// What is left of the first, which the program has begun and was taken the CPU from.
-    left: Option<Span>,
-}
-
-impl Inbox {
-    /// Whether no message waits.
-    pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
-    }
-}
+use crate::names::CoreId;
+use crate::packet::Packet;
+use crate::tag::Tag;
 
 impl Subsystem {
     /// A message of `lane` is whole again: delivered unless its channel has a program, which has to take it first.

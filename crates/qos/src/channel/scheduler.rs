@@ -9,18 +9,20 @@ use std::collections::VecDeque;
 
 use laxity_units::{Bytes, Time};
 
-use super::computing::Ready;
-use super::cores::Taken;
+use super::cores::{Ready, Taken};
 use super::handler::{Doing, Running};
 use super::lane::Incoming;
-use super::message::{Carried, Delivery, Message};
-use super::names::CoreId;
-use super::policy::{Block, LinkParadigm, PacketOverflow, Processing, Role};
+use super::message::{Delivery, Message};
+use super::policy::{Block, PacketOverflow, Processing, Role};
 use super::slots::Slots;
 use super::step::{Dropped, Finished, Step, Thread, Work};
 use super::subsystem::Subsystem;
-use crate::discipline::{Class, Request, Tag};
+use crate::discipline::Request;
+use crate::names::CoreId;
+use crate::packet::Carried;
+use crate::paradigm::LinkParadigm;
 use crate::seldom::seldom;
+use crate::tag::{Class, Tag};
 
 impl Subsystem {
     /// What `core` is to do, now that it is free to be given something.

@@ -1,7 +1,7 @@
 //! Where packets lie while something shorter stands for them.
 
-use super::message::Packet;
 use crate::ahead::fetch;
+use crate::packet::Packet;
 
 /// The name of a place with a packet: its number in its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use laxity_units::{Bytes, Span};
 
 use super::message::Delivery;
-use super::names::ChannelId;
 use super::slots::Slot;
+use crate::names::ChannelId;
 
 /// A thread of the host, as far as switching between two of them costs something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

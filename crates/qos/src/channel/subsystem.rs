@@ -4,25 +4,28 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use laxity_units::{Bytes, Time};
+use laxity_units::Time;
 
-use super::by_channel::{ByChannel, Label};
-use super::computing::Applications;
+use super::applications::Applications;
 use super::cores::{Cores, Taken};
 use super::counters::Counters;
 use super::handler::Handler;
 use super::lane::{Incoming, Lane};
 use super::link::Links;
-use super::message::{Message, Packet};
-use super::names::{ChannelId, CoreId, LinkId};
-use super::policy::{ChannelConfig, Config, LinkConfig, LinkParadigm, MessageOverflow, Processing, Role};
+use super::message::Message;
+use super::misuse::Misuse;
+use super::policy::{ChannelConfig, Config, LinkConfig, MessageOverflow, Processing, Role};
 use super::slots::{Slot, Slots};
-use super::step::{Dropped, Sent};
+use super::step::Dropped;
 use crate::ahead::fetch;
+use crate::by_channel::{ByChannel, Label};
 use crate::costs::LinkCosts;
-use crate::discipline::{Class, Groups, Tag};
-use crate::fragment::{Cut, Reassembler};
-use crate::seldom::{mostly, seldom};
+use crate::discipline::Groups;
+use crate::names::{ChannelId, CoreId, LinkId};
+use crate::packet::Packet;
+use crate::paradigm::LinkParadigm;
+use crate::seldom::seldom;
+use crate::tag::{Class, Tag};
 use crate::traffic::LogicalClock;
 
 #[derive(Debug)]
@@ -97,20 +100,38 @@ impl Subsystem {
     }
 
     /// The link by which packets of `channel` leave.
+    ///
+    /// # Panics
+    ///
+    /// If there are several links and the channel is not open here: drivers ask
+    /// for packets that the subsystem has given them.
     #[inline]
     pub fn link_of(&self, channel: ChannelId) -> LinkId {
         if self.links.count() == 1 { LinkId::FIRST } else { self.channels[channel].config.link }
     }
 
-    /// Establishes a channel, by the next number. Whether it can be guaranteed is admission's business, before.
-    pub fn open(&mut self, config: ChannelConfig) -> ChannelId {
+    /// Establishes a channel by the number behind the greatest.
+    ///
+    /// Admission decides before whether the channel has a guarantee.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::NumberTaken`] if a channel has the greatest number that there is.
+    pub fn open(&mut self, config: ChannelConfig) -> Result<ChannelId, Misuse> {
         let id = self.channels.next();
-        self.open_as(id, config);
-        id
+        self.open_as(id, config)?;
+        Ok(id)
     }
 
-    /// Establishes a channel by a number of its own, which it has at every host of its way. Panics if it is taken.
-    pub fn open_as(&mut self, id: ChannelId, config: ChannelConfig) {
+    /// Establishes a channel by a number of its own, which it has at every host of its path.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::NumberTaken`] if a channel of this host has the number.
+    pub fn open_as(&mut self, id: ChannelId, config: ChannelConfig) -> Result<(), Misuse> {
+        if self.channels.get(id).is_some() {
+            return Err(Misuse::NumberTaken(id));
+        }
         let lane = self.add_lane(id, &config);
         let carries_excess =
             config.class == Class::RealTime && config.message_overflow == MessageOverflow::BestEffort;
@@ -125,6 +146,20 @@ impl Subsystem {
             counters: Counters::default(),
         };
         self.channels.insert(id, channel);
+        Ok(())
+    }
+
+    /// The channel of that number.
+    #[inline]
+    pub(super) fn channel(&self, channel: ChannelId) -> Result<&Channel, Misuse> {
+        self.channels.get(channel).ok_or(Misuse::Unknown(channel))
+    }
+
+    /// Where the channel of that number lies.
+    #[inline]
+    pub(super) fn find(&self, channel: ChannelId) -> Result<Label, Misuse> {
+        let label = self.channels.label(channel);
+        if seldom(label == Label::NONE) { Err(Misuse::Unknown(channel)) } else { Ok(label) }
     }
 
     fn add_lane(&mut self, id: ChannelId, config: &ChannelConfig) -> usize {
@@ -146,7 +181,7 @@ impl Subsystem {
         lane
     }
 
-    fn add_handler(&mut self, lane: usize, message: Option<Message>) -> usize {
+    pub(super) fn add_handler(&mut self, lane: usize, message: Option<Message>) -> usize {
         let handler = Handler {
             lane,
             new_thread: message.is_some(),
@@ -200,155 +235,6 @@ impl Subsystem {
         }
     }
 
-    /// Whether a message that is sent at `now` would find a free slot, with or without a guarantee.
-    #[inline]
-    pub fn has_room(&self, now: Time, channel: ChannelId) -> bool {
-        let Channel { ref clock, ref config, lane, excess, .. } = self.channels[channel];
-        let Some(excess) = excess else { return self.lane_has_room(lane) };
-        self.lane_has_room(lane) && self.is_covered(clock, now, config.spec.max_message)
-            || self.lane_has_room(excess)
-    }
-
-    /// Whether a message goes with a guarantee where the excess of its channel goes without one.
-    fn is_covered(&self, clock: &LogicalClock, now: Time, size: Bytes) -> bool {
-        !self.config.enforcement || clock.covers(now, size)
-    }
-
-    #[inline]
-    fn lane_has_room(&self, lane: usize) -> bool {
-        self.lanes[lane].room(self.config.processing) > 0 || !self.config.enforcement
-    }
-
-    /// Whether any message queue may have got room since this was last asked.
-    #[inline]
-    pub fn has_made_room(&mut self) -> bool {
-        std::mem::take(&mut self.made_room)
-    }
-
-    /// How many messages a sender may send now without being told to wait; no end of them if it never is.
-    pub fn room(&self, channel: ChannelId) -> u64 {
-        let Channel { ref config, lane, .. } = self.channels[channel];
-        if !self.config.enforcement || config.message_overflow != MessageOverflow::Block {
-            return u64::MAX;
-        }
-        let lane = &self.lanes[lane];
-        // An idle handler takes the first message out of the queue at once.
-        let idle =
-            |&handler: &usize| self.handlers[handler].message.is_none() && !self.handlers[handler].active;
-        match lane.room(self.config.processing) {
-            0 => 0,
-            room => room + u64::from(lane.handler.as_ref().is_some_and(idle)),
-        }
-    }
-
-    /// The application sends a message of `size` bytes on `channel`. Panics if that is [closed](Self::close).
-    pub fn send(&mut self, now: Time, channel: ChannelId, size: Bytes) -> Sent {
-        let own = self.channels.labelled(Label::NONE, channel);
-        let Channel { ref config, ref clock, lane, excess, sent: id, .. } = self.channels[own];
-        let ChannelConfig { class, deadline, share, level, message_overflow, .. } = *config;
-        assert!(!self.lanes[lane].closed, "channel {} is closed", channel.0);
-        let best_effort = Tag::sharing(now, share);
-        let real_time = class == Class::RealTime;
-        let fits = (config.spec.min_message..=config.spec.max_message).contains(&size);
-        if seldom(!fits)
-            && let Some(cause) = self.outside_contract(config, size)
-        {
-            return self.drop_message(channel, size, cause);
-        }
-        let cut = self.cut(config, size);
-        let guaranteed = self.lane_has_room(lane) && (excess.is_none() || self.is_covered(clock, now, size));
-        let (lane, tag, due_from) = if mostly(guaranteed) {
-            let channel = &mut self.channels[own];
-            if real_time {
-                let (at, due_from) = if self.config.enforcement {
-                    let arrival = channel.clock.arrive(now, size);
-                    (arrival.at, arrival.at.saturating_add(arrival.stretch))
-                } else {
-                    (now, now)
-                };
-                (lane, Tag::real_time(at, deadline, share, level), due_from)
-            } else {
-                (lane, best_effort, now)
-            }
-        } else {
-            match (message_overflow, excess) {
-                (MessageOverflow::Block, _) => return Sent::WouldBlock,
-                (MessageOverflow::BestEffort, Some(excess))
-                    if self.lanes[excess].room(self.config.processing) > 0 =>
-                {
-                    (excess, Tag::best_effort(now), now)
-                }
-                _ => return self.drop_message(channel, size, Dropped::MessageQueue),
-            }
-        };
-        let state = &mut self.channels[own];
-        state.sent += 1;
-        state.counters.accepted += 1;
-        let message = Message { id, size, sent: now, due_from, tag, made: 0, cut };
-        match self.lanes[lane].handler {
-            Some(handler) => self.hand(now, lane, handler, message),
-            None => {
-                self.lanes[lane].unfinished.insert(id, message.packets());
-                let handler = self.add_handler(lane, Some(message));
-                self.activate(now, handler);
-            }
-        }
-        if Some(lane) == excess {
-            self.channels[own].counters.excess += 1;
-            return Sent::Excess { message: id };
-        }
-        Sent::Accepted { message: id }
-    }
-
-    /// How a message of a channel falls into packets. What is sent without a guarantee is cut as it is: nobody has
-    /// reserved anything for it.
-    pub(super) fn cut(&self, config: &ChannelConfig, size: Bytes) -> Cut {
-        let enforced = self.config.enforcement && config.class == Class::RealTime;
-        Cut::new(size, if enforced { config.spec.max_message } else { size }, self.config.packet)
-    }
-
-    /// Why a message of `size`, which is not between the smallest and the largest of its contract, cannot be carried at all, if it cannot.
-    ///
-    /// Bounds rest on the sizes of contracts, everybody's: short packets complete often, and under O1 every completion
-    /// takes the CPU from whoever has it; long ones are waited for. A real-time message that is too large
-    /// is carried in pieces, unless the last would be a packet shorter than any of the contract; best effort
-    /// has no rate at which pieces could come.
-    #[inline(never)]
-    fn outside_contract(&self, config: &ChannelConfig, size: Bytes) -> Option<Dropped> {
-        let spec = &config.spec;
-        if !self.config.enforcement {
-            return None;
-        }
-        if size < spec.min_message {
-            return Some(Dropped::Undersized);
-        }
-        let cut = self.cut(config, size);
-        let carried = config.class == Class::RealTime
-            && cut.packets() <= u64::from(Reassembler::MAX_FRAGMENTS)
-            && cut.last() >= spec.smallest_packet(self.config.packet);
-        (!carried).then_some(Dropped::Oversize)
-    }
-
-    fn drop_message(&mut self, channel: ChannelId, size: Bytes, cause: Dropped) -> Sent {
-        let packets = self.cut(&self.channels[channel].config, size).packets();
-        self.count_drop(channel, packets, cause);
-        Sent::Dropped(cause)
-    }
-
-    pub(super) fn count_drop(&mut self, channel: ChannelId, packets: u64, cause: Dropped) {
-        let counters = &mut self.channels[channel].counters;
-        *counters.dropped.entry(cause).or_default() += 1;
-        counters.dropped_packets += packets;
-    }
-
-    /// The application of `channel` wants its core to send.
-    pub fn application_ready(&mut self, channel: ChannelId) {
-        let ChannelConfig { class, application, .. } = self.channels[channel].config;
-        let core = &mut self.cores[application];
-        core.called = true;
-        core.applications[usize::from(class == Class::BestEffort)].push_back(channel);
-    }
-
     /// A packet of `channel` came in from the network, `due_from` and the deadline as of the last hop.
     ///
     /// Its logical arrival here is the deadline it had there: what is ahead of that is early, however
@@ -356,23 +242,31 @@ impl Subsystem {
     ///
     /// What exceeded its contract at the sender, or was demoted on the way, and goes without a guarantee there, goes without one here.
     ///
-    /// It lies in `packets`, where it is given up when nobody here wants it any more: at once if it finds no buffer, which is told.
+    /// The packet lies in `packets`, from which the subsystem removes it after its last use. A
+    /// packet that finds no buffer is removed at once, and the cause is returned.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::Unknown`] if the channel is not open here; the packet stays in `packets`.
     pub fn receive(
         &mut self,
         now: Time,
         channel: ChannelId,
         slot: Slot,
         packets: &mut Slots,
-    ) -> Result<(), Dropped> {
+    ) -> Result<Option<Dropped>, Misuse> {
         let packet = packets.at_mut(slot);
-        let own = self.channels.labelled(packet.carried.label, channel);
+        let own = match packet.carried.label {
+            Label::NONE => self.find(channel)?,
+            label => self.channels.labelled(label, channel),
+        };
         let Channel { config, lane, excess, .. } = &self.channels[own];
         let ChannelConfig { class, deadline, share, level, .. } = *config;
         let lane = excess.filter(|_| packet.is_excess()).unwrap_or(*lane);
         if !self.lanes[lane].has_buffer() {
             packets.free(slot);
             self.count_drop(channel, 1, Dropped::PacketQueue);
-            return Err(Dropped::PacketQueue);
+            return Ok(Some(Dropped::PacketQueue));
         }
         packet.tag = match class {
             Class::RealTime if packet.tag.class == Class::RealTime => {
@@ -391,10 +285,14 @@ impl Subsystem {
         if !self.handlers[handler].active {
             self.activate(now, handler);
         }
-        Ok(())
+        Ok(None)
     }
 
     /// The adapter completed a transmission, as `core` was told.
+    ///
+    /// # Panics
+    ///
+    /// If the packet is none that the subsystem has given to the adapter and has not got back.
     #[inline]
     pub fn transmitted(&mut self, core: CoreId, now: Time, packet: &Packet) {
         self.channels[packet.channel].counters.transmitted += 1;
@@ -402,6 +300,10 @@ impl Subsystem {
     }
 
     /// The adapter lost a packet, as `core` was told, and gives its buffer back all the same.
+    ///
+    /// # Panics
+    ///
+    /// If the packet is none that the subsystem has given to the adapter and has not got back.
     pub fn failed(&mut self, core: CoreId, now: Time, packet: &Packet) {
         let channel = &mut self.channels[packet.channel];
         if channel.broken.insert(packet.message) {

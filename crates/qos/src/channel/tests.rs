@@ -2,17 +2,19 @@
 
 mod blocks;
 mod closing;
+mod driven;
 mod early;
 mod link;
 mod links;
+mod misuse;
 mod order;
 mod overflow;
 mod receive;
 mod sizes;
 
-use std::ops::{Deref, DerefMut};
-
 use laxity_units::{Bytes, Span, Time};
+
+use driven::Subsystem;
 
 use super::*;
 use crate::costs::LinkCosts;
@@ -56,89 +58,6 @@ fn config() -> Config {
 
 fn real_time(deadline: u64) -> ChannelConfig {
     ChannelConfig::real_time(SPEC, Span::from_ms(deadline), PACKET)
-}
-
-/// A subsystem whose driver takes each packet out at once.
-struct Subsystem {
-    subsystem: super::Subsystem,
-    packets: Slots,
-}
-
-impl Subsystem {
-    fn new(config: Config) -> Self {
-        Self { subsystem: super::Subsystem::new(config), packets: Slots::default() }
-    }
-
-    fn next_step(&mut self, now: Time) -> Step<Packet> {
-        match self.subsystem.next_step(CoreId::FIRST, now) {
-            Step::Idle => Step::Idle,
-            Step::Process { thread, channel, work, bytes, resumed } => {
-                Step::Process { thread, channel, work, bytes, resumed }
-            }
-            Step::Transmit { thread, packet, new_thread } => {
-                Step::Transmit { thread, packet: self.packets.take(packet), new_thread }
-            }
-            Step::Spin { .. } => unreachable!("there is one core"),
-            Step::Application { channel } => Step::Application { channel },
-            Step::Compute { thread, application, work } => Step::Compute { thread, application, work },
-            Step::Read { thread, channel, work } => Step::Read { thread, channel, work },
-        }
-    }
-
-    fn finish(&mut self, now: Time) -> Finished {
-        self.subsystem.finish(CoreId::FIRST, now, &mut self.packets)
-    }
-
-    fn interrupt_transmit(&mut self, now: Time) -> Option<Packet> {
-        match self.subsystem.interrupt_transmit(CoreId::FIRST, now) {
-            Taken::Packet(slot) => Some(self.packets.take(slot)),
-            Taken::Nothing => None,
-            Taken::Held => unreachable!("there is one core"),
-        }
-    }
-
-    fn next_wakeup(&mut self, now: Time) -> Option<Time> {
-        self.subsystem.next_wakeup(CoreId::FIRST, now)
-    }
-
-    fn wakeup(&mut self, now: Time) {
-        self.subsystem.wakeup(CoreId::FIRST, now);
-    }
-
-    fn receive(&mut self, now: Time, channel: ChannelId, packet: Packet) -> Result<(), Dropped> {
-        let slot = self.packets.put(&packet);
-        self.subsystem.receive(now, channel, slot, &mut self.packets)
-    }
-
-    fn transmitted(&mut self, now: Time, packet: &Packet) {
-        self.subsystem.transmitted(CoreId::FIRST, now, packet);
-    }
-
-    fn failed(&mut self, now: Time, packet: &Packet) {
-        self.subsystem.failed(CoreId::FIRST, now, packet);
-    }
-
-    fn wants_preemption(&mut self, now: Time) -> bool {
-        self.subsystem.wants_preemption(CoreId::FIRST, now)
-    }
-
-    fn preempt(&mut self, now: Time) {
-        self.subsystem.preempt(CoreId::FIRST, now);
-    }
-}
-
-impl Deref for Subsystem {
-    type Target = super::Subsystem;
-
-    fn deref(&self) -> &super::Subsystem {
-        &self.subsystem
-    }
-}
-
-impl DerefMut for Subsystem {
-    fn deref_mut(&mut self) -> &mut super::Subsystem {
-        &mut self.subsystem
-    }
 }
 
 /// Runs all steps due at `now`; answers who did what, in order, and what was handed to the adapter.

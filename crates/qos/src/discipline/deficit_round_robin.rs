@@ -33,7 +33,7 @@ use super::sharing::{Latency, Share, Sharing};
 use super::stamped::{RATED, rank};
 use super::virtual_time::Virtual;
 use super::{Class, Rank, Request, Tag};
-use crate::channel::ByChannel;
+use crate::by_channel::ByChannel;
 
 /// Flows that take turns; behind them what has no rate.
 #[derive(Debug, Clone)]

@@ -5,8 +5,9 @@ use proptest::prelude::*;
 
 use super::server::{Arrivals, Case, Sent, cases, item, send, server};
 use super::*;
-use crate::channel::{Carried, ChannelId};
 use crate::costs::LinkCosts;
+use crate::names::ChannelId;
+use crate::packet::Carried;
 use crate::virtual_clock::Vtick;
 
 /// Those that share by rates, and hold nothing.

@@ -15,7 +15,7 @@
 //! keep their buckets. For more hops there is no bound in print but a measurement: the 99.9 percentile of delay grows more slowly with the number of hops
 //! than under FIFO, and both are below WFQ (ibid., Table 2). `experiments/disciplines` looks whether it does.
 //!
-//! **What is carried** stands in the simulated packet ([`Carried`](crate::channel::Carried)); the wire's header has no such field. Hosts and ports of switches count as hops; a queue inside an adapter orders
+//! **What is carried** stands in the simulated packet ([`Carried`](crate::packet::Carried)); the wire's header has no such field. Hosts and ports of switches count as hops; a queue inside an adapter orders
 //! by it and adds nothing. Best effort goes by arrival when nothing else waits. Work-conserving, `O(log n)` an item.
 
 use std::collections::VecDeque;

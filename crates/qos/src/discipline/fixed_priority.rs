@@ -11,10 +11,7 @@ use laxity_units::Time;
 
 use super::early::EarlyQueue;
 use super::keyed::{evict, latest, remove_latest};
-use super::{Class, EarlyPolicy, Rank, Request, Tag};
-
-/// Number of priority levels.
-pub const LEVELS: usize = 32;
+use super::{Class, EarlyPolicy, LEVELS, Rank, Request, Tag};
 
 /// A queue served by level, current items before early ones.
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::channel::ChannelId;
+use crate::names::ChannelId;
 use crate::virtual_clock::Vtick;
 
 /// Flows, and groups, that have a rate together.

@@ -39,7 +39,7 @@ use super::sharing::{Latency, Sharing};
 use super::stamped::{RATED, rank};
 use super::virtual_time::Virtual;
 use super::{Class, Rank, Request, Tag};
-use crate::channel::ByChannel;
+use crate::by_channel::ByChannel;
 
 /// A part of a node, by its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -39,7 +39,7 @@ use super::sharing::{Latency, Sharing};
 use super::stamped::{RATED, rank};
 use super::virtual_time::Virtual;
 use super::{Class, Rank, Request, Server, Tag};
-use crate::channel::ByChannel;
+use crate::by_channel::ByChannel;
 
 /// Rounds of each length; behind them what has no rate.
 #[derive(Debug, Clone)]

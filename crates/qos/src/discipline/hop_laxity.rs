@@ -15,7 +15,7 @@
 //!
 //! **What it gives.** Predicted service: no guarantee is in print, but that ways of many links and of few are late about as often (ibid., by simulation and on DARTnet). It does not
 //! isolate, and takes the deadlines of everybody at their word. At its only hop it is earliest deadline first. Best effort goes by arrival when nothing else
-//! waits. Work-conserving. Deadline and links left stand in the simulated packet ([`Carried`](crate::channel::Carried)), the wire's header has no such fields.
+//! waits. Work-conserving. Deadline and links left stand in the simulated packet ([`Carried`](crate::packet::Carried)), the wire's header has no such fields.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -39,7 +39,7 @@ use super::Request;
 use super::held::{Held, Holds};
 use super::sharing::{Latency, Sharing};
 use super::virtual_time::Virtual;
-use crate::channel::ByChannel;
+use crate::by_channel::ByChannel;
 
 /// Regulators, and queues of what they let go.
 pub type RateControlled<T> = Held<Regulators, T>;

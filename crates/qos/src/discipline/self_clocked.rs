@@ -34,7 +34,8 @@ use laxity_units::Time;
 use super::sharing::{Latency, Sharing};
 use super::stamped::{Item, Stamp, Stamped, Stamps};
 use super::virtual_time::Virtual;
-use crate::channel::{ByChannel, ChannelId};
+use crate::by_channel::ByChannel;
+use crate::names::ChannelId;
 
 /// A queue served by finish tags, equal tags in order of arrival.
 pub type SelfClocked<T> = Stamped<FinishTags, T>;

@@ -4,8 +4,9 @@ use laxity_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
 use super::{EarlyPolicy, Group, Groups, Order, Request, Server, Share, Sharing, Tag};
-use crate::channel::{Carried, ChannelId};
 use crate::costs::LinkCosts;
+use crate::names::ChannelId;
+use crate::packet::Carried;
 use crate::virtual_clock::Vtick;
 
 /// An item on its way.

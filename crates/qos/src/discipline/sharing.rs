@@ -160,8 +160,8 @@ impl Latency {
         Self { after, begin: true }
     }
 
-    /// The same of a server that is later by so much.
-    pub(crate) fn later_by(self, more: Span) -> Self {
+    /// The latency of a server that is later by `more`.
+    pub fn later_by(self, more: Span) -> Self {
         Self { after: self.after.saturating_add(more), ..self }
     }
 

@@ -10,7 +10,7 @@ use laxity_units::{Bytes, Time};
 use super::keyed::{Keyed, evict};
 use super::virtual_time::Virtual;
 use super::{Rank, Request, Tag};
-use crate::channel::ChannelId;
+use crate::names::ChannelId;
 
 /// A clock that stamps are read from.
 pub trait Stamps {

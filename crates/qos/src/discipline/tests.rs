@@ -2,8 +2,9 @@ use laxity_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
 use super::*;
-use crate::channel::{Carried, ChannelId};
 use crate::costs::LinkCosts;
+use crate::names::ChannelId;
+use crate::packet::Carried;
 use crate::virtual_clock::Vtick;
 
 fn at(ms: u64) -> Time {

@@ -7,8 +7,9 @@ use proptest::prelude::*;
 
 use super::server::{Arrivals, cases, item, send, send_in, server};
 use super::*;
-use crate::channel::{Carried, ChannelId};
 use crate::costs::LinkCosts;
+use crate::names::ChannelId;
+use crate::packet::Carried;
 use crate::virtual_clock::Vtick;
 
 /// Pairs of groups, and of flows in a group, that were seen to be served alike.

@@ -39,8 +39,9 @@ use super::Server;
 use super::sharing::{Latency, Sharing};
 use super::stamped::{Item, Stamp, Stamped, Stamps};
 use super::virtual_time::Virtual;
-use crate::channel::{ByChannel, ChannelId};
+use crate::by_channel::ByChannel;
 use crate::costs::LinkCosts;
+use crate::names::ChannelId;
 
 /// A queue served in the order in which the fluid server would be done, ties in order of arrival.
 pub type WeightedFair<T> = Stamped<Fluid, T>;

@@ -46,7 +46,7 @@ use super::sharing::{Latency, Sharing};
 use super::stamped::{RATED, rank};
 use super::virtual_time::Virtual;
 use super::{Class, Rank, Request, Tag};
-use crate::channel::ByChannel;
+use crate::by_channel::ByChannel;
 
 /// A heap of flows by a tag of their first item, ties in order of arrival.
 type ByTag = BinaryHeap<Reverse<(Virtual, u64, u32)>>;

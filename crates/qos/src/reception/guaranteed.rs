@@ -37,10 +37,10 @@ pub struct Guaranteed {
     taken: u32,
 }
 
-/// Commands that go with a reserved packet, at most: two, and six refusals.
-pub(super) const COMMANDS: u32 = 8;
-
 impl Guaranteed {
+    /// Commands that go with a reserved packet, at most: two, and six refusals.
+    pub const COMMANDS: u32 = 8;
+
     /// Reserves `quota` packets of each `period`, which is not zero; others are taken while the program has at most `spare`.
     pub fn new(quota: u32, period: Span, spare: u32) -> Self {
         Self { quota, period, spare, began: Time::ZERO, received: 0, taken: 0 }
@@ -64,7 +64,8 @@ impl Guaranteed {
     /// Whether of what is reserved something is left, with so many more received and taken.
     fn is_reserved(&self, received: u32, taken: u32) -> bool {
         let taken = self.taken.saturating_add(taken);
-        self.received.saturating_add(received) < self.quota && taken < self.quota.saturating_mul(COMMANDS)
+        self.received.saturating_add(received) < self.quota
+            && taken < self.quota.saturating_mul(Self::COMMANDS)
     }
 
     /// When the period ends that is counted in.

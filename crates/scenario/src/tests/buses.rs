@@ -1,6 +1,6 @@
 //! Buses that adapters of a host share: whose they are, what is wrong, and who has a bound beside them.
 
-use laxity_qos::admission::Formula;
+use laxity_admission::Formula;
 use laxity_qos::channel::LinkId;
 use laxity_world::experiment::Experiment;
 use laxity_world::promise::promises;

@@ -1,6 +1,6 @@
 //! Who computes beside channels, and who takes their messages: what a file may say of it, and what is promised.
 
-use laxity_qos::admission::Formula;
+use laxity_admission::Formula;
 use laxity_units::Span;
 use laxity_world::promise::{of_computing, promises};
 

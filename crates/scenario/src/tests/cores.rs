@@ -1,6 +1,6 @@
 //! Several cores: where what is said to be, where what is not, and cores that are not there.
 
-use laxity_qos::admission::Formula;
+use laxity_admission::Formula;
 use laxity_qos::channel::{ChannelId, CoreId};
 use laxity_units::Span;
 use laxity_world::promise::{Promise, promises};

@@ -2,7 +2,7 @@
 
 mod stations;
 
-use laxity_qos::admission::Formula;
+use laxity_admission::Formula;
 use laxity_world::promise::{Promise, promises};
 
 use super::*;

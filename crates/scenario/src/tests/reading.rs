@@ -1,8 +1,8 @@
 //! What files come to.
 
+use laxity_admission::Formula;
 use laxity_engine::Seed;
 use laxity_model::source::{Sizes, SourceParameters};
-use laxity_qos::admission::Formula;
 use laxity_qos::channel::{Block, LinkParadigm};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::{Bytes, Rate, Span, Time};

@@ -1,6 +1,6 @@
 //! Hosts that receive: what files say of programs, commands and promises, and what is wrong with them.
 
-use laxity_qos::admission::Formula;
+use laxity_admission::Formula;
 use laxity_units::Span;
 use laxity_world::experiment::HostPlace;
 use laxity_world::promise::{Promise, promises};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use laxity_admission::Formula;
 use laxity_engine::trace::Trace;
 use laxity_model::host::{Use, Uses};
 use laxity_model::network::MediumReport;
-use laxity_qos::admission::Formula;
 use laxity_qos::channel::{Counters, LinkId};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
@@ -326,7 +326,10 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         let of = |hop: &Hop| {
             let id = self.around.laps.at(i, hop.hop);
             match self.nodes.get(hop.node) {
-                Some(node) => Some((node.host()?.subsystem().most_buffers(id), hop.backlog)),
+                Some(node) => {
+                    let most = node.host()?.subsystem().most_buffers(id);
+                    Some((most.expect("a hop's host has the channel"), hop.backlog))
+                }
                 None => Some((self.switches.most(hop.node, id), hop.backlog)),
             }
         };

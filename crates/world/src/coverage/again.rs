@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use laxity_qos::admission::ResourceModel;
+use laxity_admission::ResourceModel;
 
 use super::covered::{Covered, Uncovered};
 use crate::experiment::{Adapter, ChannelSpec, Experiment};

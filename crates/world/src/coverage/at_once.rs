@@ -1,4 +1,4 @@
-//! Which adapters have a bound that have each packet as it is made, and so queues of their own in the order of its choosing: `laxity_qos::station::open` has the
+//! Which adapters have a bound that have each packet as it is made, and so queues of their own in the order of its choosing: `laxity_admission::station::open` has the
 //! proof.
 //!
 //! What it takes of their queues is that real time goes before best effort in each, by deadline, as it came, or by rates and in whatever order else (`lines.rs`). Where they have one queue for both, first come, first served, or by rates and
@@ -7,11 +7,11 @@
 
 use std::sync::Arc;
 
+use laxity_admission::station::{Closed, Line, Link, Open, Rated, Station, Unrated};
 use laxity_model::adapter::{Description, Queue, Stage};
 use laxity_qos::channel::{LinkId, MessageOverflow, Order};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Tag};
-use laxity_qos::station::{Closed, Line, Link, Open, Rated, Station, Unrated};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Span, Time};
 
@@ -52,7 +52,7 @@ pub(super) fn open(
     Ok((open, ranked))
 }
 
-/// The same with stages that keep rates apart, so that nothing is asked of what others send: `laxity_qos::station::Rated` has the proof.
+/// The same with stages that keep rates apart, so that nothing is asked of what others send: `laxity_admission::station::Rated` has the proof.
 pub(super) fn rated(
     experiment: &Experiment,
     node: usize,

@@ -1,8 +1,8 @@
-//! Which hosts with several cores have bounds: `laxity_qos::admission::CoresTable` has the proof, and what it takes for granted.
+//! Which hosts with several cores have bounds: `laxity_admission::CoresTable` has the proof, and what it takes for granted.
 
+use laxity_admission::ResourceModel;
 use laxity_model::adapter::Notification;
 use laxity_model::host::Applications;
-use laxity_qos::admission::ResourceModel;
 use laxity_qos::channel::{ChannelId, LinkId};
 use laxity_qos::discipline::Class;
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use laxity_qos::admission::ResourceModel;
+use laxity_admission::ResourceModel;
+use laxity_admission::station::{Link, Rated};
 use laxity_qos::channel::Order;
 use laxity_qos::discipline::Class;
-use laxity_qos::station::{Link, Rated};
 
 use crate::experiment::Experiment;
 

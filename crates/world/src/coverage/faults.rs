@@ -1,7 +1,7 @@
 //! Which faults a bound can speak about: a part of an adapter that stands still for so long, so often.
 //!
 //! While a resource of the adapter does nothing, whoever holds it or wants it stands still, and goes on where it was when that is over. In the second phase of a message
-//! (`laxity_qos::station::window`) somebody goes on at each instant but for what is charged by itself; so a stall is charged like what comes in and keeps a resource from what goes out: with all of it, each time that it
+//! (`laxity_admission::station::window`) somebody goes on at each instant but for what is charged by itself; so a stall is charged like what comes in and keeps a resource from what goes out: with all of it, each time that it
 //! may strike. Stalls that last `x` and begin `y` apart are in any time `δ` at most
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //!
 //! with the one in progress, and one that happens once is one. How far apart completions are is not less for it: of those that come in a time each has been served in it, or was under way before.
 //!
-//! *Where the adapter has each packet as it is made* (`laxity_qos::station::open`) there is no window, and the argument goes back along the way of a level instead; but it needs no more. Each
+//! *Where the adapter has each packet as it is made* (`laxity_admission::station::open`) there is no window, and the argument goes back along the way of a level instead; but it needs no more. Each
 //! instant of `(τ, x)` is charged there to one stage, in whose queue or server something of the level is. Take the instants at which the resource is stalled away: they are at most (1) times `x`, and
 //! are charged to it. At each of the others that stage's server works, or it waits for a resource or a place, and then whoever has that works, word for word as without a stall, and on what is left of what it
 //! had before: no work is done twice, and none is made by standing still. What a server had when `y` came, and for what a stage before has a resource, is a length of work too, so `once` and `L(n)` are the same. The stalled stage
@@ -20,13 +20,13 @@
 //! It is otherwise where the adapter is fast enough for whatever the host may make (`open.rs`, the method *fed*): that takes each packet to find the stages as it would have them alone, and behind a stall
 //! they are full for as long as it takes to catch up, however long ago it was. So there it is not used beside a fault.
 //!
-//! Faults are of an adapter, and a host may have several: what breaks in one is nothing to the links of the others, whose packets are interrupts to it whenever they come (`laxity_qos::admission::Beside`).
+//! Faults are of an adapter, and a host may have several: what breaks in one is nothing to the links of the others, whose packets are interrupts to it whenever they come (`laxity_admission::Beside`).
 //!
 //! Nothing is said where the stall holds up what comes in (a host would hear of frames later than its deadlines count), where a driver may take a stall for the end of the adapter, nor on a ring, whose token it
 //! would keep. An adapter that stops, takes nothing, or loses interrupts does so until somebody notices, and when that is nothing bounds.
 
+use laxity_admission::{Above, Interference};
 use laxity_model::adapter::Breakdown;
-use laxity_qos::admission::{Above, Interference};
 use laxity_qos::channel::LinkId;
 use laxity_units::Span;
 

@@ -1,7 +1,7 @@
 //! Which analysis covers a host, by what its CPU and its links are told to do.
 
+use laxity_admission::ResourceModel;
 use laxity_model::node::DriverConfig;
-use laxity_qos::admission::ResourceModel;
 use laxity_qos::channel::{Block, Config, LinkConfig, LinkParadigm, Order, Preemption, Processing};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{EarlyPolicy, LEVELS};
@@ -105,7 +105,7 @@ pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     Ok(Covered { model, link, further, rates, row: None, by_level, levels, ahead, depth: *depth })
 }
 
-/// Whether a host's link may be shared by rates in `order`: `laxity_qos::admission::RatedHost` has the proof.
+/// Whether a host's link may be shared by rates in `order`: `laxity_admission::RatedHost` has the proof.
 fn by_rates(
     order: Order,
     model: ResourceModel,

@@ -1,14 +1,14 @@
-//! What an adapter does with the frames that come in, as the proofs see it: `laxity_qos::station::receive` has the argument.
+//! What an adapter does with the frames that come in, as the proofs see it: `laxity_admission::station::receive` has the argument.
 //!
 //! A message counts as arrived at a host when its time at the one before and the longest way have passed, and of that way the stages that
 //! frames come in by, and the wait until the host is told, are a part. What comes in disturbs what goes out where both want a resource;
 //! since each frame is also one response that the host counts, it is charged there ([`Incoming::held`]).
 
+use laxity_admission::station::{self, Medium, Source, Spacing};
 use laxity_model::adapter::{
     Answers, Description, Moderation, Notification, Overload, Phase, ResponseQueue, Tells,
 };
 use laxity_qos::channel::{LinkConfig, LinkId, LinkParadigm};
-use laxity_qos::station::{self, Medium, Source, Spacing};
 use laxity_units::{Bytes, Span};
 
 use super::covered::Uncovered;
@@ -88,7 +88,7 @@ fn row(
     })
 }
 
-/// What comes in at an adapter of stages, as (4) of `laxity_qos::station::receive` counts it.
+/// What comes in at an adapter of stages, as (4) of `laxity_admission::station::receive` counts it.
 pub(crate) struct Frames {
     row: station::Incoming,
     /// For how long each is in the adapter.

@@ -8,7 +8,7 @@
 //! queue each of the others is served once, so `(a + 1)(Q − 1) ≤ D (Q − 1)` packets pass, whoever they are. That is so as long as nobody
 //! waits for a place behind those queues.
 //!
-//! *Another order than the host's.* Within a level any order will do (`laxity_qos::admission`), so a queue may go by whatever it likes among what is real time, if all of that is one level: by rates
+//! *Another order than the host's.* Within a level any order will do (`laxity_admission`), so a queue may go by whatever it likes among what is real time, if all of that is one level: by rates
 //! (VirtualClock, WFQ, WF2Q+, SCFQ, SFQ, H-SFQ, DRR), by what packets carry (FIFO+, hop laxity), or by deadlines where the host has levels. Three things are asked of it.
 //!
 //! * *It serves what is of the level before what is not*, and at once. Best effort has no rate unless it says a `share`, and what has none goes when nothing else waits, as what exceeds a contract does. Best effort that
@@ -17,8 +17,8 @@
 //! * *It holds nothing back.* Stop-and-go, HRR and RCSP let a server idle that could serve, and a busy period is no longer one.
 //! * *Nothing is early there.* A queue by rates takes what is ahead of its time like anything else, and it would be of no level.
 //!
-//! What that comes to is, as of a link by rates, when all that have a rate are through together (`admission/rates/together.rs`), with a window or without. Packets that pass the last one of a message are handed over before it has left, and are of
-//! messages that have come by then, so they are counted among those of the level, whoever passes whom: `x` of (1) in `laxity_qos::station::window` goes on to the end.
+//! What that comes to is, as of a link by rates, when all that have a rate are through together (`rates/together.rs` of crate admission), with a window or without. Packets that pass the last one of a message are handed over before it has left, and are of
+//! messages that have come by then, so they are counted among those of the level, whoever passes whom: `x` of (1) in `laxity_admission::station::window` goes on to the end.
 
 use laxity_model::adapter::{
     CommandQueue, Description, Overload, Phase, Queue, Selection, Stage, Takes, Tells,

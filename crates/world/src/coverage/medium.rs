@@ -1,9 +1,9 @@
 //! What a described adapter's frames go over, and what a token ring leaves a node.
 
+use laxity_admission::station::{Medium, Turns};
 use laxity_model::adapter::Description;
 use laxity_model::network::TokenRingParameters;
 use laxity_qos::channel::LinkId;
-use laxity_qos::station::{Medium, Turns};
 use laxity_units::Span;
 
 use super::covered::Uncovered;

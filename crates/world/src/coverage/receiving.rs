@@ -1,11 +1,11 @@
 //! Which hosts that receive have a bound, and why others have none.
 //!
-//! The proof is `laxity_qos::reception::bound`. It needs to know of every interface how often the adapter is heard and how much is taken
+//! The proof is `laxity_admission::reception::bound`. It needs to know of every interface how often the adapter is heard and how much is taken
 //! each time, so one interface without a limit leaves all channels of the host without a bound.
 
+use laxity_admission::reception::bound::{Host, Service, Turn, Worker};
 use laxity_model::reception::{Cost, InterfaceConfig, ProgramConfig, ReceptionCosts, Ticks};
 use laxity_qos::discipline::Class;
-use laxity_qos::reception::bound::{Host, Service, Turn, Worker};
 use laxity_qos::reception::{Operations, Policy, Sharing};
 use laxity_units::Span;
 

@@ -1,11 +1,11 @@
 //! The stages of a described adapter as the proofs see them: in which order packets go through, what they may wait for, and what of it has no bound.
 
+use laxity_admission::station::{self, Overtaking, Station};
 use laxity_model::adapter::{
     Answers, Buffers, Description, Interface, Notification, Overload, Own, Phase, Pool, Resource,
     ResponseQueue, Stage, Takes, Tells,
 };
 use laxity_qos::channel::{LinkId, LinkParadigm};
-use laxity_qos::station::{self, Overtaking, Station};
 use laxity_units::Span;
 
 use super::covered::Uncovered;

@@ -1,9 +1,9 @@
 //! A stage of a described adapter as the proof sees it: what it takes for a packet, without the queues before it, of which `row.rs` and
 //! `lines.rs` say whether they matter.
 
+use laxity_admission::station;
 use laxity_model::adapter::{Phase, Stage, Takes, Tells};
 use laxity_qos::costs::{Delay, LinkCosts};
-use laxity_qos::station;
 use laxity_units::{Bytes, Span};
 
 /// A stage without its queues.

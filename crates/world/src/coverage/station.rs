@@ -1,15 +1,15 @@
 //! Which described adapters have a bound, and as what the proof sees them.
 //!
-//! The proof is `laxity_qos::station::window`. With one packet in the adapter at a time hardly anything of a description can
+//! The proof is `laxity_admission::station::window`. With one packet in the adapter at a time hardly anything of a description can
 //! break it. With several, packets may pass each other (`lines.rs`), be lost for want of room, or be kept from being fetched, and each of
 //! those is either shown not to matter or has no bound. What comes in is `incoming.rs`'s.
 
 use std::sync::Arc;
 
+use laxity_admission::station::{Behind, Link};
+use laxity_admission::{ResourceModel, Test};
 use laxity_model::adapter::Description;
-use laxity_qos::admission::{ResourceModel, Test};
 use laxity_qos::channel::{LinkConfig, MessageOverflow, PacketOverflow};
-use laxity_qos::station::{Behind, Link};
 use laxity_units::{Bytes, Span};
 
 use super::at_once::{open, rated};

@@ -1,6 +1,6 @@
 //! Which clusters of virtual interfaces have bounds, and the requests that their messages make.
 //!
-//! The analysis is `laxity_qos::holistic`; here is why an adapter ([`laxity_model::via`]) is four of its servers, a processor `P`, HDMA
+//! The analysis is `laxity_admission::holistic`; here is why an adapter ([`laxity_model::via`]) is four of its servers, a processor `P`, HDMA
 //! `H`, NSDMA `N` and NRDMA `R`, beside a process for each end of a virtual interface. A message makes these requests:
 //!
 //! ```text
@@ -31,7 +31,7 @@
 //!   has lanes. Then everybody with a bandwidth goes before everybody without at each of the four, however much those ask for: best effort without an end is no more than the one thing that is in
 //!   hand. Whoever is let in by turns has the stamp ∞. A doorbell of who keeps its contract is within its bandwidth when it is rung, if its program is no more than an interval late, which is asked of
 //!   the answer ([`Path::early`]). N's standing still is noticed before all else where somebody with a bandwidth waits for it, so that it stands for one thing that P has in hand, and P has a message
-//!   of others to see off for each that does. A way through these servers is looked at as a whole, too ([`laxity_qos::holistic::along`]).
+//!   of others to see off for each that does. A way through these servers is looked at as a whole, too ([`laxity_admission::holistic::along`]).
 //!
 //! With a *rate set aside* there ([`Limits::best_effort`]) best effort is one flow more with a bandwidth, each way (`shared.rs`): the clock of an adapter gives stamps to what is rung for no closer than one message's time at that
 //! rate, and to what has come likewise, and from then on that goes first wherever it is. Whatever it waited for before was in nobody's way, and how late a stamp is used is the responses of the units on its way.
@@ -60,9 +60,9 @@
 //! the longest of two: what it takes otherwise, and the playout with the response of the program, to which it comes no less evenly than without. If the first is no longer than the
 //! playout nothing of the way is left in the delay: the shortest and the longest differ by what its program does meanwhile.
 
+use laxity_admission::holistic::{Flow, Server, Slots};
 use laxity_model::via::{Doorbells, Firmware, Limits, ViaConfig};
 use laxity_qos::discipline::Class;
-use laxity_qos::holistic::{Flow, Server, Slots};
 use laxity_units::Span;
 
 mod shared;

@@ -1,6 +1,6 @@
 //! What computes at a host beside its communication.
 
-use laxity_qos::admission::{Request, RequestError, Work};
+use laxity_admission::{Request, RequestError, Work};
 use laxity_qos::channel::{Budget, ChannelId, Computing, CoreId};
 use laxity_units::{Span, Time};
 

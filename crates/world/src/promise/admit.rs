@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use laxity_qos::admission::{AdmissionId, Bound, Formula, Request, Test};
+use laxity_admission::reception::bound;
+use laxity_admission::{AdmissionId, Bound, Formula, Request, Test};
 use laxity_qos::channel::{Order, Role};
 use laxity_qos::discipline::Class;
-use laxity_qos::reception::bound;
 use laxity_units::Span;
 
 use super::answer::{Hop, Promise, Promises};

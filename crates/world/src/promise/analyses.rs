@@ -15,10 +15,10 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use laxity_model::adapter::Notification;
-use laxity_qos::admission::{
+use laxity_admission::{
     AdmissionId, Bound, Breakdown, Counting, Deficit, Formula, Refusal, Request, ResourceModel,
 };
+use laxity_model::adapter::Notification;
 use laxity_qos::channel::LinkId;
 use laxity_units::Span;
 
@@ -232,7 +232,7 @@ impl Analyses {
         terms.min_by_key(|(_, service)| service.total())
     }
 
-    /// What a channel that leaves here brings to a link that is shared by rates: see [`Pays::Before`](laxity_qos::admission::Pays).
+    /// What a channel that leaves here brings to a link that is shared by rates: see [`Pays::Before`](laxity_admission::Pays).
     pub(super) fn handed_on(&self, asked: &Asked) -> Option<Span> {
         self.any().handed_on(asked)
     }

@@ -1,8 +1,8 @@
 //! What admission answers.
 
-use laxity_qos::admission::{Bound, Breakdown, Formula, Reason, Refusal};
+use laxity_admission::reception::bound::{self, Missing};
+use laxity_admission::{Bound, Breakdown, Formula, Reason, Refusal};
 use laxity_qos::channel::Role;
-use laxity_qos::reception::bound::{self, Missing};
 use laxity_units::Span;
 
 use crate::coverage::Uncovered;

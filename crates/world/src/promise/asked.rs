@@ -1,6 +1,6 @@
 //! What is asked of a station.
 
-use laxity_qos::admission::{Place, RateRequest, Request};
+use laxity_admission::{Place, RateRequest, Request};
 use laxity_qos::channel::{CoreId, LinkId};
 
 /// What is asked of a station.

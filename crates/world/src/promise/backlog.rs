@@ -1,6 +1,6 @@
 //! How many packets of a channel there may be at a station, so that with room for them none is lost.
 //!
-//! Where a channel starts its buffers are its own, and admission counts them (`laxity_qos::admission::Buffers`). Past that a message may come ahead of its time by as much as the station before could
+//! Where a channel starts its buffers are its own, and admission counts them (`laxity_admission::Buffers`). Past that a message may come ahead of its time by as much as the station before could
 //! be early, its local deadline, the link's horizon and what the way and the host's notice of it may be shorter, and stays until its deadline here; messages are `I_min` apart, but for
 //! those that came ahead to the station before and were let go (`traffic/ahead.rs`; Kandlur, Shin and Ferrari 1994 count buffers alike). Where a port before holds nothing, it hands on how early a message came.
 

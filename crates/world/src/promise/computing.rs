@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_qos::admission::{AdmissionId, Bound, Early, Pays, RateRequest, Test};
+use laxity_admission::{AdmissionId, Bound, Early, Pays, RateRequest, Test};
 use laxity_qos::channel::{CoreId, LinkId};
 use laxity_units::Span;
 

@@ -2,9 +2,9 @@
 //!
 //! Timers are taken to be on every core, though each has one; what comes in interrupts the core of its adapter.
 
-use laxity_qos::admission::{Caller, CoresTable, Environment, Formula, WayOut};
+use laxity_admission::station::Link;
+use laxity_admission::{Caller, CoresTable, Environment, Formula, WayOut};
 use laxity_qos::channel::{ChannelId, CoreId, LinkId, LinkParadigm, PacketOverflow};
-use laxity_qos::station::Link;
 use laxity_units::Bytes;
 
 use super::analyses::Reading;

@@ -19,7 +19,7 @@
 //! Some hops cannot use a deadline beyond a latest one: `D_order` knows none beyond `I_min`. Such a hop leaves the rest of
 //! its part to the others.
 
-use laxity_qos::admission::{Claimant, Deficit, Reason, Refusal, Resource};
+use laxity_admission::{Claimant, Deficit, Reason, Refusal, Resource};
 use laxity_units::Span;
 
 use super::answer::Refused;

@@ -1,12 +1,12 @@
 //! What a table is told of its station: costs, policies, who is there without a guarantee, and what is above all handlers.
 
+use laxity_admission::station::Link;
+use laxity_admission::{Above, BestEffort, Environment, Formula, Interference, ResourceModel, Timers};
 use laxity_model::adapter::Notification;
 use laxity_model::host::Applications;
-use laxity_qos::admission::{Above, BestEffort, Environment, Formula, Interference, ResourceModel, Timers};
 use laxity_qos::channel::{Block, Config, LinkId, Reader, Role};
 use laxity_qos::costs::HostCosts;
 use laxity_qos::discipline::Class;
-use laxity_qos::station::Link;
 use laxity_units::Span;
 
 use super::analyses::Reading;

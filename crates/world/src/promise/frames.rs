@@ -1,7 +1,7 @@
 //! Whether the adapter of a host has room for the frames that come in.
 //!
 //! What comes in and finds no buffer, no place before a stage, or no place in which the host is told of it, is lost. How many frames there may be in the adapter at a time
-//! is (4) of `laxity_qos::station::receive::counted`, by links and by how many are sent; those of guaranteed channels alone are counted by contract, (1) of `traffic/senders.rs`. With `N` of all
+//! is (4) of `laxity_admission::station::receive::counted`, by links and by how many are sent; those of guaranteed channels alone are counted by contract, (1) of `traffic/senders.rs`. With `N` of all
 //! and `G` of guaranteed channels nothing of these is lost where
 //!
 //! * buffers for all are at least `N`; or, where best effort that waits gives its own up, `G` and one for each packet that a server may have, from which nobody takes it;
@@ -19,12 +19,12 @@
 //! So of frames that came in no more wait there than come in within the longest time in the adapter, `told` and `R`; nor more than (6) of `counted.rs` says, which knows that they are
 //! served while they come: with `k D` tokens; or with none and `k B c` once, as while nothing but interrupts is served nobody makes a packet, and of those that are made each is complete once. Where one queue is for both, of packets that are complete there are `k D` besides.
 
+use laxity_admission::station::{self, Group};
+use laxity_admission::{Claimant, Deficit, Reason, Refusal, Resource};
 use laxity_model::adapter::{
     Answers, Buffers, Description, Overload, Own, Pool, Queue, ResponseQueue, Stage, Takes,
 };
-use laxity_qos::admission::{Claimant, Deficit, Reason, Refusal, Resource};
 use laxity_qos::discipline::Class;
-use laxity_qos::station::{self, Group};
 use laxity_units::Span;
 
 use super::answer::Room;

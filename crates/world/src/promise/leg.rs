@@ -4,7 +4,7 @@
 //! there (or nothing, where each pays for all of it: [`Tables::pays_once`](super::table::Tables)), and how early messages may come ([`Ahead`]): a message is gone by its logical arrival and the local deadline,
 //! which is at most what a station is asked for.
 
-use laxity_qos::admission::{Buffers, Pays, Program, RateRequest, Request};
+use laxity_admission::{Buffers, Pays, Program, RateRequest, Request};
 use laxity_qos::channel::{ChannelId, CoreId, PacketOverflow, Role};
 use laxity_units::Span;
 

@@ -1,7 +1,7 @@
 //! The tables of a host with several links: one for each by which guaranteed channels leave, of all channels.
 //!
 //! A channel is admitted if every table has room for it: that of its own link with all that it does, the others with what it takes of the CPU
-//! ([`Request::by_another_link`](laxity_qos::admission::Request::by_another_link)). EDF goes by the latest of the bounds that they have for it, which is what the channel is promised: by
+//! ([`Request::by_another_link`](laxity_admission::Request::by_another_link)). EDF goes by the latest of the bounds that they have for it, which is what the channel is promised: by
 //! `D_order` a table's bounds hold under any local deadlines between its own bound and what was asked for. Under the demand test EDF goes by what was asked for,
 //! which is the same in all of them.
 //!
@@ -12,12 +12,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use laxity_qos::admission::{
-    AdmissionId, AdmissionTable, Bound, Breakdown, Decision, OtherLink, Refusal, Test,
-};
+use laxity_admission::station::Link;
+use laxity_admission::{AdmissionId, AdmissionTable, Bound, Breakdown, Decision, OtherLink, Refusal, Test};
 use laxity_qos::channel::{LinkId, MessageOverflow, PacketOverflow, Role};
 use laxity_qos::discipline::Class;
-use laxity_qos::station::Link;
 use laxity_units::Span;
 
 use super::asked::Asked;

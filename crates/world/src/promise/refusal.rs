@@ -2,9 +2,9 @@
 //!
 //! *Refused* alone sends a reader to try deadlines by hand.
 
-use laxity_qos::admission::{Bound, Breakdown, Formula, Reason, Request, Term};
+use laxity_admission::reception::bound;
+use laxity_admission::{Bound, Breakdown, Formula, Reason, Request, Term};
 use laxity_qos::discipline::Order;
-use laxity_qos::reception::bound;
 use laxity_units::Span;
 
 use super::admit::{self, promises, request, request_where_it_comes_in};

@@ -1,7 +1,7 @@
 //! The table of one station: of a host or port that goes by deadlines or levels, of a host with several links, of a port's link that is shared by rates, of a
 //! host with such a link, of one whose CPU goes by levels and its link by deadlines, or of one with several cores.
 
-use laxity_qos::admission::{
+use laxity_admission::{
     AdmissionId, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LevelledHost, RateTable, RatedHost,
     Refusal, Request, Test,
 };
@@ -140,7 +140,7 @@ impl Station {
         }
     }
 
-    /// What a channel that leaves here brings to a link that is shared by rates: see [`Pays::Before`](laxity_qos::admission::Pays).
+    /// What a channel that leaves here brings to a link that is shared by rates: see [`Pays::Before`](laxity_admission::Pays).
     pub(super) fn handed_on(&self, asked: &Asked) -> Option<Span> {
         match self {
             Station::Ordered(_) | Station::Several(_) | Station::Levelled(_) | Station::Cores(_) => None,

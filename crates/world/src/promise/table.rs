@@ -4,7 +4,7 @@ mod alike;
 
 use std::collections::BTreeMap;
 
-use laxity_qos::admission::{
+use laxity_admission::{
     AdmissionId, AdmissionTable, Bound, Breakdown, Deficit, Environment, Formula, LevelledHost, RateTable,
     RatedHost, Request, Unrated,
 };
@@ -411,7 +411,7 @@ pub(super) fn longest_way(
 }
 
 /// The latest deadline for which `channel` has buffers at its source: beside a burst there are as many messages as become
-/// current before the first one is due (`laxity_qos::admission::Buffers`).
+/// current before the first one is due (`laxity_admission::Buffers`).
 fn buffered(experiment: &Experiment, channel: &ChannelSpec) -> Span {
     let packets = channel.spec.fragmentation(experiment.packet()).packets().max(1);
     let early = u64::from(channel.spec.burst) - 1;

@@ -4,8 +4,8 @@
 //! the deadline that he asked for, if he did. What it is promised is a longest delay, and by that and the shortest a jitter. There are
 //! several ways to look at an adapter ([`Taken`]), each sound: who is admitted by one of them is, with the least that any answers.
 
+use laxity_admission::holistic::{self, Flow, Overloaded, Response, along, responses};
 use laxity_qos::discipline::Class;
-use laxity_qos::holistic::{self, Flow, Overloaded, Response, along, responses};
 use laxity_units::Span;
 
 use super::answer::{Connection, Promise};

@@ -29,7 +29,7 @@
 //!
 //! To say "at most a burst" of any but the first had 15 messages wait where there were places for 13 (`exceeded/23`), and two hundred interrupt a host that had counted on 103 (`exceeded/24`).
 
-use laxity_qos::admission::Early;
+use laxity_admission::Early;
 use laxity_qos::channel::MessageOverflow;
 use laxity_units::Span;
 

@@ -16,8 +16,8 @@
 //!
 //! Frames that leave a port have been sent by many hosts, and wait in the memory of its switch: see `senders.rs`.
 
+use laxity_admission::station::Group;
 use laxity_qos::channel::{LinkParadigm, MessageOverflow, PacketOverflow};
-use laxity_qos::station::Group;
 use laxity_units::Span;
 
 use crate::experiment::{ChannelSpec, Experiment, Task};

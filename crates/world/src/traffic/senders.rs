@@ -19,9 +19,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use laxity_admission::station::Senders;
 use laxity_qos::channel::MessageOverflow;
 use laxity_qos::discipline::Class;
-use laxity_qos::station::Senders;
 use laxity_units::{Bytes, Span};
 
 use super::ahead;

@@ -1,8 +1,8 @@
 //! What is delivered of a steady stream, against thesis Eqs. 7.1–7.4.
 
+use laxity_admission::reception::Capacity;
 use laxity_qos::reception::{
-    Backoff, BackoffParameters, Capacity, Clocked, Continuous, Explicit, Limited, PerCommand, TakenBuffers,
-    Timed,
+    Backoff, BackoffParameters, Clocked, Continuous, Explicit, Limited, PerCommand, TakenBuffers, Timed,
 };
 
 use super::*;

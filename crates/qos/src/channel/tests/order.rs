@@ -95,7 +95,7 @@ fn the_link_thread_then_applications_then_handlers() {
     s.finish(at(0));
     s.send(at(0), channels[1], PACKET);
     for id in [0, 3, 2, 1] {
-        s.application_ready(channels[id]);
+        s.application_ready(channels[id]).unwrap();
     }
     let mut steps = Vec::new();
     loop {

@@ -1,8 +1,8 @@
 //! Best effort that goes by a rate set aside for all of it at an adapter, where processes are told apart.
 
+use laxity_admission::holistic::{Flow, Slots, Stage};
 use laxity_model::via::FirmwareCosts;
 use laxity_qos::discipline::Class;
-use laxity_qos::holistic::{Flow, Slots, Stage};
 use laxity_units::{Rate, Span};
 
 use super::unit::{OF_NODE, P, Taken};

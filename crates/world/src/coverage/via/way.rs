@@ -1,8 +1,8 @@
 //! What a message asks of units, processes and the wire, one stage after the other, all the way.
 
+use laxity_admission::holistic::Stage;
 use laxity_model::via::{Doorbells, Firmware, FirmwareCosts, ViaConfig};
 use laxity_qos::discipline::Class;
-use laxity_qos::holistic::Stage;
 use laxity_units::{Bytes, Span};
 
 use super::unit::{H, N, OF_NODE, P, R, Taken};

@@ -1,0 +1,328 @@
+//! A host with several cores that share the way out.
+//!
+//! # The problem
+//!
+//! [`super::trajectory`] follows a message backwards through link and CPU; the instant at which it changes from the one to the other has a packet made by a handler of *that* CPU. Of several cores
+//! any may have made it, and what others were at is unknown: a message of theirs may have come long before, and still have packets to make. So, as in [`super::rated_host`], the two are told apart.
+//! A message is made by `ℓ + R` on its core, which is a CPU by itself; from then on it waits at a link for which all cores make packets.
+//!
+//! What they share beside it is the link scheduler, which one core is in at a time, for `C_l`, the others spinning in turn without hearing interrupts ([`laxity_qos::channel`]). The obvious answer charges each call with a
+//! section of each core (MSRP: Gai, Lipari and Di Natale 2001), and each interrupt with a call, for whatever it is about it may find a place and a packet that another core has just made. But who spins does so while another core is in there, and
+//! sections are as many as packets that are started. So whatever calls, a core has to do with the link scheduler for no longer than *anybody* is in it.
+//!
+//! Completions of a link are `a` apart: what its shortest packet takes, and with depth 1, where the next is started after the one before has been heard of, `C_i + C_l` more. In any `Δ` there are at most `Δ/a + 1`, and up to `D` that are
+//! complete and have not been heard of; each that is heard of frees a place, and up to `D` may have been free. So there are at most `Δ/a + D + 1` starts there, and one section in progress: on each core the link scheduler takes
+//! for each link
+//!
+//! ```text
+//! C_l (Δ/a + D + 2),   and where its completions are heard of   (C_i + C_l) (Δ/a + D + 2).
+//! ```
+//!
+//! # A core
+//!
+//! Let `s` and `τ` be as in [`super::trajectory`], for the messages of one core, `τ` being when the last packet of `m` waits at the link, or is through where it ends here. In `(s, τ]` the core is taken by a
+//! lower block, level packets, a switch for each level block, work above the handlers, and the link scheduler, as above. With `c` for either and the link whose completions are closest together, `α = a/(a − c)`; what starts and completions of other links take is work above the handlers, and all else is the first phase of [`super::handed`]. A core that sleeps is called by
+//! another at most once in it, for it has work from `s` on.
+//!
+//! EDF goes by the deadlines asked for, those of the whole stay; the demand test says what `R` is ([`super::demand`]).
+//!
+//! # The link
+//!
+//! From then on a message waits at its link ([`way`]): it is through within `b` more, and `T = R + b`.
+//!
+//! # Under O2
+//!
+//! The link scheduler is a thread of one core, `c`, and nobody spins. That core has all the starts, `C_l` each, and of the others those that hear of completions have `C_i` for each; as many as above, for there a start is behind the completion that made room for it, too. After each block of `c`, and
+//! after all that was above its handlers, there may be a run, which begins with a switch: so a switch is charged twice there. What the thread waits for is part of the way out ([`way`]).
+//!
+//! # Room
+//!
+//! A packet has its buffer until its completion has been heard of, which is another core's business: no later than `Y` of that core after it. So a channel is admitted if `T + Y ≤ d`, and with buffers for what is under way in `d` no handler
+//! waits for one.
+//!
+//! # What it takes for granted
+//!
+//! Guaranteed messages that come in are handled by the core that their adapter interrupts, or the interrupt that brings one could be pending while its handler's core has time; and who takes a message is on its handler's core.
+
+#[cfg(test)]
+mod tests;
+mod way;
+
+use std::collections::BTreeMap;
+
+use laxity_units::{Bytes, Span};
+
+use super::decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
+use super::environment::{Environment, Interference, Request, ResourceModel};
+use super::least::least;
+use super::rated_host::Unrated;
+use super::table::{AdmissionTable, Test};
+use super::terms::{Breakdown, ps};
+use laxity_qos::channel::{CoreId, LinkId};
+use laxity_qos::costs::{HostCosts, LinkCosts};
+use way::{Host, Way};
+
+/// Every promise that a host with several cores has made.
+#[derive(Debug, Clone)]
+pub struct CoresTable {
+    cores: Vec<AdmissionTable>,
+    caller: Caller,
+    /// By link.
+    ways: Vec<Way>,
+    reserved: BTreeMap<AdmissionId, Reserved>,
+    next: u64,
+}
+
+/// A link, as all cores share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WayOut {
+    /// Adapter and link.
+    pub link: LinkCosts,
+    /// The core that the adapter interrupts.
+    pub hears: CoreId,
+    /// Other cores put somebody in line for that one, and so may call it whenever it sleeps.
+    pub called: bool,
+    /// The smallest and the largest packet of anybody that leaves by it; `None` if none does.
+    pub sent: Option<(Bytes, Bytes)>,
+}
+
+/// Who schedules the links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caller {
+    /// The core on which packets are noticed that were held for their time, and that of the thread if there is one.
+    pub core: CoreId,
+    /// A thread of that core (O2), in place of handlers and interrupts (O1).
+    pub is_thread: bool,
+}
+
+impl Caller {
+    /// Whether `core` schedules links.
+    fn calls(self, core: usize) -> bool {
+        !self.is_thread || usize::from(self.core.0) == core
+    }
+
+    /// Whether a thread of `core` does.
+    fn has_thread(self, core: usize) -> bool {
+        self.is_thread && usize::from(self.core.0) == core
+    }
+}
+
+/// Where a channel is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The core of its handler.
+    pub core: CoreId,
+    /// The link that it leaves by; of what ends here, any.
+    pub link: LinkId,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Reserved {
+    at: Place,
+    /// What it is called in the table of its core.
+    there: AdmissionId,
+    asked: Request,
+}
+
+/// What a link comes to.
+#[derive(Debug, Clone, Copy)]
+struct Through {
+    /// `D L_max + C_l + A`.
+    lower: Span,
+    /// `b`.
+    all: Span,
+    /// `Y` of the core that hears of completions.
+    heard: Span,
+}
+
+impl CoresTable {
+    /// A host of cores that are, each by itself, as these environments say: with what is placed there, and what is above it; and of these links, at least one, which `caller` schedules.
+    pub fn new(each: &[Environment], links: &[WayOut], caller: Caller) -> Result<Self, Unrated> {
+        let host = Host::new(each, links, caller).ok_or(Unrated::NothingLeft)?;
+        let alone = |(place, core): (usize, &Environment)| {
+            let mut starts: Vec<Interference> = host.starts(place).collect();
+            starts.sort_by_key(|start| start.interval);
+            let (interrupt, apart) =
+                starts.first().map(|start| (start.cost, start.interval)).unwrap_or_default();
+            let others = starts.into_iter().skip(1);
+            let switch = core.host.switch();
+            let context_switch =
+                if caller.has_thread(place) { switch.saturating_add(switch) } else { switch };
+            let environment = Environment {
+                host: HostCosts { interrupt, context_switch, cache_miss: Span::ZERO, ..core.host },
+                // Of the link a core has to know how close together completions are.
+                link: LinkCosts::new(apart, Span::ZERO).into(),
+                model: ResourceModel::Core,
+                interference: way::interference(core).chain(others).collect(),
+                others: Vec::new(),
+                ..core.clone()
+            };
+            AdmissionTable::with_test(environment, Test::Demand).map_err(Unrated::Environment)
+        };
+        let cores = each.iter().enumerate().map(alone).collect::<Result<_, _>>()?;
+        let ways = (0..links.len()).map(|link| host.way(link)).collect();
+        Ok(Self { cores, caller, ways, reserved: BTreeMap::new(), next: 0 })
+    }
+
+    /// Admits `asked` there, or says why not and changes nothing.
+    pub fn request(&mut self, asked: Request, at: Place) -> Decision {
+        match self.admit(asked, at) {
+            Ok((id, bound)) => Decision::Admitted { id, priority: 0, bound },
+            Err(refusal) => Decision::Refused(refusal),
+        }
+    }
+
+    fn admit(&mut self, asked: Request, at: Place) -> Result<(AdmissionId, Span), Refusal> {
+        let there = match self.core(at.core).request(asked) {
+            Decision::Admitted { id, .. } => id,
+            Decision::Refused(refusal) => return Err(self.renamed(at.core, refusal)),
+        };
+        let id = AdmissionId(self.next);
+        self.next += 1;
+        self.reserved.insert(id, Reserved { at, there, asked });
+        let kept = self.kept(id);
+        if kept.is_err() {
+            self.release(id);
+        }
+        kept.map(|bound| (id, bound))
+    }
+
+    /// Gives up a reservation; `false` if there is none.
+    pub fn release(&mut self, id: AdmissionId) -> bool {
+        let Some(Reserved { at, there, .. }) = self.reserved.remove(&id) else { return false };
+        self.core(at.core).release(there)
+    }
+
+    /// The least deadline that could be promised in place of that of `asked`, within a two-hundredth.
+    pub fn least_deadline(&self, asked: &Request, at: Place) -> Result<Span, Refusal> {
+        let kept = |deadline| {
+            let mut beside = self.clone();
+            // Of what is asked for, whatever becomes of it: its own time, and all others' in time.
+            beside.admit(asked.within(deadline), at).map(|(_, bound)| bound)
+        };
+        least(asked.deadline(), kept)
+    }
+
+    /// Every bound.
+    pub fn bounds(&self) -> Vec<Bound> {
+        let made = self.made();
+        let (through, block) = (self.through(&made), self.block().unwrap_or_default());
+        let of = |(id, reserved): (&AdmissionId, &Reserved)| {
+            let own = Bound { id: *id, ..made[id] };
+            if !reserved.asked.is_sent() {
+                return own;
+            }
+            let link = usize::from(reserved.at.link.0);
+            let Through { lower, all, .. } = through[link].expect("whoever has not is not admitted");
+            own.and_then(lower, self.ways[link].service(&reserved.asked, block), all)
+        };
+        self.reserved.iter().map(of).collect()
+    }
+
+    /// A bound in words.
+    pub fn terms(&self, bound: &Bound) -> Result<(Breakdown, Breakdown), Refusal> {
+        let Reserved { at, asked, .. } = &self.reserved[&bound.id];
+        let table = &self.cores[usize::from(at.core.0)];
+        if !asked.is_sent() {
+            return Ok((table.wait_time(asked)?, table.service_time(asked)?));
+        }
+        let lower = self.lower(at.link).unwrap_or_default();
+        let wait = Breakdown::default()
+            .and("its core, until all of it waits at the link", ps(bound.wait.saturating_sub(lower)))
+            .and("packets already with the adapter, and interrupts", ps(lower));
+        let service = match self.caller.is_thread {
+            false => "transmission, and for each packet a completion and two turns of the link scheduler",
+            true => {
+                "transmission, and for each packet a completion, a block before the link scheduler's thread, and its run"
+            }
+        };
+        Ok((wait, Breakdown::default().and(service, ps(bound.service))))
+    }
+
+    fn core(&mut self, core: CoreId) -> &mut AdmissionTable {
+        &mut self.cores[usize::from(core.0)]
+    }
+
+    /// The bounds of the cores, by whose they are.
+    fn made(&self) -> BTreeMap<AdmissionId, Bound> {
+        let of = |table: &AdmissionTable| {
+            table.bounds().into_iter().map(|bound| (bound.id, bound)).collect::<BTreeMap<_, _>>()
+        };
+        let cores: Vec<BTreeMap<AdmissionId, Bound>> = self.cores.iter().map(of).collect();
+        let bound = |reserved: &Reserved| cores[usize::from(reserved.at.core.0)][&reserved.there];
+        self.reserved.iter().map(|(id, reserved)| (*id, bound(reserved))).collect()
+    }
+
+    /// By when what waits at each link is through; nothing of links where that has no end.
+    fn through(&self, made: &BTreeMap<AdmissionId, Bound>) -> Vec<Option<Through>> {
+        let block = self.block();
+        let of = |(link, way): (u8, &Way)| {
+            let lower = self.lower(LinkId(link))?;
+            let sent = self.sent_by(LinkId(link)).map(|(id, reserved)| (&reserved.asked, made[id].bound));
+            Some(Through { lower, all: way.through((lower, block?), sent)?, heard: way.heard()? })
+        };
+        (0..).zip(&self.ways).map(of).collect()
+    }
+
+    /// `D L_max + C_l + A` of a link.
+    fn lower(&self, link: LinkId) -> Option<Span> {
+        let made_on = self.sent_by(link).map(|(_, reserved)| reserved.at.core);
+        self.ways[usize::from(link.0)].lower(made_on)
+    }
+
+    /// What keeps a thread that schedules links from its core, at most; nothing if it may be kept from it for good.
+    fn block(&self) -> Option<Span> {
+        match self.caller.is_thread {
+            true => self.cores[usize::from(self.caller.core.0)].longest_block(),
+            false => Some(Span::ZERO),
+        }
+    }
+
+    fn sent_by(&self, link: LinkId) -> impl Iterator<Item = (&AdmissionId, &Reserved)> {
+        self.sent().filter(move |(_, reserved)| reserved.at.link == link)
+    }
+
+    /// Those that leave here.
+    fn sent(&self) -> impl Iterator<Item = (&AdmissionId, &Reserved)> {
+        self.reserved.iter().filter(|(_, reserved)| reserved.asked.is_sent())
+    }
+
+    /// The bound of `newcomer`, if everybody is in time.
+    fn kept(&self, newcomer: AdmissionId) -> Result<Span, Refusal> {
+        let made = self.made();
+        let through = self.through(&made);
+        let mut own = made[&newcomer].bound;
+        for (id, reserved) in self.sent() {
+            let link = usize::from(reserved.at.link.0);
+            let (resource, reason) = match self.block() {
+                Some(_) => (Resource::Link, Reason::Overload),
+                None => (Resource::Cpu, Reason::BestEffortNeverYields),
+            };
+            let none = Refusal::new(resource, Deficit::Unbounded, reason, Claimant::Newcomer);
+            let Through { all, heard, .. } = through[link].ok_or(none)?;
+            let through = made[id].bound.saturating_add(all);
+            let late = through.saturating_add(heard).saturating_sub(reserved.asked.deadline());
+            if !late.is_zero() {
+                let claimant = if *id == newcomer { Claimant::Newcomer } else { Claimant::Channel(*id) };
+                return Err(Refusal::new(Resource::Deadline, Deficit::Time(late), Reason::Late, claimant));
+            }
+            if *id == newcomer {
+                own = through;
+            }
+        }
+        Ok(own)
+    }
+
+    /// A refusal of a core, with those in it as they are called here.
+    fn renamed(&self, core: CoreId, refusal: Refusal) -> Refusal {
+        let whose = |there: AdmissionId| {
+            let is = |reserved: &Reserved| (reserved.at.core, reserved.there) == (core, there);
+            self.reserved.iter().find(|(_, reserved)| is(reserved)).map(|(id, _)| *id)
+        };
+        let claimant = match refusal.claimant {
+            Claimant::Newcomer => Claimant::Newcomer,
+            Claimant::Channel(there) => whose(there).map_or(Claimant::Newcomer, Claimant::Channel),
+        };
+        Refusal { claimant, blocked_by: refusal.blocked_by.and_then(whose), ..refusal }
+    }
+}

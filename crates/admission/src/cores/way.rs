@@ -1,0 +1,244 @@
+//! The link of a host with several cores, and how long interrupts can be pending at one of them.
+//!
+//! Let the last packet of `m` leave by its link at `f`, and `t0` be the last instant before at which no current packet waited at that link, of whatever core; it is not after that packet came, so `t0 ≤ ℓ + R`. In `(t0, f)` only current packets
+//! are selected there, and each belongs to a message that was made after `t0`, so with `ℓ_j ≥ t0 − R_j`. The adapter idles
+//!
+//! * until packets are handed over that were selected before: `C_l`, for one core is in the link scheduler, and their transmissions, `D L_max`;
+//! * then in *gaps*, in which all that it had is complete and nobody has handed over the next, each of which ends with a current packet. What is to end one is the interrupt of the last completion. Its core may be spinning or in the link scheduler: whoever is in there for this link
+//!   ends the gap within `C_l`. Then interrupts are served in the order in which they came: those before it, which find no place, or end the gap themselves; its own, `C_i`; and then it calls, and it or who is in there for this link ends the gap within `C_l`;
+//! * at `t0` the packet that came may have to wait for interrupts that its core serves before it calls, and one that turned current for the timer's: `A`, for as long as interrupts can be pending at the core with that timer or one whose handlers make packets for this link.
+//!
+//! So `n` packets that leave in `(t0, f)` are through by `D L_max + C_l + A + Σ_n (L(n) + C_i + 2C_l) + G`, where `G` is what else interrupts that core. It is served in `(t0, f)` and came in that time, or in `Y` before, the longest
+//! that interrupts can be pending there.
+//!
+//! *A core that sleeps is called* by others that put somebody in line for it: a frame that they hear of has its handler there, or a buffer that they give back was waited for, or an application of theirs sends. It has work then for a
+//! little, sleeps, and is called again. A call comes to nobody who has interrupts pending, so before that of a completion there is one at most: in each gap `C_ipi` more, where others have something for that core.
+//!
+//! # Other links
+//!
+//! The lock is one for all links, and interrupts call for any of them, in turn, until nothing can be started. So in a gap the core that is to end it may be in the link scheduler, or spin, for packets of others: for no longer than anybody is
+//! in there for those, which is `C_l` for each of their starts. And completions of theirs may interrupt it. Both are at most `⌈Δ/a⌉ + D + 2` in any `Δ`, and part of `G`. A handler calls for the link of the packet that it has made, and so no gap waits for
+//! somebody who has taken another's turn. With `c = C_l`, and `C_i` more where completions of that link are heard of:
+//!
+//! ```text
+//! Y = Σ_links c (⌈Y/a⌉ + D + 2) + Σ_g (burst_g + ⌈Y/interval_g⌉) A_g,   A = max Y of these
+//! b = D L_max + C_l + A + Σ_j ⌈(b + R_j)/I_j⌉ Σ_n (L(n) + C_i + 2C_l) + Σ_g (burst_g + ⌈(b + Y)/interval_g⌉) A_g
+//!     + Σ_others c (⌈(b + Y)/a⌉ + D + 2)
+//! ```
+//!
+//! by the argument of `rates/together.rs`. In which order current packets go does not matter, nor how many cores there are.
+//!
+//! # Under O2
+//!
+//! Whoever hears of a completion calls the thread, on core `c`, and so does who makes a packet: that there is one is all that it has to know. What it may be kept from its core by is one block, of `B` at most, with the switch to it, for these are one step; or, where the core sleeps, the interrupt by which it is called. Then it
+//! switches, and hands a packet over for each link in turn. It may have been at that for others when it was called, and goes on then without a switch. So a gap is, with its own switch once,
+//!
+//! ```text
+//! C_i + max(C_sw + C_cm + B, C_ipi) + C_sw + C_cm + C_l,
+//! ```
+//!
+//! and `C_ipi` more where another core hears of completions and is called by others, beside what interrupts the two cores, and what is done for other links: completions where they are heard of, and starts on `c`. Handing over masks interrupts on `c` for a switch longer. Completions of the `D` packets that were selected before `t0` come beside those of gaps.
+//! Who turns current at `t0` is noticed by the timer of `c`.
+//!
+//! ```text
+//! Y_c = C_sw + C_cm + Σ …,   b = D (L_max + C_i) + C_sw + C_cm + C_l + A + …,   A = Y_c
+//! ```
+
+use laxity_units::{Bytes, Span};
+
+use super::super::environment::{Above, Environment, Interference, Request};
+use super::super::rates::{Coming, through};
+use super::{Caller, WayOut};
+use laxity_qos::channel::CoreId;
+use laxity_qos::costs::LinkCosts;
+
+/// What all cores share.
+pub(super) struct Host<'a> {
+    each: &'a [Environment],
+    links: &'a [WayOut],
+    caller: Caller,
+    /// `C_l`.
+    section: Span,
+    /// `C_i + C_l`.
+    completion: Span,
+    /// `a` of each link; `None` of those by which nothing leaves.
+    apart: Vec<Option<Span>>,
+    /// `Y` of each core; `None` where interrupts may take all of it.
+    pending: Vec<Option<Span>>,
+}
+
+/// A link.
+#[derive(Debug, Clone)]
+pub(super) struct Way {
+    link: LinkCosts,
+    packet: Bytes,
+    caller: Caller,
+    /// `C_i + 2C_l`, with a call before; of a thread all but what it waits for.
+    each: Span,
+    /// What a switch costs, and a call of a core that sleeps.
+    switch: Span,
+    ipi: Span,
+    /// What was selected before.
+    lower: Span,
+    /// `Y` of each core; `None` where interrupts may take all of it.
+    pending: Vec<Option<Span>>,
+    /// Who hears of completions.
+    hears: CoreId,
+    /// What else interrupts that core, and what else it calls the link scheduler for.
+    above: Vec<Coming>,
+}
+
+/// What is above the handlers of a core by itself. One that sleeps is called by another.
+pub(super) fn interference(core: &Environment) -> impl Iterator<Item = Interference> + use<'_> {
+    let called = Interference {
+        above: Above::Interrupt,
+        cost: core.host.ipi,
+        adapter: Span::ZERO,
+        burst: 0,
+        interval: Span::MAX,
+    };
+    let also = Some(called).filter(|_| !core.host.ipi.is_zero());
+    core.interference.iter().copied().chain(also)
+}
+
+/// What of it interrupts.
+fn interrupts(core: &Environment) -> impl Iterator<Item = Coming> + use<'_> {
+    let interrupts = interference(core).filter(|work| work.above == Above::Interrupt);
+    interrupts.map(|work| Coming::above(&work, work.cost))
+}
+
+impl<'a> Host<'a> {
+    /// Nothing if there is no core, or completions come without time in between.
+    pub(super) fn new(each: &'a [Environment], links: &'a [WayOut], caller: Caller) -> Option<Self> {
+        let first = each.first()?;
+        let section = first.host.link_scheduling;
+        let completion = first.host.interrupt.saturating_add(section);
+        let between = if first.depth == 1 { completion } else { Span::ZERO };
+        let apart =
+            |way: &WayOut| way.sent.map(|(smallest, _)| way.link.transmit(smallest).saturating_add(between));
+        let apart: Vec<Option<Span>> = links.iter().map(apart).collect();
+        if apart.iter().flatten().any(|apart| apart.is_zero()) {
+            return None;
+        }
+        let mut host = Self { each, links, caller, section, completion, apart, pending: Vec::new() };
+        let pending = |core: usize| {
+            let starts = host.starts(core).map(|start| Coming::above(&start, start.cost));
+            let all: Vec<Coming> = interrupts(&each[core]).chain(starts).collect();
+            let masked = if caller.has_thread(core) { each[core].host.switch() } else { Span::ZERO };
+            through(masked, &all)
+        };
+        host.pending = (0..each.len()).map(pending).collect();
+        Some(host)
+    }
+
+    /// What starts and completions of each link take of `core`, as far as packets leave by it.
+    pub(super) fn starts(&self, core: usize) -> impl Iterator<Item = Interference> {
+        (0..self.links.len()).filter_map(move |link| self.starts_of(link, core))
+    }
+
+    fn starts_of(&self, link: usize, core: usize) -> Option<Interference> {
+        let hears = usize::from(self.links[link].hears.0) == core;
+        let cost = match (hears, self.caller.calls(core)) {
+            (true, true) => self.completion,
+            (true, false) => self.each[core].host.interrupt,
+            (false, true) => self.section,
+            (false, false) => return None,
+        };
+        Some(Interference {
+            above: Above::Interrupt,
+            cost,
+            adapter: Span::ZERO,
+            burst: self.each[core].depth.saturating_add(2),
+            interval: self.apart[link]?,
+        })
+    }
+
+    /// What interrupts `core` beside completions of `link`, and what is done there for other links.
+    fn above(&self, link: usize, core: usize) -> impl Iterator<Item = Coming> {
+        let others = (0..self.links.len()).filter(move |other| *other != link);
+        let others = others.filter_map(move |other| self.starts_of(other, core));
+        let others = others.map(|start| Coming::above(&start, start.cost));
+        let early = self.pending[core].unwrap_or_default();
+        interrupts(&self.each[core]).chain(others).map(move |work| Coming { early, ..work })
+    }
+
+    /// A link, with nobody who sends.
+    pub(super) fn way(&self, link: usize) -> Way {
+        let WayOut { link: costs, hears, called, sent } = self.links[link];
+        let Environment { packet, depth, host, .. } = &self.each[usize::from(hears.0)];
+        let largest = sent.map_or(Span::ZERO, |(_, largest)| costs.transmit(largest));
+        let thread = Some(self.caller.core).filter(|core| self.caller.is_thread && *core != hears);
+        let above = std::iter::once(hears).chain(thread);
+        let above = above.flat_map(|core| self.above(link, usize::from(core.0))).collect();
+        // That a thread's core was called is no worse than a block there.
+        let is_thread_there = self.caller.has_thread(hears.0.into());
+        let call = if called && !is_thread_there { host.ipi } else { Span::ZERO };
+        let (each, lower) = match self.caller.is_thread {
+            false => (
+                self.completion.saturating_add(self.section),
+                largest.saturating_mul((*depth).into()).saturating_add(self.section),
+            ),
+            true => {
+                let run = host.switch().saturating_add(self.section);
+                let before = largest.saturating_add(host.interrupt).saturating_mul((*depth).into());
+                (host.interrupt.saturating_add(run), before.saturating_add(run))
+            }
+        };
+        Way {
+            link: costs,
+            packet: *packet,
+            caller: self.caller,
+            each: each.saturating_add(call),
+            switch: host.switch(),
+            ipi: host.ipi,
+            lower,
+            pending: self.pending.clone(),
+            hears,
+            above,
+        }
+    }
+}
+
+impl Way {
+    /// What the largest message takes here, where the thread that hands it over waits for a `block` at most.
+    pub(super) fn service(&self, asked: &Request, block: Span) -> Span {
+        let fragmentation = asked.spec().fragmentation(self.packet);
+        let packets = fragmentation.packets();
+        let full = self.link.transmit(self.packet).saturating_mul(packets - 1);
+        let last = self.link.transmit(fragmentation.last());
+        let waited = match self.caller.is_thread {
+            true => block.saturating_add(self.switch).max(self.ipi),
+            false => Span::ZERO,
+        };
+        let each = self.each.saturating_add(waited);
+        full.saturating_add(last).saturating_add(each.saturating_mul(packets))
+    }
+
+    /// `Y` of the core that hears of completions.
+    pub(super) fn heard(&self) -> Option<Span> {
+        self.pending[usize::from(self.hears.0)]
+    }
+
+    /// What was selected before, and `A` with packets made on these cores; nothing where interrupts may take all of one.
+    pub(super) fn lower(&self, made_on: impl Iterator<Item = CoreId>) -> Option<Span> {
+        // A thread is called by who makes a packet, without an interrupt in between.
+        let made_on = made_on.filter(|_| !self.caller.is_thread);
+        let mut cores = std::iter::once(self.caller.core).chain(made_on);
+        let longest = cores.try_fold(Span::ZERO, |longest, core| {
+            self.pending[usize::from(core.0)].map(|pending| longest.max(pending))
+        })?;
+        Some(self.lower.saturating_add(longest))
+    }
+
+    /// `b` of those who leave here, each with its `R`, after [`lower`](Self::lower) and with such blocks before the thread; nothing if they are too many, or completions may not be heard of.
+    pub(super) fn through<'a>(
+        &self,
+        (lower, block): (Span, Span),
+        sent: impl Iterator<Item = (&'a Request, Span)>,
+    ) -> Option<Span> {
+        self.heard()?;
+        let coming = sent.map(|(asked, made)| Coming::of(asked, self.service(asked, block), made));
+        let all: Vec<Coming> = coming.chain(self.above.iter().copied()).collect();
+        through(lower, &all)
+    }
+}

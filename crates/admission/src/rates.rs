@@ -1,0 +1,406 @@
+//! The channels of a link that is shared by rates: whoever keeps its contract is as if it had a link of its own.
+//!
+//! [`AdmissionTable`](super::AdmissionTable) asks who goes before whom. Where a discipline gives each channel the rate of its contract,
+//! `r = M/I_min`, nobody's order matters: the table is the sum of rates, and a channel is late behind its own clock by no more than the
+//! discipline's latency ([`Latency`]; each discipline's page has it and its source).
+//!
+//! # From contracts to clocks
+//!
+//! Let messages have come by their logical arrivals `ℓ_k`, which are `I_min` apart; how much earlier does not matter, since an item that comes earlier has no later clock.
+//! Message `k` takes `M_k/r ≤ I_min` of its own rate, so its last packet is due by the channel's clock at
+//!
+//! ```text
+//! end_k ≤ max(ℓ_k, end_{k−1}) + M_k/r ≤ ℓ_k + I_min            (induction: end_{k−1} ≤ ℓ_{k−1} + I_min ≤ ℓ_k)
+//! ```
+//!
+//! and has left by `ℓ_k + I_min + α`, whatever others send. Several messages of a channel may be under way, so deadlines may be beyond `I_min`. Where latency is counted from the end none below it can be promised, however fast
+//! the link; where it is counted from the beginning, `I_min` is `(M − L)/r`. Where the packets come from such a link themselves the message is not paid for again, only its largest packet
+//! ([`Latency::of_next`]).
+//!
+//! The less of that and of what all who have a rate take together (`rates/together.rs`) is promised, but where a burst is paid for once over several links: there only what goes by the clocks is.
+//!
+//! What exceeds a contract, and best effort without a share, has no rate and goes when nothing else waits: one packet of it may have been begun. Clocks are counted in
+//! 2⁻³² ps and rounded up, which is [`ROUNDING`] at most.
+
+mod row;
+#[cfg(test)]
+mod tests;
+mod together;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use laxity_units::{Bytes, Span};
+
+use row::Late;
+pub(super) use together::{Coming, through};
+
+use super::decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
+use super::environment::Request;
+use super::terms::{Breakdown, ps};
+use crate::station::Rated;
+use laxity_qos::discipline::{Latency, Order, Share, Sharing};
+
+/// What clocks are off by.
+const ROUNDING: Span = Span::from_ps(2);
+
+/// What a channel asks of such a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateRequest {
+    /// Its contract, and by when it has to be through.
+    pub request: Request,
+    /// Its level, where there are levels.
+    pub level: u8,
+    /// The place of the group that it is in, where groups count.
+    pub group: Option<usize>,
+    /// Where its burst is paid for.
+    pub pays: Pays,
+    /// How early its messages come.
+    pub early: Early,
+}
+
+/// Where a burst is paid for, over a row of links that are shared by rates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pays {
+    /// At each of them.
+    #[default]
+    Everywhere,
+    /// Here, the first of them, and then no more.
+    First,
+    /// At the first of them; what the one before this leaves to be added ([`Order::handed_on`]).
+    Before(Span),
+}
+
+/// How early messages may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Early {
+    /// `E`: before their logical arrival, at most …
+    pub by: Span,
+    /// … `a`: but for so many.
+    pub ahead: u64,
+}
+
+/// Every promise that a link has made which is shared by rates.
+#[derive(Debug, Clone)]
+pub struct RateTable {
+    order: Order,
+    packet: Bytes,
+    /// Its speed, what has no rate, and what has one without a guarantee.
+    sharing: Sharing,
+    channels: Vec<Channel>,
+    next_id: u64,
+    /// How much later than its logical arrivals a channel's messages are there, where a CPU makes them first.
+    late: BTreeMap<AdmissionId, Span>,
+    /// What stands behind the queue, if it is no link alone.
+    behind: Behind,
+    /// The stages that it is the first by rates of, if they are an adapter's.
+    row: Option<Arc<Rated>>,
+}
+
+/// What a queue that is shared by rates has behind it: see [`super::rated_host`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Behind {
+    /// `D`: items that are under way, at most.
+    pub(super) depth: u32,
+    /// For how long it may do nothing else, once.
+    pub(super) once: Span,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Channel {
+    id: AdmissionId,
+    asked: RateRequest,
+}
+
+/// By which of the two methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Promised {
+    /// By its clock, so much.
+    ByRate(Span),
+    /// By all that may come.
+    Together(Span),
+}
+
+impl Promised {
+    fn bound(self) -> Span {
+        match self {
+            Promised::ByRate(bound) | Promised::Together(bound) => bound,
+        }
+    }
+}
+
+impl RateTable {
+    /// A link without channels, beside what has no guarantee; packets are cut to `packet`. Nothing if no latency is known of `order`.
+    pub fn new(order: Order, packet: Bytes, sharing: Sharing) -> Option<Self> {
+        let behind = Behind { depth: 1, once: Span::ZERO };
+        let late = BTreeMap::new();
+        let (channels, row) = (Vec::new(), None);
+        order.has_latency().then_some(Self {
+            order,
+            packet,
+            sharing,
+            channels,
+            next_id: 0,
+            late,
+            behind,
+            row,
+        })
+    }
+
+    /// The same before what is no link alone.
+    pub(super) fn before(self, behind: Behind) -> Self {
+        Self { behind, ..self }
+    }
+
+    /// Whom the next that is admitted will be.
+    pub(super) fn next(&self) -> AdmissionId {
+        AdmissionId(self.next_id)
+    }
+
+    /// From now on, how much later than its logical arrivals each channel's messages are there.
+    pub(super) fn made_late(&mut self, late: BTreeMap<AdmissionId, Span>) {
+        self.late = late;
+    }
+
+    /// Whether everybody is in time, or who is not.
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        self.kept(&self.channels, &self.sharing, None).map(drop)
+    }
+
+    /// Admits `asked`, or says why not and changes nothing.
+    pub fn request(&mut self, asked: RateRequest) -> Decision {
+        let bound = match self.kept_beside(&asked) {
+            Ok(bound) => bound,
+            Err(refusal) => return Decision::Refused(refusal),
+        };
+        if bound > asked.request.deadline() {
+            let deficit = Deficit::Time(bound - asked.request.deadline());
+            return Decision::Refused(Refusal::new(
+                Resource::Deadline,
+                deficit,
+                Reason::Late,
+                Claimant::Newcomer,
+            ));
+        }
+        let id = AdmissionId(self.next_id);
+        self.next_id += 1;
+        self.channels.push(Channel { id, asked });
+        self.sharing.flows.push(self.share(&asked));
+        Decision::Admitted { id, priority: 0, bound }
+    }
+
+    /// Gives up a channel's reservation; `false` if there is none.
+    pub fn release(&mut self, id: AdmissionId) -> bool {
+        let Some(place) = self.channels.iter().position(|channel| channel.id == id) else { return false };
+        let others = self.others();
+        self.channels.remove(place);
+        self.sharing.flows.remove(others + place);
+        true
+    }
+
+    /// The least deadline that could be promised in place of that of `asked`.
+    pub fn least_deadline(&self, asked: &RateRequest) -> Result<Span, Refusal> {
+        self.kept_beside(asked)
+    }
+
+    /// Every channel's bound, in the order in which they were admitted.
+    pub fn bounds(&self) -> Vec<Bound> {
+        let latencies = self.latencies(&self.sharing);
+        let own = self.sharing.flows.iter().zip(latencies).skip(self.others());
+        let together = self.together(&self.channels, &self.sharing);
+        let lower = self.lower(&self.sharing);
+        let of = |(channel, (share, latency)): (&Channel, (&Share, Option<Late>))| {
+            let latency = latency.expect("it was admitted");
+            let promised = self.promised(channel, share, latency, together);
+            let bound = promised.bound();
+            let (wait, service) = match promised {
+                Promised::ByRate(_) => {
+                    let service = alone(&channel.asked, share).min(bound);
+                    (bound - service, service)
+                }
+                Promised::Together(_) => {
+                    (lower.saturating_add(self.late(channel.id)), self.message(&channel.asked))
+                }
+            };
+            Bound {
+                id: channel.id,
+                priority: 0,
+                level: None,
+                deadline: channel.asked.request.deadline(),
+                bound,
+                wait,
+                service,
+                higher: bound.saturating_sub(wait).saturating_sub(service),
+                interference: Span::ZERO,
+                head_start: Span::ZERO,
+            }
+        };
+        self.channels.iter().zip(own).map(of).collect()
+    }
+
+    /// What a channel hands on to the next link: see [`Pays::Before`].
+    pub fn handed_on(&self, asked: &RateRequest) -> Span {
+        self.last().handed_on(&self.share(asked))
+    }
+
+    /// A bound in words: what others cost, and what the channel takes by itself.
+    pub fn terms(&self, asked: &RateRequest, bound: &Bound) -> (Breakdown, Breakdown) {
+        let late = self.late(bound.id);
+        let terms = |wait, service| {
+            let made = Breakdown::default().and("the CPU, until all of it waits at the link", ps(late));
+            (
+                made.and(wait, ps(bound.wait.saturating_sub(late))),
+                Breakdown::default().and(service, ps(bound.service)),
+            )
+        };
+        let by_rate = bound.service == alone(asked, &self.share(asked)).min(bound.bound);
+        match (by_rate, asked.pays) {
+            (false, _) => terms("a packet without a rate, already begun", "transmission of the message"),
+            (true, Pays::Everywhere | Pays::First) => terms(
+                "others between what its rate is worth",
+                "the largest message at the rate of the contract",
+            ),
+            (true, Pays::Before(_)) => terms(
+                "others between what its rate is worth",
+                "its largest packet at that rate; the message was paid for before",
+            ),
+        }
+    }
+
+    /// The bound of `asked` beside all others, which are still in time.
+    fn kept_beside(&self, asked: &RateRequest) -> Result<Span, Refusal> {
+        let sharing = self.beside(asked);
+        if let Some(sharing) = self.overloaded(&sharing) {
+            let excess = Deficit::Share(sharing.excess().max(1));
+            return Err(Refusal::new(Resource::Link, excess, Reason::Overload, Claimant::Newcomer));
+        }
+        let own = Channel { id: self.next(), asked: *asked };
+        let all: Vec<Channel> = self.channels.iter().copied().chain([own]).collect();
+        self.kept(&all, &sharing, Some(own.id))
+    }
+
+    /// The bound of the last of `channels`, if all are in time but for `newcomer`, who need not be.
+    fn kept(
+        &self,
+        channels: &[Channel],
+        sharing: &Sharing,
+        newcomer: Option<AdmissionId>,
+    ) -> Result<Span, Refusal> {
+        let latencies = self.latencies(sharing);
+        let together = self.together(channels, sharing);
+        let flows = sharing.flows.iter().zip(latencies).skip(self.others());
+        let mut last = Span::ZERO;
+        for (channel, (share, latency)) in channels.iter().zip(flows) {
+            let whose = match Some(channel.id) == newcomer {
+                true => Claimant::Newcomer,
+                false => Claimant::Channel(channel.id),
+            };
+            let Some(latency) = latency else {
+                return Err(Refusal::new(Resource::Link, Deficit::Unbounded, Reason::NoRoomInFrames, whose));
+            };
+            last = self.promised(channel, share, latency, together).bound();
+            if whose != Claimant::Newcomer && last > channel.asked.request.deadline() {
+                let late = Deficit::Time(last - channel.asked.request.deadline());
+                return Err(Refusal::new(Resource::Deadline, late, Reason::Late, whose));
+            }
+        }
+        Ok(last)
+    }
+
+    /// What is promised if all are through `together`, if they are known to be.
+    fn promised(
+        &self,
+        channel: &Channel,
+        share: &Share,
+        Late { latency, more }: Late,
+        together: Option<Span>,
+    ) -> Promised {
+        let Channel { id, asked } = channel;
+        let late = self.late(*id);
+        let by_rate = match asked.pays {
+            Pays::Everywhere | Pays::First => latency.of_bucket(share),
+            Pays::Before(before) => latency.of_next(before, share),
+        };
+        let by_rate = by_rate.saturating_add(ROUNDING).saturating_add(more);
+        match together.filter(|together| *together < by_rate && asked.pays == Pays::Everywhere) {
+            Some(together) => Promised::Together(together.saturating_add(late)),
+            None => Promised::ByRate(by_rate.saturating_add(late)),
+        }
+    }
+
+    /// `latency` of the order, and of what is behind the queue.
+    fn behind(&self, latency: Latency, sharing: &Sharing) -> Latency {
+        let Behind { depth, once } = self.behind;
+        let ahead = sharing.longest().saturating_mul(u64::from(depth) - 1);
+        latency.later_by(ahead.saturating_add(once))
+    }
+
+    /// What is under way when nothing with a rate waits, at most: at a port an item without one, or nobody's rate would be waited for; else as many as there may be, of
+    /// anybody.
+    fn lower(&self, sharing: &Sharing) -> Span {
+        if let Some(open) = self.row.as_ref().and_then(|row| row.alike()) {
+            return open.once().iter().fold(Span::ZERO, |once, term| once.saturating_add(term.cost));
+        }
+        match self.behind {
+            Behind { depth: 1, once: Span::ZERO } => sharing.without(),
+            Behind { depth, once } => sharing.longest().saturating_mul(u64::from(depth)).saturating_add(once),
+        }
+    }
+
+    /// By when all are through, if `channels` are all that come; nothing where somebody may send anything.
+    fn together(&self, channels: &[Channel], sharing: &Sharing) -> Option<Span> {
+        let alike = self.row.as_ref().is_none_or(|row| row.alike().is_some());
+        if !self.order.serves_rates_first() || self.others() > 0 || !alike {
+            return None;
+        }
+        let coming = |Channel { id, asked }: &Channel| {
+            let early = asked.early.by.saturating_add(self.late(*id));
+            Coming { ahead: asked.early.ahead, ..Coming::of(&asked.request, self.message(asked), early) }
+        };
+        through(self.lower(sharing), &channels.iter().map(coming).collect::<Vec<_>>())
+    }
+
+    /// How much later than its logical arrivals the messages of `id` are there.
+    fn late(&self, id: AdmissionId) -> Span {
+        self.late.get(&id).copied().unwrap_or_default()
+    }
+
+    /// `S`: what the largest message takes.
+    fn message(&self, asked: &RateRequest) -> Span {
+        let fragmentation = asked.request.spec().fragmentation(self.packet);
+        let whole = self.takes(self.packet).saturating_mul(fragmentation.packets() - 1);
+        whole.saturating_add(self.takes(fragmentation.last()))
+    }
+
+    /// Everybody, and `asked` last.
+    fn beside(&self, asked: &RateRequest) -> Sharing {
+        let mut sharing = self.sharing.clone();
+        sharing.flows.push(self.share(asked));
+        sharing
+    }
+
+    /// Flows that have a rate and no guarantee.
+    fn others(&self) -> usize {
+        self.sharing.flows.len() - self.channels.len()
+    }
+
+    fn share(&self, asked: &RateRequest) -> Share {
+        let spec = asked.request.spec();
+        Share {
+            tick: spec.tick(),
+            burst: spec.max_message,
+            largest: spec.max_message.min(self.packet),
+            smallest: spec.smallest_packet(self.packet),
+            level: asked.level,
+            group: asked.group,
+        }
+    }
+}
+
+/// What a channel would take with a link of its own rate.
+fn alone(asked: &RateRequest, share: &Share) -> Span {
+    match asked.pays {
+        Pays::Everywhere | Pays::First => share.tick.of(share.burst),
+        Pays::Before(before) => before,
+    }
+}

@@ -1,0 +1,260 @@
+//! Who is promised what: channels one after the other, each beside those before it.
+
+use std::fmt;
+
+use laxity_units::Span;
+
+use super::Host;
+use super::turns::{Arrivals, Turns, count, ps};
+use crate::terms::Term;
+use laxity_qos::traffic::TrafficSpec;
+
+/// What a channel asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// The interface that it comes in at.
+    pub interface: usize,
+    /// The program that takes it.
+    pub program: usize,
+    /// Its contract, a packet being a message.
+    pub spec: TrafficSpec,
+    /// From arrival to delivery.
+    pub deadline: Span,
+}
+
+/// What a channel is promised: how long a packet takes at most, and what that is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bound {
+    /// `D` of (4).
+    pub bound: Span,
+    /// Its terms.
+    pub terms: Vec<Term>,
+}
+
+/// What is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// The interface's turns are not done before the next: there is not enough CPU for one packet.
+    Turn,
+    /// The interface takes `packets` of real time every `every`, fewer than come.
+    Taken {
+        /// Packets in a turn.
+        packets: u64,
+        /// Between turns.
+        every: Span,
+    },
+    /// Nothing of the CPU is reserved for the program.
+    Reservation,
+    /// The program's budget does not fit beside what goes before it: there is not enough CPU for one packet.
+    Budget,
+    /// The program does `packets` of real time every `every`, fewer than come.
+    Done {
+        /// Packets in a period.
+        packets: u64,
+        /// The period.
+        every: Span,
+    },
+    /// Slots for real time at the interface.
+    Slots {
+        /// So many are needed.
+        needed: u64,
+        /// So many there are.
+        has: u32,
+    },
+    /// Receive buffers that only real time may have.
+    Buffers {
+        /// So many are needed.
+        needed: u64,
+        /// So many there are.
+        has: u32,
+    },
+    /// Time: this would be the bound.
+    Time(Span),
+}
+
+/// A channel that is not admitted, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusal {
+    /// For whom something is missing: the place of the channel that asks, or of one before it.
+    pub whose: usize,
+    /// What.
+    pub missing: Missing,
+}
+
+impl Missing {
+    /// The least deadline that would be admitted, all else being as it is.
+    pub fn admissible(&self) -> Option<Span> {
+        match self {
+            Missing::Time(bound) => Some(*bound),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Missing::Turn => f.write_str(
+                "the CPU has not enough left for one packet in each turn of its interface; turns further apart, or smaller quotas, \
+                 would leave more",
+            ),
+            Missing::Taken { packets, every } => write!(
+                f,
+                "its interface takes {packets} packets of real time every {every}, and more come; a larger quota for real time, or \
+                 shorter intervals, would take them"
+            ),
+            Missing::Reservation => f.write_str(
+                "nothing of the CPU is reserved for its program; `budget` and `period` under `[[program]]` reserve it",
+            ),
+            Missing::Budget => f.write_str(
+                "the CPU has not enough left for one packet in each period of its program; a longer period, or smaller quotas of \
+                 interfaces, would leave more",
+            ),
+            Missing::Done { packets, every } => write!(
+                f,
+                "its program does {packets} packets of real time every {every} for sure, and more come; a larger budget, if the CPU \
+                 has it, would do them"
+            ),
+            Missing::Slots { needed, has } => {
+                write!(f, "its interface needs {needed} slots for real time and has {has}")
+            }
+            Missing::Buffers { needed, has } => write!(
+                f,
+                "its interface needs {needed} receive buffers for real time and has {has}; see `buffers_real_time`"
+            ),
+            Missing::Time(bound) => write!(f, "a packet may take {bound}, longer than its deadline"),
+        }
+    }
+}
+
+/// Admits `requests` to `host` in order: the bound of each beside all who are admitted, or why it is not.
+pub fn admit(host: &Host, requests: &[Request]) -> Vec<Result<Bound, Refusal>> {
+    let turns: Vec<Vec<(u64, Span)>> = (0..host.interfaces.len()).map(|i| host.turns(i)).collect();
+    let periods: Vec<Vec<(u64, Span)>> = (0..host.programs.len()).map(|p| host.periods(p)).collect();
+    let all = Reservations { host, turns, periods };
+    let mut admitted: Vec<usize> = Vec::new();
+    let mut refused: Vec<Option<Refusal>> = vec![None; requests.len()];
+    for (i, refusal) in refused.iter_mut().enumerate() {
+        admitted.push(i);
+        let asked: Vec<Request> = admitted.iter().map(|&n| requests[n]).collect();
+        // Of what is missing, the newcomer's own first.
+        let found = admitted.iter().rev().find_map(|&whose| {
+            all.bound(&requests[whose], &asked).err().map(|missing| Refusal { whose, missing })
+        });
+        if found.is_some() {
+            admitted.pop();
+            *refusal = found;
+        }
+    }
+    let asked: Vec<Request> = admitted.iter().map(|&n| requests[n]).collect();
+    let answer = |(request, refusal): (&Request, Option<Refusal>)| match refusal {
+        Some(refusal) => Err(refusal),
+        None => Ok(all.bound(request, &asked).expect("it was admitted beside these")),
+    };
+    requests.iter().zip(refused).map(answer).collect()
+}
+
+/// The turns that interfaces and programs have for sure.
+struct Reservations<'a> {
+    host: &'a Host,
+    turns: Vec<Vec<(u64, Span)>>,
+    periods: Vec<Vec<(u64, Span)>>,
+}
+
+impl Reservations<'_> {
+    /// `I + F + R` of an interface that all of `asked` come in at, or what is missing.
+    fn reception(&self, interface: usize, asked: &[Request]) -> Result<[Span; 3], Missing> {
+        let service = &self.host.interfaces[interface];
+        let (packets, within) = *self.turns[interface].last().ok_or(Missing::Turn)?;
+        let arrivals: Vec<Arrivals> =
+            asked.iter().filter(|r| r.interface == interface).map(|r| held_up(r, Span::ZERO)).collect();
+        let of = |within| service.every(within);
+        let parts = least_parts(&self.turns[interface], of, &arrivals);
+        let parts = parts.ok_or(Missing::Taken { packets, every: service.every(within) })?;
+        let needed = room(&arrivals, total(parts));
+        match needed > u64::from(service.slots) {
+            true => Err(Missing::Slots { needed, has: service.slots }),
+            false => Ok(parts),
+        }
+    }
+
+    /// `P + F + V` of a program, or what is missing.
+    fn work(&self, p: usize, asked: &[Request]) -> Result<[Span; 3], Missing> {
+        let every = self.host.programs[p].reserved.ok_or(Missing::Reservation)?.1;
+        let (packets, _) = *self.periods[p].last().ok_or(Missing::Budget)?;
+        let mut arrivals = Vec::new();
+        for other in asked.iter().filter(|other| other.program == p && self.has_program(other)) {
+            arrivals.push(held_up(other, total(self.reception(other.interface, asked)?)));
+        }
+        let turns = least_parts(&self.periods[p], |_| every, &arrivals);
+        let unspent = self.host.unspent(p, &arrivals).map(|longest| [Span::ZERO, Span::ZERO, longest]);
+        match (turns, unspent) {
+            (Some(turns), Some(unspent)) if total(unspent) < total(turns) => Ok(unspent),
+            (Some(turns), _) => Ok(turns),
+            (None, unspent) => unspent.ok_or(Missing::Done { packets, every }),
+        }
+    }
+
+    fn bound(&self, request: &Request, asked: &[Request]) -> Result<Bound, Missing> {
+        let received = self.reception(request.interface, asked)?;
+        let mut terms = vec![
+            Term { name: "until the interface's next turn", cost: received[0] },
+            Term { name: "further turns, for real time before it", cost: received[1] },
+            Term { name: "from then to the end of the protocol", cost: received[2] },
+        ];
+        if let Some(has) = self.host.interfaces[request.interface].buffers {
+            let worked = self.work(request.program, asked)?;
+            terms.extend([
+                Term { name: "until the program's next period", cost: worked[0] },
+                Term { name: "further periods, for real time before it", cost: worked[1] },
+                Term { name: "from then to delivery", cost: worked[2] },
+            ]);
+            let (mut here, mut longest) = (Vec::new(), Span::ZERO);
+            for other in asked.iter().filter(|other| other.interface == request.interface) {
+                here.push(held_up(other, Span::ZERO));
+                longest = longest.max(total(self.work(other.program, asked)?));
+            }
+            let needed = room(&here, total(received).saturating_add(longest));
+            if needed > u64::from(has) {
+                return Err(Missing::Buffers { needed, has });
+            }
+        }
+        let bound = terms.iter().fold(Span::ZERO, |all, term| all.saturating_add(term.cost));
+        terms.retain(|term| !term.cost.is_zero());
+        match bound > request.deadline {
+            true => Err(Missing::Time(bound)),
+            false => Ok(Bound { bound, terms }),
+        }
+    }
+
+    fn has_program(&self, request: &Request) -> bool {
+        self.host.interfaces[request.interface].buffers.is_some()
+    }
+}
+
+/// `I + F + R` of the number of packets for which it is least; `None` if no number keeps up with `arrivals`.
+fn least_parts(
+    numbers: &[(u64, Span)],
+    every: impl Fn(Span) -> Span,
+    arrivals: &[Arrivals],
+) -> Option<[Span; 3]> {
+    let of = |(packets, within): &(u64, Span)| {
+        let turns = Turns { every: every(*within), packets: *packets, within: *within };
+        Some([turns.every, turns.further(arrivals)?, turns.within])
+    };
+    // Of equal sums the one with the most packets.
+    numbers.iter().rev().filter_map(of).min_by_key(|parts| total(*parts))
+}
+
+fn held_up(request: &Request, jitter: Span) -> Arrivals {
+    Arrivals { burst: request.spec.burst, interval: request.spec.min_interval, jitter }
+}
+
+fn total(parts: [Span; 3]) -> Span {
+    parts.into_iter().fold(Span::ZERO, Span::saturating_add)
+}
+
+/// Packets that may be there at once if each stays for `span` at most.
+fn room(arrivals: &[Arrivals], span: Span) -> u64 {
+    u64::try_from(count(arrivals, ps(span))).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,244 @@
+//! A row of stages that has each packet as soon as it is made, of which some are shared by rates.
+//!
+//! # The problem
+//!
+//! [`super::open`] has all of real time as one level, so what a channel is promised hangs on what all the others send, and there is no promise at all where best effort has a rate, too. A discipline that keeps rates apart
+//! promises a channel its own, whatever others send: an item has left by its flow's clock and the discipline's latency ([`Latency`](laxity_qos::discipline::Latency)). What is asked here is which stages are such servers, and what the others add.
+//!
+//! # A stage by rates
+//!
+//! A single server that takes the next packet when it is done with one, and that nothing behind it holds up, is what the published bounds are about (Figueira and Pasquale 1995 for VirtualClock, Parekh and Gallager 1993 for WFQ, Bennett and Zhang 1997 for WF2Q+, Golestani 1994 for SCFQ, Goyal, Vin and Cheng
+//! 1997 for SFQ, Stiliadis and Varma 1998 for DRR; each discipline's page has it). They ask of a packet's service that it is no longer than `X(L) = a + b L`, which is made of the stage's phases,
+//!
+//! ```text
+//! X(L) = Σ_phases (fixed + per_packet + per_segment) + L Σ_phases (max(per_byte, per_byte_past) + per_segment/segment) ≥ s(L)             (1)
+//! ```
+//!
+//! a segment begun counting whole, a picosecond for each time that is rounded up, and phases that are only for some as for all. A rate is bytes in time, so a flow has the share `X(L)/(L/r)` of the stage's time with its smallest packets, and all shares together are at most one
+//! ([`Sharing::fits`](laxity_qos::discipline::Sharing::fits)). The fluid server of WFQ goes by the speed that its queue was told, and PGPS is no later than that only if no packet takes longer than it says: `X` is that then, or there is no bound.
+//!
+//! *Before a prefetch.* Let the stage `a` be followed by the last one, `b`, with `p` places, first come, first served, which holds it up. With `t0` when `a` took a packet, and something with a rate waiting at `a` since, in each instant until `a` takes packet `q` either its server works, or it waits for a place or a
+//! resource, and then `b` works. Then `q` goes through `a`, and through `b`, where up to `p` are before it, and each of them and it may find the resource taken by `a`, `w_b` each time. What `b` works on was passed on since, or was inside at `t0`, which is at most `p + 1` packets. So if `q` leaves at `f`,
+//!
+//! ```text
+//! f − t0 ≤ Σ_n (X_a(n) + X_b(n)) + once,     once = (p + 2) (s_b(S) + w_b)                       (2)
+//! ```
+//!
+//! over the packets `n` that `a` took from `t0` to `q`: a server of `X_a + X_b` that is `once` late (*fluctuation constrained*; Lee 1995). That is what [`crate::RatedHost`] has of a link behind a CPU, and so it is for orders whose clocks go by what is served.
+//!
+//! # A stage first come, first served
+//!
+//! It has one queue for all, so it is as long as what comes; and that comes no faster than the server before lets it. Let departures from the last server before by rates (or packets from the CPU) be as far apart as `u(n)` at least, `n` being the later one, and `s_i(L) ≤ u(L)` for each of the stages `i` in a
+//! row behind it, for all sizes. By the recursion of a tandem, `n` leaves the last of them at a sum along a path from some packet `m`, which changes the stage or goes on to the next packet,
+//!
+//! ```text
+//! f(n) = a(m) + Σ_path s_i(j) ≤ a(m) + Σ_{m < j ≤ n} u(j) + Σ_i s_i(S) ≤ a(n) + Σ_i s_i(S)               (3)
+//! ```
+//!
+//! since each packet after `m` is charged once by going on to it, at most `u(j)`, and each stage once by coming to it, at most a largest packet. So to a clock it is a way of `Σ_i s_i(S)` and no more.
+//!
+//! If best effort goes behind real time there, in a queue of its own, one packet of it may be in the server when real time comes; then real time is served as it comes, which is as far apart as what the stage right before takes, so with `s_i(L) ≤ u(L)` of that stage it is `2 s_i(S)` for each. For the next stage
+//! packets are as far apart as this one takes, since their order is not what it was.
+//!
+//! # Together
+//!
+//! A message of `j` is made by `ℓ + R_j`; all its packets are handed over by then. An item that comes earlier has no later clock, so ways that differ from packet to packet are as good as the longest, and over the stages by rates a burst is paid for once
+//! (`Latency::of_next`; Goyal, Lam and Vin 1997):
+//!
+//! ```text
+//! T_j = R_j + looks + I_min + α_1 + Σ_{k > 1} (L/r + α_k) + Σ_i s_i(S)                      (4)
+//! ```
+//!
+//! with `α_k` of the discipline at its stage, behind the end or the beginning. `R_j` is the CPU's alone ([`crate::RatedHost`]), which takes nothing of the adapter's time nor the adapter of its, but for completions.
+//! No more than (4) is promised of that and of (1) of [`super::open`], where every stage tells real time from best effort.
+
+use std::sync::Arc;
+
+use laxity_units::{ByteTime, Bytes, Span};
+
+use super::{Medium, Open, Phase, Stage, ps, span};
+use laxity_qos::costs::LinkCosts;
+use laxity_qos::discipline::Order;
+
+/// A row of stages with servers by rates in it, analysed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rated {
+    servers: Vec<Server>,
+    way: Span,
+    open: Arc<Open>,
+    alike: bool,
+}
+
+/// A server by rates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Server {
+    /// Its discipline.
+    pub order: Order,
+    /// `X`: what a packet of a size takes at most.
+    pub speed: LinkCosts,
+    /// For how long it may do nothing else, once.
+    pub once: Span,
+}
+
+/// What a stage's queue is, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Line {
+    /// One queue for all, first come, first served.
+    Fifo,
+    /// One for what has a deadline, first come, first served, and one behind it for the rest.
+    Before,
+    /// One shared by rates for what has a deadline, and none before it; how long it was told that a packet takes.
+    Rates(Order, LinkCosts),
+    /// Anything else.
+    Other,
+}
+
+/// Why there is no bound by rates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unrated {
+    /// No stage goes by rates.
+    None,
+    /// A stage orders packets in another way.
+    Order,
+    /// The fluid server is told of another speed than the stage has.
+    Fluid,
+    /// It goes by time or the speed of its stage, and that is held up by the one behind.
+    HeldUp,
+    /// A stage that is first come, first served may be slower than packets come.
+    Slow,
+    /// Stations share the medium.
+    Medium,
+}
+
+/// `startup + per_byte L`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Affine {
+    startup: u128,
+    /// In 2⁻¹⁶ ps.
+    per_byte: u128,
+}
+
+impl Affine {
+    fn of(self, size: Bytes) -> u128 {
+        (self.startup << 16) + self.per_byte * u128::from(size.get())
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { startup: self.startup + other.startup, per_byte: self.per_byte + other.per_byte }
+    }
+
+    fn costs(self) -> LinkCosts {
+        let per_byte = ByteTime::ratio(self.per_byte, 1 << 16);
+        LinkCosts { startup: span(self.startup), per_byte, ..LinkCosts::default() }
+    }
+}
+
+impl Rated {
+    /// The stages of `open`, which have these queues; packets come from the CPU `spacing` apart or more. `alike` says whether (1) of [`super::open`] holds of it.
+    pub fn new(open: Arc<Open>, lines: &[Line], spacing: Span, alike: bool) -> Result<Self, Unrated> {
+        let station = open.station();
+        if station.medium != Medium::Own {
+            return Err(Unrated::Medium);
+        }
+        let largest = open.largest();
+        let (mut servers, mut way) = (Vec::new(), ps(station.looks));
+        // A look finds several packets at once.
+        let cpu = Affine { startup: ps(spacing), per_byte: 0 };
+        let mut apart = if station.looks.is_zero() { cpu } else { Affine::default() };
+        // Packets that come right from the stage before.
+        let mut coming = apart;
+        for group in open.groups() {
+            let stages = &station.stages[group.clone()];
+            let (first, last) = (&stages[0], &stages[stages.len() - 1]);
+            if stages.len() > 1 && lines[group.end - 1] != Line::Fifo {
+                return Err(Unrated::Order);
+            }
+            match lines[group.start] {
+                Line::Other => return Err(Unrated::Order),
+                Line::Rates(order, told) if stages.len() == 1 => {
+                    let mut speed = most(first).costs();
+                    if order == Order::WeightedFair {
+                        if told.fixed() < speed.startup || told.per_byte < speed.per_byte {
+                            return Err(Unrated::Fluid);
+                        }
+                        speed = told;
+                    }
+                    servers.push(Server { order, speed, once: Span::ZERO });
+                }
+                Line::Rates(order, _) if order.goes_by_what_is_served() => {
+                    let held = open.inside(group) - open.most(|size| first.service(size));
+                    let speed = most(first).and(most(last)).costs();
+                    servers.push(Server { order, speed, once: span(held) });
+                }
+                Line::Rates(..) => return Err(Unrated::HeldUp),
+                line @ (Line::Fifo | Line::Before) => {
+                    let before = if line == Line::Fifo { apart } else { coming };
+                    let slow = |size| most(first).of(size) > before.of(size);
+                    if stages.len() > 1 || slow(Bytes::new(1)) || slow(largest) {
+                        return Err(Unrated::Slow);
+                    }
+                    let service = open.most(|size| first.service(size));
+                    way += if line == Line::Fifo { service } else { 2 * service };
+                    coming = least(first);
+                    if line == Line::Fifo {
+                        continue;
+                    }
+                }
+            }
+            (apart, coming) = (least(last), least(last));
+        }
+        match servers.is_empty() {
+            true => Err(Unrated::None),
+            false => Ok(Self { servers, way: span(way), open, alike }),
+        }
+    }
+
+    /// Its servers by rates, in order; at least one.
+    pub fn servers(&self) -> &[Server] {
+        &self.servers
+    }
+
+    /// What the other stages add, and looking for commands.
+    pub fn way(&self) -> Span {
+        self.way
+    }
+
+    /// All of its stages.
+    pub fn stages(&self) -> Arc<Open> {
+        self.open.clone()
+    }
+
+    /// The same stages with all of real time as one level, where that has a bound.
+    pub fn alike(&self) -> Option<&Open> {
+        self.alike.then_some(&*self.open)
+    }
+}
+
+/// `X`: no less than what `stage` takes, by (1).
+fn most(stage: &Stage) -> Affine {
+    let of = |Phase { delay, .. }: &Phase| {
+        let segment = if delay.segment.is_zero() { Span::ZERO } else { delay.per_segment };
+        let bytes = delay.per_byte.max(delay.per_byte_past).scaled_ceil(16);
+        let segments = (ps(segment) << 16).div_ceil(u128::from(delay.segment.get().max(1)));
+        let startup = ps(delay.fixed) + ps(delay.per_packet) + ps(segment) + ps(delay.rounding());
+        Affine { startup, per_byte: bytes + segments }
+    };
+    let linger = Affine { startup: ps(stage.linger), per_byte: 0 };
+    stage.phases.iter().map(of).fold(linger, Affine::and)
+}
+
+/// No more than what it takes for any packet.
+fn least(stage: &Stage) -> Affine {
+    let of = |Phase { delay, .. }: &Phase| {
+        let bent = !delay.knee.is_zero();
+        let byte = if bent { delay.per_byte.min(delay.per_byte_past) } else { delay.per_byte };
+        let segment = if delay.segment.is_zero() { Span::ZERO } else { delay.per_segment };
+        let segments = (ps(segment) << 16) / u128::from(delay.segment.get().max(1));
+        let startup = ps(delay.fixed) + ps(delay.per_packet);
+        Affine { startup, per_byte: byte.scaled_floor(16) + segments }
+    };
+    let for_all = |phase: &&Phase| {
+        !phase.optional && !phase.since_service && phase.from.is_zero() && phase.up_to.is_none()
+    };
+    stage.phases.iter().filter(for_all).map(of).fold(Affine::default(), Affine::and)
+}

@@ -1,0 +1,449 @@
+//! The channels of a host, and `D_order`, which keeps them in priority order. (`table/by_demand.rs` has the other
+//! [`Test`]; there the order is by deadline and means nothing more.)
+//!
+//! # `D_order` (Kandlur, Shin and Ferrari 1994)
+//!
+//! A newcomer gets the highest priority at which every channel below it still meets its deadline; its own
+//! response time there is its bound, and it is refused if that exceeds its deadline. Channels admitted
+//! before keep their order. Recomputing every response time at every place is cubic in the number of channels; the same
+//! decision is reached faster because
+//!
+//! * whether a channel tolerates the newcomer above it does not depend on where above: the newcomer stands below
+//!   the lowest channel that does not tolerate it;
+//! * `r_j ≤ d_j` as soon as *some* `t ≤ d_j` has `demand_j(t) ≤ t`. The demand at `t = d_j` is kept for every
+//!   channel and corrected by one product when a channel comes or goes. Only channels that fail there are
+//!   looked at more closely: the first few one by one, the rest in one [`sweep`].
+//!
+//! A newcomer that is longer or has shorter packets than any before changes `W`, `α` or a block for all.
+//! Then every service time and demand is computed anew (`table/at_deadlines.rs`), and an *existing* channel may be what refuses it.
+//!
+//! # The bounds hold under EDF too
+//!
+//! Admission reasons with fixed priorities, while handlers and packets are scheduled by deadline (resource
+//! §2.2). The papers take it for granted that this is sound; with two resources that cannot be preempted it
+//! needs a proof. Let `d_j` stand for any local deadlines with `r_j ≤ d_j ≤ I_j`; `d_j = r_j` is what the
+//! papers use. Suppose message `m` with absolute deadline `D` finishes at `f > D` under EDF on CPU and link. Take
+//! as its level the messages with deadlines up to `D`. Inequality (1) of [`super::trajectory`] holds with the same
+//! `W`, since `W` covers blocks and packets of *any* channel: for all `x` in `(s, f)`
+//!
+//! ```text
+//! x − s < W + G(x − s) + Σ_j n_j(x) S_j,
+//! ```
+//!
+//! with `G` the work above the handlers, and `n_j` counting messages released in `[s, x)` with deadlines up to `D`. With
+//! `t = D − s`, `n_j(x) ≤ b_j(t) = max(0, ⌊(t − d_j)/I_j⌋ + 1)` for every `x`.
+//!
+//! Consider one abstract preemptive processor on which at time 0 a job `W`, then `G`, then the channels'
+//! periodic jobs `S_j` all start, served in the table's fixed order, `W` and `G` at the top. By the
+//! table's test the first job of every channel ends by `r_j ≤ d_j ≤ I_j`, and since that is a critical
+//! instant so does every later one by its deadline. So by `t` all `Σ b_j(t) S_j` of jobs due
+//! by then are done, in time left over by `W` and `G`. What those leave in `[0, t]` is
+//! `max_{0 ≤ y ≤ t} (y − W − G(y))` (a priority served at the top executes `min_y (W + G(y) + t − y)`, where
+//! `W + G(0) = 0`). Let `y` be where the maximum is; `y > 0`, because at least `m` itself is in the sum. Then
+//!
+//! ```text
+//! W + G(y) + Σ_j n_j(s + y) S_j ≤ W + G(y) + Σ_j b_j(t) S_j ≤ y,
+//! ```
+//!
+//! which contradicts (1) at `x = s + y ≤ D < f`. Hence `f ≤ D`. ∎
+//!
+//! The proof needs that `W` is the same for all channels. A per-channel `W`, with the blocks of lower
+//! channels only, would be tighter under fixed priorities and unproven under EDF.
+
+mod alike;
+mod at_deadlines;
+mod by_demand;
+mod by_order;
+mod release;
+
+use laxity_units::Span;
+
+use at_deadlines::at_deadlines;
+
+use super::decision::{
+    AdmissionId, Bound, Claimant, Decision, Deficit, Impossible, Reason, Refusal, Resource,
+};
+use super::demand::Stream;
+use super::environment::{Environment, EnvironmentError, Request};
+use super::model::{Shared, shares};
+use super::population::Population;
+use super::response::{
+    Claim, Effort, Late, MOST_LOOKS, MOST_RELEASES, Task, demand, in_time, response, response_or_line, sweep,
+};
+use super::terms::{Breakdown, span};
+use super::{buffers, levels};
+use laxity_qos::channel::Block;
+
+/// Channels that fail the quick test and are looked at one by one before the rest is swept.
+const ONE_BY_ONE: usize = 2;
+/// Looks that the bounds of all channels may take, about a second.
+const MOST_LOOKS_AT_ALL: u64 = 1 << 28;
+/// How many deadlines late a refused newcomer is still told its lateness exactly.
+const DIAGNOSED: u64 = 8;
+
+/// How it is decided whether channels can be served together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Test {
+    /// Fixed priorities in the order found (Kandlur, Shin and Ferrari 1994). The bounds hold under them, and under EDF by
+    /// any deadlines between the bound and the one asked for. Deadlines are at most `I_min`.
+    #[default]
+    DOrder,
+    /// What is due by each instant, for EDF by the deadlines asked for and for nothing else: admits whatever
+    /// `DOrder` does and more, and deadlines beyond `I_min`.
+    Demand,
+}
+
+/// Every promise a host has made.
+#[derive(Debug, Clone)]
+pub struct AdmissionTable {
+    environment: Environment,
+    test: Test,
+    best_effort: Population,
+    population: Population,
+    /// `None` while no channel is admitted.
+    shared: Option<Shared>,
+    /// From the highest priority to the lowest.
+    channels: Vec<Channel>,
+    /// The work above all channels, then the channels', in the same order.
+    tasks: Vec<Task>,
+    /// The channels again, as the demand test sees them; empty under `D_order`.
+    streams: Vec<Stream>,
+    next_id: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Channel {
+    id: AdmissionId,
+    request: Request,
+    /// `constant + S + Σ_hp ⌈d/I⌉ S` at its own deadline, or more, kept under `D_order`.
+    at_deadline: u128,
+}
+
+impl Channel {
+    fn deadline(&self) -> u64 {
+        self.request.deadline().as_ps()
+    }
+}
+
+impl AdmissionTable {
+    /// A host without channels that admits by `D_order`.
+    pub fn new(environment: Environment) -> Result<Self, EnvironmentError> {
+        Self::with_test(environment, Test::DOrder)
+    }
+
+    /// A host without channels that admits by `test`.
+    pub fn with_test(environment: Environment, test: Test) -> Result<Self, EnvironmentError> {
+        environment.check()?;
+        let best_effort = Population::of_best_effort(&environment);
+        Ok(Self {
+            environment,
+            test,
+            best_effort,
+            population: best_effort,
+            shared: None,
+            channels: Vec::new(),
+            tasks: Vec::new(),
+            streams: Vec::new(),
+            next_id: 0,
+        })
+    }
+
+    /// The host.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// How it decides who fits.
+    pub fn test(&self) -> Test {
+        self.test
+    }
+
+    /// Whether channels have fixed priorities, of which there may be too few.
+    pub fn has_levels(&self) -> bool {
+        self.environment.levels.is_some()
+    }
+
+    /// How many channels are admitted.
+    pub fn len(&self) -> usize {
+        self.channels.len()
+    }
+
+    /// Whether no channel is admitted.
+    pub fn is_empty(&self) -> bool {
+        self.channels.is_empty()
+    }
+
+    /// The longest work between two preemption points, switches excluded; `None` if there may be no second.
+    pub(super) fn longest_block(&self) -> Option<Span> {
+        (!self.population.never_yields).then(|| span(self.population.block))
+    }
+
+    /// What an admitted channel asked for.
+    pub fn admitted(&self, id: AdmissionId) -> Option<&Request> {
+        self.channels.iter().find(|channel| channel.id == id).map(|channel| &channel.request)
+    }
+
+    /// `S` of a message of `request`, as if it were admitted now: `M/S` is the throughput the formula predicts.
+    pub fn service_time(&self, request: &Request) -> Result<Breakdown, Refusal> {
+        let shared = self.shared_with(request)?;
+        Ok(shared.service(&self.environment, request))
+    }
+
+    /// `W`, as if `request` were admitted now; the bursts of work above the handlers are not in it.
+    pub fn wait_time(&self, request: &Request) -> Result<Breakdown, Refusal> {
+        Ok(self.shared_with(request)?.wait)
+    }
+
+    /// The least deadline that could be promised in place of the one of `request` now, given every promise already made.
+    pub fn least_deadline(&self, request: &Request) -> Result<Span, Refusal> {
+        match self.test {
+            // The newcomer's place depends on the others' deadlines and not on its own.
+            Test::DOrder => self.least_deadline_from(request, 0),
+            Test::Demand => self.least_by_demand(request),
+        }
+    }
+
+    /// The same under `D_order`, no higher than `from`.
+    pub fn least_deadline_from(&self, request: &Request, from: usize) -> Result<Span, Refusal> {
+        Ok(Span::from_ps(self.place_by_order(&request.loosest(), from)?.bound))
+    }
+
+    /// Under `D_order`: the highest priority that those who are admitted tolerate it at, as they do any lower one; `None` if they tolerate it at none, or no deadline up to
+    /// `I_min` could be promised there.
+    pub fn highest_priority(&self, request: &Request) -> Option<usize> {
+        self.place_by_order(&request.loosest(), 0).ok().map(|placed| placed.place)
+    }
+
+    /// Admits `request`, or says why not and changes nothing.
+    pub fn request(&mut self, request: Request) -> Decision {
+        self.request_from(request, 0)
+    }
+
+    /// The same, under `D_order` at a priority no higher than `from`, counted from the highest; there are as many channels at least.
+    pub fn request_from(&mut self, request: Request, from: usize) -> Decision {
+        let placed = self.within_reach(&request).and_then(|()| match self.test {
+            Test::DOrder => self.place_by_order(&request, from),
+            Test::Demand => self.place_by_demand(&request),
+        });
+        match placed {
+            Ok(placed) => self.insert(request, placed),
+            Err(refusal) => Decision::Refused(refusal),
+        }
+    }
+
+    /// Every channel's bound, from the highest priority to the lowest.
+    pub fn bounds(&self) -> Vec<Bound> {
+        let Some(shared) = &self.shared else { return Vec::new() };
+        let (above, tasks) = self.tasks.split_at(self.above());
+        if self.test == Test::Demand {
+            return self.bounds_by_demand(shared, above, tasks);
+        }
+        let mut responses = Vec::with_capacity(tasks.len());
+        let effort = Effort::of(MOST_LOOKS_AT_ALL);
+        sweep(shared.constant(), above, claims(&self.channels, tasks), &effort, |_, r| {
+            responses.push(r.expect("an admitted channel meets its deadline"));
+        });
+        let levels = self.environment.levels.map(|levels| {
+            self.levels(&responses, levels).expect("the levels sufficed when the last channel was admitted")
+        });
+        let bound = |(priority, channel): (usize, &Channel)| {
+            // Whoever shares a level waits for all of it.
+            let lowest = levels.as_ref().map_or(priority, |levels| levels::lowest_beside(levels, priority));
+            let r = responses[lowest];
+            let service = tasks[priority].service();
+            let wait = shared.wait.picoseconds();
+            // Where the bound is a line's, more of it may be above than is waited for.
+            let others = u128::from(r) - wait - service;
+            let interference = (shared.bursts + demand(above, r)).min(others);
+            Bound {
+                id: channel.id,
+                priority,
+                level: levels.as_ref().map(|levels| levels[priority]),
+                deadline: channel.request.deadline(),
+                bound: Span::from_ps(r),
+                wait: span(wait),
+                service: span(service),
+                higher: span(others - interference),
+                interference: span(interference),
+                head_start: Span::ZERO,
+            }
+        };
+        self.channels.iter().enumerate().map(bound).collect()
+    }
+
+    /// The level of each channel, given its response time by itself.
+    fn levels(&self, responses: &[u64], levels: u32) -> Option<Vec<u32>> {
+        let channels: Vec<_> =
+            responses.iter().copied().zip(self.channels.iter().map(Channel::deadline)).collect();
+        levels::assign(&channels, levels)
+    }
+
+    /// Tasks that stand before the channels'.
+    fn above(&self) -> usize {
+        self.tasks.len() - self.channels.len()
+    }
+
+    fn shared_with(&self, request: &Request) -> Result<Shared, Refusal> {
+        let population = self.population.with(&self.environment, request);
+        match &self.shared {
+            Some(shared) if population == self.population => Ok(shared.clone()),
+            _ => Shared::new(&self.environment, &population).map_err(refused),
+        }
+    }
+
+    /// Several messages of a channel under way at a time are analysed by the demand test only, and only if a
+    /// block ends with its message: a handler that drained its queue would make blocks of them.
+    fn within_reach(&self, request: &Request) -> Result<(), Refusal> {
+        buffers::check(&self.environment, request).map_err(refused)?;
+        let covered = self.test == Test::Demand && self.environment.block_real_time != Block::Never;
+        if covered || request.under_way() == 1 {
+            return Ok(());
+        }
+        let beyond = Deficit::Time(request.deadline() - request.spec().min_interval);
+        Err(refused((Resource::Deadline, beyond, Reason::BeyondInterval)))
+    }
+
+    /// All tasks as `shared` makes them, or which channel cannot live with it.
+    fn tasks_under(&self, shared: &Shared) -> Result<Vec<Task>, Refusal> {
+        let mut tasks = shared.activations.clone();
+        for channel in &self.channels {
+            let spec = channel.request.spec();
+            let service = shared.demand(&self.environment, &channel.request);
+            let task = Task::new(spec.min_interval.as_ps(), service).ok_or_else(|| {
+                let late = Deficit::Time(span(service).saturating_sub(channel.request.deadline()));
+                Refusal::new(Resource::Deadline, late, Reason::Late, Claimant::Channel(channel.id))
+            })?;
+            tasks.push(task);
+        }
+        Ok(tasks)
+    }
+
+    fn insert(&mut self, request: Request, placed: Placed) -> Decision {
+        let Placed { place, bound, task, shared, tasks } = placed;
+        let id = AdmissionId(self.next_id);
+        self.next_id += 1;
+        self.population = self.population.with(&self.environment, &request);
+        let mut channel = Channel { id, request, at_deadline: 0 };
+        if let (Some(shared), Some(mut tasks)) = (shared, tasks) {
+            tasks.insert(shared.activations.len() + place, task);
+            self.channels.insert(place, channel);
+            self.rebuild(shared, tasks);
+        } else {
+            let above = self.above() + place;
+            match self.test {
+                Test::DOrder => {
+                    channel.at_deadline = self.at_own_deadline(above, &task, channel.deadline());
+                    for lower in &mut self.channels[place..] {
+                        lower.at_deadline += task.demand(lower.deadline());
+                    }
+                }
+                Test::Demand => self.streams.insert(place, Stream::new(&task, channel.deadline())),
+            }
+            self.channels.insert(place, channel);
+            self.tasks.insert(above, task);
+        }
+        Decision::Admitted { id, priority: place, bound: Span::from_ps(bound) }
+    }
+
+    /// What `task` waits for, itself included, by its own deadline below the first `above` tasks.
+    fn at_own_deadline(&self, above: usize, task: &Task, deadline: u64) -> u128 {
+        let constant = self.shared.as_ref().map_or(0, Shared::constant);
+        constant + task.service() + demand(&self.tasks[..above], deadline)
+    }
+
+    /// Takes over what changed for all channels.
+    fn rebuild(&mut self, shared: Shared, tasks: Vec<Task>) {
+        let (constant, above) = (shared.constant(), shared.activations.len());
+        match self.test {
+            Test::DOrder => {
+                let (above, channels) = tasks.split_at(above);
+                let deadlines = self.channels.iter().map(Channel::deadline);
+                let all = at_deadlines(constant, above, channels, deadlines);
+                self.channels.iter_mut().zip(all).for_each(|(channel, at)| channel.at_deadline = at);
+            }
+            Test::Demand => self.streams = self.streams_of(&tasks[above..]),
+        }
+        self.tasks = tasks;
+        self.shared = Some(shared);
+    }
+
+    /// The refusal of a newcomer whose response time beside `tasks` is so `late`.
+    fn late(
+        &self,
+        request: &Request,
+        service: u128,
+        tasks: &[Task],
+        late: Late,
+        blocked_by: Option<AdmissionId>,
+    ) -> Refusal {
+        let share = |cost: u128, request: &Request| {
+            cost.saturating_mul(Task::WHOLE) / u128::from(request.spec().min_interval.as_ps())
+        };
+        let others: u128 = tasks.iter().map(|task| u128::from(task.weight)).sum();
+        let reserved = others.saturating_add(share(service, request));
+        let refusal = |resource, deficit, reason| Refusal {
+            blocked_by,
+            ..Refusal::new(resource, deficit, reason, Claimant::Newcomer)
+        };
+        match late {
+            Late::AtLeast(at_least) if reserved < Task::WHOLE => {
+                let late = at_least.saturating_sub(u128::from(request.deadline().as_ps()));
+                return refusal(Resource::Deadline, Deficit::Time(span(late)), Reason::Late);
+            }
+            Late::Untold if reserved < Task::WHOLE => {
+                return refusal(Resource::Deadline, Deficit::Unbounded, Reason::Untold);
+            }
+            Late::AtLeast(_) | Late::Untold | Late::Never => {}
+        }
+        let all = self.channels.iter().map(|channel| &channel.request).chain([request]);
+        let (cpu, link) = all.fold((0u128, 0u128), |(cpu, link), request| {
+            let (on_cpu, on_link) = shares(&self.environment, request);
+            (cpu.saturating_add(share(on_cpu, request)), link.saturating_add(share(on_link, request)))
+        });
+        let resource = if cpu >= link { Resource::Cpu } else { Resource::Link };
+        let excess = reserved.saturating_sub(Task::WHOLE).saturating_mul(1_000_000).div_ceil(Task::WHOLE);
+        refusal(resource, Deficit::Share(u64::try_from(excess).unwrap_or(u64::MAX).max(1)), Reason::Overload)
+    }
+
+    /// The refusal of a newcomer that would make channel `at` late wherever it stands.
+    fn breaks(
+        &self,
+        at: usize,
+        (constant, above): (u128, &[Task]),
+        channels: &[Task],
+        effort: &Effort,
+    ) -> Refusal {
+        let channel = &self.channels[at];
+        let higher: Vec<Task> = above.iter().chain(&channels[..at]).copied().collect();
+        let own = constant.saturating_add(channels[at].service());
+        let deadline = channel.deadline();
+        let (deficit, reason) = match response(own, &higher, deadline.saturating_mul(DIAGNOSED), effort) {
+            Ok(r) if r > deadline => (Deficit::Time(Span::from_ps(r - deadline)), Reason::Late),
+            // It is in time, which took longer to find out than a request may.
+            Ok(_) | Err(Late::Untold) => (Deficit::Unbounded, Reason::Untold),
+            Err(Late::AtLeast(r)) => (Deficit::Time(span(r - u128::from(deadline))), Reason::Late),
+            Err(Late::Never) => (Deficit::Unbounded, Reason::Late),
+        };
+        Refusal::new(Resource::Deadline, deficit, reason, Claimant::Channel(channel.id))
+    }
+}
+
+/// The refusal of a newcomer for a reason that concerns nobody else.
+fn refused((resource, deficit, reason): Impossible) -> Refusal {
+    Refusal::new(resource, deficit, reason, Claimant::Newcomer)
+}
+
+/// What [`AdmissionTable::place`] found.
+struct Placed {
+    place: usize,
+    bound: u64,
+    task: Task,
+    /// Present, with all tasks under it, if the newcomer changes what all have in common.
+    shared: Option<Shared>,
+    tasks: Option<Vec<Task>>,
+}
+
+/// As many of the channels as there are tasks, as a sweep sees them.
+fn claims(channels: &[Channel], tasks: &[Task]) -> impl ExactSizeIterator<Item = Claim> + Clone {
+    channels.iter().zip(tasks).map(|(channel, &task)| Claim { task, limit: channel.deadline() })
+}

@@ -1,0 +1,90 @@
+//! `W` and `S` of hosts with adapters of stages, added up by hand: those of `exact.rs`, whose adapter is a delay of 400 us.
+
+use std::sync::Arc;
+
+use super::exact::{packets, round};
+use super::*;
+use crate::station::{Behind, Link, Open, Phase, Stage, Station, Tells};
+use laxity_qos::costs::Delay;
+
+/// Stages of so many microseconds, which tell something at their end.
+fn station(stages: &[(u64, Tells)]) -> Station {
+    let phase = |us, tells| Phase { delay: Delay::fixed(Span::from_us(us)), tells, ..Phase::default() };
+    let stage = |&(us, tells): &(u64, Tells)| Stage {
+        name: "s".into(),
+        phases: vec![phase(us, tells)],
+        ..Stage::default()
+    };
+    Station::of_stages(stages.iter().map(stage).collect())
+}
+
+fn behind(stages: &[(u64, Tells)], depth: u32, model: ResourceModel) -> Environment {
+    let largest = round(model).packet;
+    let link = Link::Behind(Arc::new(Behind::new(station(stages), depth, largest)));
+    Environment { link, depth, ..round(model) }
+}
+
+/// Microseconds of `W` and `S` of a message of one packet.
+fn terms(environment: Environment) -> (u64, u64) {
+    let table = table(environment);
+    let us = |breakdown: Breakdown| breakdown.total().as_ps() / 1_000_000;
+    (us(table.wait_time(&packets(1)).unwrap()), us(table.service_time(&packets(1)).unwrap()))
+}
+
+const NOTHING: Tells = Tells::Nothing;
+
+/// For one packet at a time two stages are as one, whatever the model.
+#[test]
+fn stages_of_one_packet_are_a_delay() {
+    for model in [ResourceModel::Ideal, ResourceModel::O1, ResourceModel::O2] {
+        let two = behind(&[(150, NOTHING), (250, NOTHING)], 1, model);
+        assert_eq!(terms(two), terms(round(model)), "{model:?}");
+    }
+}
+
+/// Of 400 us one is interrupted for 40 beside the adapter: 240 of work in 360 that are free, so α is 5/3. W: 5/3·520 +
+/// 5/3·2·240 + 400 + 80 + min(5/3·520, 400 + 240).
+#[test]
+fn what_an_adapter_tells_interrupts_as_well() {
+    let told = behind(&[(150, Tells::Progress), (250, NOTHING)], 1, ResourceModel::O1);
+    assert_eq!(terms(told), (2786, 866));
+    // Waited for, all 400 are free: α is 640/400. W: 1.6·520 + 1.6·480 + 400 + 80 + 40 + 40 + 160 + 640.
+    let asked = behind(&[(150, Tells::Handshake), (250, NOTHING)], 1, ResourceModel::O1);
+    assert_eq!(terms(asked), (832 + 768 + 400 + 80 + 240 + 640, 832));
+    // 40 us of work for each 40 of the adapter's.
+    let busy = behind(&[(20, Tells::Progress), (20, NOTHING)], 1, ResourceModel::O1);
+    assert_eq!(table(busy).wait_time(&packets(1)).unwrap_err().reason, Reason::InterruptsTakeAll);
+}
+
+/// 400 and 100: completions are 400 apart in the long run, and two at once. α = 2. W: 2·520 + 2·(2·200 + 40 + 2·160) + 2·400 +
+/// 2·40 + 100 to fill the stages + 600.
+#[test]
+fn a_window_of_two_pays_for_the_slowest_stage() {
+    let two = |model| behind(&[(400, NOTHING), (100, NOTHING)], 2, model);
+    assert_eq!(terms(two(ResourceModel::O1)), (1040 + 1520 + 800 + 80 + 100 + 600, 1040));
+    // A run starts (2 + 2)·2 packets: 100 + 8·200. A block costs 100 and a run, a start 100 + 420 + 100 + 200.
+    let wait = 100 + 420 + 1700 + 800 + 80 + 100 + (400 + 820);
+    assert_eq!(terms(two(ResourceModel::O2)), (wait, 420 + 1800));
+}
+
+/// α = 400/360; three completions may be in progress, of which one in the 160 of a hand-over. W: α·520 + α·120 + 400 that the server
+/// had + min(α·520, 400).
+#[test]
+fn a_host_that_hands_over_is_interrupted_by_completions_alone() {
+    let open = |hears| {
+        let station = Station { hears: Span::from_us(hears), ..station(&[(400, NOTHING)]) };
+        let link = Link::Open(Arc::new(Open::new(station, round(ResourceModel::Handed).packet).unwrap()));
+        Environment { link, ..round(ResourceModel::Handed) }
+    };
+    assert_eq!(terms(open(0)), (1511, 577));
+    // Two more in what the host has not looked at.
+    assert_eq!(terms(open(1000)), (1511 + 89, 577));
+    let free = |mut environment: Environment| {
+        environment.host.interrupt = Span::ZERO;
+        environment
+    };
+    assert_eq!(terms(free(open(0))), (520 + 400 + 400, 520));
+    let mut swamped = open(0);
+    swamped.host.interrupt = Span::from_us(400);
+    assert_eq!(table(swamped).wait_time(&packets(1)).unwrap_err().reason, Reason::InterruptsTakeAll);
+}

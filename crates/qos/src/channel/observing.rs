@@ -1,0 +1,46 @@
+//! Counters and buffers of a subsystem, for reports and tests.
+
+use super::counters::Counters;
+use super::misuse::Misuse;
+use super::subsystem::{Channel, Subsystem};
+use crate::names::ChannelId;
+
+impl Subsystem {
+    /// What became of a channel's messages so far.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::Unknown`] if the channel is not open here.
+    pub fn counters(&self, channel: ChannelId) -> Result<&Counters, Misuse> {
+        Ok(&self.channel(channel)?.counters)
+    }
+
+    /// The counters of every channel that is open here.
+    pub fn all_counters(&self) -> impl Iterator<Item = (ChannelId, &Counters)> {
+        self.channels.iter().map(|(id, channel)| (id, &channel.counters))
+    }
+
+    /// Packet buffers of a channel that packets have, those of its excess included.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::Unknown`] if the channel is not open here.
+    pub fn buffers_in_use(&self, channel: ChannelId) -> Result<u64, Misuse> {
+        let &Channel { lane, excess, .. } = self.channel(channel)?;
+        Ok(self.lanes[lane].used_packets + excess.map_or(0, |excess| self.lanes[excess].used_packets))
+    }
+
+    /// The most packet buffers of a channel that packets ever had at a time, those of its excess left out.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::Unknown`] if the channel is not open here.
+    pub fn most_buffers(&self, channel: ChannelId) -> Result<u64, Misuse> {
+        Ok(self.lanes[self.channel(channel)?.lane].most_packets)
+    }
+
+    /// Packets waiting for links, and the most that ever did for one.
+    pub fn link_queue(&self) -> (usize, usize) {
+        (self.links.len(), self.links.longest())
+    }
+}
