@@ -1,4 +1,5 @@
-//! The Ancor VME CIM 250, a Fiber Channel adapter of 1993 (thesis §5.1), and its two improvements (§5.2).
+//! The Ancor VME CIM 250, a Fiber Channel adapter of 1993 (thesis §5.1), and its two improvements
+//! (§5.2).
 //!
 //! ```text
 //!  host                     CIM
@@ -11,19 +12,20 @@
 //!                 ◀──  transmit ack, interrupt
 //! ```
 //!
-//! The thesis measures `M_overhead`, all that a message costs beside DMA and Fiber Channel, as one sum of host
-//! and adapter. Here the host pays its part itself, so the adapter has what is left of it. The thesis has one
-//! number that divides it: until the address ack, DMA left out, a small message takes about 1220 us of the
-//! 1280 us (§5.1.3.1). What comes after is a response and its interrupt, so a response is worth no more than
-//! 60 us, and the two commands share the rest. That was measured on the device and the sum on END, so it is a hint and
-//! no more: equal shares for all five crossings give a response 190 us. What hangs on it is swept
-//! (`experiments/emulated-adapter/t5-split.toml`).
+//! The thesis measures `M_overhead`, the cost of a message beside DMA and Fiber Channel, as one sum
+//! of host and adapter. Here the host pays its part itself, so the adapter has the rest. One number
+//! in the thesis divides it: until the address ack, DMA left out, a small message takes about 1220
+//! us of the 1280 us (§5.1.3.1). The remainder is a response and its interrupt, so a response costs
+//! at most 60 us, and the two commands share the rest. That was measured on the device and the sum
+//! on END, so it is only a hint: equal shares for all five crossings give a response 190 us.
+//! `experiments/emulated-adapter/t5-split.toml` sweeps the split.
 //!
-//! When DMA is done, Fiber Channel is started and then the address ack is sent (Figure 5.3: `Xmit.do()` comes first): Fiber
-//! Channel's overhead runs from the end of the DMA, whatever keeps the processor from the ack. At depth 1 that hides the ack,
-//! and a message takes that much less than Eq. 5.2. The ack goes before commands at the processor, which cannot be
-//! interrupted; were it to wait for longer than the third of the overhead that needs no bus, Fiber Channel would wait
-//! for it after all, which takes a command and several responses at once.
+//! When DMA is done, Fiber Channel is started and then the address ack is sent (Figure 5.3:
+//! `Xmit.do()` is first): Fiber Channel's overhead runs from the end of the DMA, even if the
+//! processor delays the ack. At depth 1 that hides the ack, and a message takes that much less than
+//! Eq. 5.2. The ack goes before commands at the processor, which is not preemptible. Fiber Channel
+//! would wait for the ack only if the ack waited for longer than the third of the overhead that
+//! needs no bus, which takes a command and several responses at once.
 
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{ByteTime, Bytes, Span};
@@ -243,7 +245,8 @@ mod tests {
         }
     }
 
-    /// What the host is told and when, of packets handed over at 0 and answered at once, and of one received.
+    /// Responses with their times, for packets handed over at 0 and answered at once, and for one
+    /// received packet.
     fn told(cim: &Cim250, packets: u64, received: bool) -> Vec<(u64, &'static str)> {
         let pipeline = Adapter::Pipeline(Box::new(Pipeline::new(cim.description())));
         let mut adapter = Told::new(pipeline);
@@ -283,9 +286,9 @@ mod tests {
         assert_eq!(told(&CIM, 1, false), expected);
     }
 
-    /// Write 400 and 830, addresses 1230 and 1660 (a write ack of 30 before each pair), so DMA ends at 1230 + 776 = 2006,
-    /// when the processor has the third message's write, until 2060: the ack comes at 2090. Fiber Channel began at 2006 and
-    /// is on the bus from 2106 to 2406.
+    /// Write 400 and 830, addresses 1230 and 1660 (a write ack of 30 before each pair), so DMA ends
+    /// at 1230 + 776 = 2006, when the processor has the third message's write, until 2060: the ack
+    /// is at 2090. Fiber Channel began at 2006 and is on the bus from 2106 to 2406.
     #[test]
     fn fiber_channel_does_not_wait_behind_the_address_ack() {
         let told = told(&CIM, 3, false);

@@ -91,7 +91,7 @@ pub struct Frame {
     pub kind: Option<FrameKind>,
 }
 
-/// What a trace was read from.
+/// Format of a trace's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// One size in bytes per line.
@@ -162,7 +162,7 @@ impl Trace {
         Trace { name, ..Trace::new(Format::Generated, frames, Some(frame_interval)) }
     }
 
-    /// The same trace without the headers of the links at which packets were captured: what is framed again where it is sent.
+    /// The same trace without the link headers of captured packets, which a sender adds again.
     ///
     /// A packet has at least a byte left. `None` if no packet has such a header.
     pub fn without_link_headers(&self) -> Option<Trace> {
@@ -178,12 +178,12 @@ impl Trace {
         Some(Trace { name: self.name.clone(), ..Trace::new(self.format, frames, self.frame_interval) })
     }
 
-    /// The file that it was read from, as it was named to the reader; what it is, for one that was generated.
+    /// Name of its file as given to the reader; a description, for a generated trace.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the file is.
+    /// Format of its file.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -198,7 +198,7 @@ impl Trace {
         self.frame_interval
     }
 
-    /// What the sizes are like.
+    /// Statistics of the sizes.
     pub fn statistics(&self) -> Statistics {
         Statistics::of(self)
     }

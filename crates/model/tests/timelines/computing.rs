@@ -1,4 +1,4 @@
-//! Applications that compute beside the handlers: who waits for whom, and for how long.
+//! Applications that compute beside the handlers: mutual delays.
 
 use laxity_model::host::{Applications, Use};
 use laxity_qos::channel::{
@@ -27,8 +27,9 @@ fn bench(config: Config, channels: &[ChannelConfig], all: &[Computing]) -> Bench
     bench
 }
 
-/// 100 us from 20 on, due at 520, in slices of 30; a message comes at 35. If that is due at 135 it goes first from the end of the slice
-/// on, at 50, and the rest follows with an interrupt in its middle, at 153. If it is due at 5035 it waits for all of the budget.
+/// 100 us from 20 on, due at 520, in slices of 30; a message arrives at 35. If that is due at 135
+/// it goes first from the end of the slice on, at 50, and the rest follows with an interrupt in its
+/// middle, at 153. If it is due at 5035 it waits for all of the budget.
 #[test]
 fn a_budget_is_due_like_a_message_and_is_executed_in_slices() {
     let one = application(0, 30, Some(budget(100, 1000, 20, 500)));
@@ -66,8 +67,8 @@ fn a_budget_is_due_like_a_message_and_is_executed_in_slices() {
     );
 }
 
-/// Who computes what is left takes turns with best effort: the message of 10 has waited longer than the slice that begins at 30. What
-/// is on time goes before both.
+/// A computation without a budget takes turns with best effort: the message of 10 has waited longer
+/// than the slice that begins at 30. On-time work goes before both.
 #[test]
 fn what_is_left_is_shared_with_best_effort_in_turns() {
     let channels = [best_effort(), real_time(400)];
@@ -93,7 +94,7 @@ fn what_is_left_is_shared_with_best_effort_in_turns() {
     );
 }
 
-/// 700 us every 500: each is done in its order, later and later, and the CPU does nothing else.
+/// 700 us every 500: each is done in its order, later and later, and the CPU does no other work.
 #[test]
 fn budgets_that_are_too_large_are_late_one_after_the_other() {
     let mut bench =

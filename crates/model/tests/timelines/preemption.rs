@@ -1,4 +1,4 @@
-//! Who takes the CPU from whom, when, and what is left of the work.
+//! Preemption: order, times, and remaining work.
 
 use laxity_model::host::Applications;
 use laxity_qos::channel::{Block, Config, LinkParadigm, Preemption};
@@ -58,7 +58,7 @@ fn a_preempted_switch_starts_again() {
     );
 }
 
-/// An equal deadline takes nothing away, and neither does a later one.
+/// An equal or later deadline does not preempt.
 #[test]
 fn only_the_more_urgent_preempts() {
     let channels = [real_time(500), real_time(490), real_time(5_000)];
@@ -67,8 +67,9 @@ fn only_the_more_urgent_preempts() {
     assert_eq!(log[3], "0-40 handler 0: protocol");
 }
 
-/// Without it the more urgent message, at 10, waits for the end of the block: one packet, two, or the message's three, with a link
-/// call after the first at 40-50, and the completion at 100 stopping whoever has the CPU then.
+/// Without preemption the more urgent message, at 10, waits for the end of the block: one packet,
+/// two, or the message's three, with a link call after the first at 40-50, and the completion at
+/// 100 interrupting the CPU.
 #[test]
 fn a_block_is_finished_first() {
     for (block, switched) in [

@@ -18,7 +18,7 @@ fn read(channel: ChannelConfig, slots: u32) -> ChannelConfig {
     ChannelConfig { role: Role::Receive, reader: Some(reader), ..channel }
 }
 
-/// Message `message` of `channel`, of one packet, as it comes in from the network.
+/// Message `message` of `channel`, of one packet, as it arrives from the network.
 fn incoming(channel: u32, message: u64) -> Input {
     let packet = Packet {
         channel: ChannelId(channel),
@@ -91,9 +91,11 @@ fn what_finds_no_place_is_dropped_and_told_by_it() {
     }
 }
 
-/// A message of two and a half times what its contract has comes in three packets, each a piece, which are there at 45, 75 and 179. The program takes the first two for 60 us and
-/// the last for 55, each when it is asked for again: never more at once than a message of the contract. It is delivered with the last. Where there is one place the second piece
-/// finds none, and the message is lost for it, once.
+/// A message of two and a half times the contract's size arrives in three packets, each a piece,
+/// which are there at 45, 75 and 179. The program takes the first two for 60 us and the last for
+/// 55, each as a separate request: never more at once than a message of the contract. It is
+/// delivered with the last. With one buffer the second piece finds none, and the message is lost,
+/// once.
 #[test]
 fn a_large_message_is_taken_piece_by_piece() {
     let half = Bytes::new(PACKET.get() / 2);
@@ -136,7 +138,8 @@ fn a_large_message_is_taken_piece_by_piece() {
     assert_eq!((counters.delivered, counters.dropped), (0, [(Dropped::ProgramQueue, 1)].into()));
 }
 
-/// The program of a message that is due at 1000 waits for the handler of one that is due at 100, whose interrupt comes at 40.
+/// The program of a message that is due at 1000 waits for the handler of one that is due at 100,
+/// whose interrupt is at 40.
 #[test]
 fn a_program_waits_for_what_is_due_sooner() {
     let receives = ChannelConfig { role: Role::Receive, ..real_time(100) };

@@ -35,8 +35,9 @@ fn o1_schedules_in_handler_and_interrupt() {
     );
 }
 
-/// O2: nothing is scheduled before the block of two packets ends at 60. Then the link's thread has the CPU first, for a switch
-/// there and one back; after a completion at 73 + 50 it has it again. From 141 on it is the last that had it.
+/// O2: no link scheduling before the block of two packets ends at 60. Then the link's thread has
+/// the CPU first, for a switch there and one back; after a completion at 73 + 50 it has it again.
+/// From 141 on it is the last that had it.
 #[test]
 fn o2_waits_for_a_preemption_point_and_switches() {
     assert_eq!(
@@ -113,8 +114,8 @@ fn an_adapter_that_schedules_is_handed_what_it_takes() {
     );
 }
 
-/// The CPU works ahead and the link does not: the second message's packet is ready at 96 and may leave at 10 ms. A timer,
-/// which costs nothing, then has to make the thread of O3, or nobody would.
+/// The CPU works ahead and the link does not: the second message's packet is ready at 96 and may
+/// leave at 10 ms. A timer, at no cost, then has to create the thread of O3.
 ///
 /// The proxy signals at 50 for the switch to it, 3, and the handler is switched to for as much.
 #[test]

@@ -1,8 +1,9 @@
-//! Commands: how packets get from the host's queues into the first stage.
+//! Commands: the path of packets from the host's queues to the first stage.
 //!
-//! A queue of commands is a mailbox, a FIFO of the adapter, or a ring of descriptors in the host's memory. What tells them apart is
-//! until when an entry has its place: to when the adapter has it, or to when it has written back what became of the packet. What
-//! fetching descriptors costs, several at a time, is the first stage's business.
+//! A command queue is a mailbox, a FIFO of the adapter, or a ring of descriptors in the host's
+//! memory. They differ in when an entry is freed: when the adapter has fetched it, or when it has
+//! written back the packet's outcome. The first stage models the cost of fetching descriptors,
+//! several at a time.
 
 use std::collections::VecDeque;
 
@@ -20,7 +21,7 @@ use crate::around::Around;
 /// A queue of commands at work.
 #[derive(Debug)]
 pub(super) struct Ring {
-    /// What has been written and not fetched, and when the adapter knows.
+    /// Commands not fetched yet, with the time of the adapter's notice.
     pub(super) waiting: VecDeque<(Slot, Time)>,
     slots: usize,
     release: Release,
@@ -128,7 +129,7 @@ impl Pipeline {
         self.description.interface.command_queue(&packet.tag, packet.channel)
     }
 
-    /// The host is told what became of `packet`, which came from it.
+    /// The outcome of `packet`, whose command was in this queue, is reported to the host.
     pub(super) fn write_back(&mut self, packet: &Packet) {
         let ring = self.ring_of(packet);
         let ring = &mut self.rings[ring];
@@ -194,7 +195,8 @@ impl Pipeline {
         any
     }
 
-    /// Takes one command out of `ring`, from place `at` on, the first whose channel does not have to wait; answers whether it did.
+    /// Fetches one command of `ring`, from index `at` on, the first whose channel does not have to
+    /// wait; returns whether there was one.
     fn fetch_one(
         &mut self,
         ring: usize,

@@ -1,4 +1,5 @@
-//! Who goes first and what is lost: programs with a budget, classes, deadlines, buffers in parts. Worked out by hand.
+//! Order and losses: programs with a budget, classes, deadlines, partitioned buffers. Worked out by
+//! hand.
 
 use laxity_qos::reception::{Backoff, BackoffParameters, Clocked, PerCommand, TakenBuffers};
 
@@ -41,7 +42,7 @@ fn program(work: u64, reserved: Option<(u64, u64)>) -> ProgramConfig {
     }
 }
 
-/// A bench whose stream `n` is for program `n`.
+/// A bench with program `n` for stream `n`.
 fn with_programs(interfaces: Vec<InterfaceConfig>, programs: Vec<ProgramConfig>) -> Bench {
     let mut bench = Bench::new(COSTS, interfaces);
     let of = (0..programs.len()).collect();
@@ -59,7 +60,7 @@ impl Bench {
         self.collect();
     }
 
-    /// What was lost: whose, when, and why.
+    /// Losses: stream, time and reason.
     fn lost(&self) -> Vec<(u32, u64, Dropped)> {
         let lost = self.seen.iter().filter_map(|(at, output)| match output {
             Reception { packet, lost: Some(why) } => Some((packet.stream, at.as_ps() / 1_000_000, *why)),
@@ -144,7 +145,7 @@ fn a_full_ring_loses_what_is_late_then_what_is_due_last() {
     bench.comes(2, 2, Some(500));
     // 1 is late.
     bench.comes(60, 3, Some(700));
-    // 3 is due after 4, and nobody after 5.
+    // 3 is due after 4, and no packet after 5.
     bench.comes(61, 4, Some(400));
     bench.comes(62, 5, Some(900));
     bench.comes(63, 6, None);
@@ -237,8 +238,8 @@ fn buffers_of_real_time_are_kept_from_best_effort_and_a_pool_is_for_all() {
     }
 }
 
-/// A host that counted what is promised of the pool as taken would leave its routine with the packets still to come in, and wait for them
-/// for ever.
+/// A host that counted promised buffers of the pool as taken would leave its routine with the
+/// packets still to arrive, and wait for them for ever.
 #[test]
 fn what_is_promised_of_a_pool_does_not_stand_still() {
     let parameters = BackoffParameters {

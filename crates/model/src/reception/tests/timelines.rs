@@ -24,7 +24,8 @@ fn a_packet_alone_costs_two_interrupts_the_protocol_and_the_program() {
 fn an_interrupt_stops_the_program_which_resumes() {
     let mut bench = bench(Policy::PerCommand(PerCommand::ROUTINE));
     bench.arrive(us(0), 0, 1);
-    // The program has packet 1 from 456; at 500 the second comes: 456 of reception go before the 303 that are left.
+    // The program has packet 1 from 456; at 500 the second arrives: 456 of reception go before the
+    // remaining 303.
     bench.arrive(us(500), 0, 2);
     bench.run_to(us(5000));
     assert_eq!(bench.delivered(), [(1, 500 + 456 + 303), (2, 500 + 456 + 303 + 347)]);
@@ -63,8 +64,9 @@ fn explicit_interrupts_come_back_when_the_host_is_idle() {
     bench.arrive(us(0), 0, 1);
     bench.arrive(us(0), 0, 2);
     bench.run_to(us(5000));
-    // The first interrupt came with one command posted: 28. It takes the announcement of 1 and that of 2, whose last
-    // commands wait. Nothing else is to be done, so they interrupt at once: 28 + 800, then 694 of program.
+    // The first interrupt had one command posted: 28. It takes the announcement of 1 and that of 2,
+    // whose last commands wait. The CPU is otherwise idle, so they interrupt at once: 28 + 800,
+    // then 694 of program.
     assert_eq!(bench.delivered(), [(1, 28 + 28 + 800 + 347), (2, 28 + 28 + 800 + 694)]);
     assert_eq!(bench.receiver.report(0).interrupts, 2);
 }
@@ -112,7 +114,8 @@ fn a_quota_leaves_the_rest_of_a_period_to_others() {
     assert_eq!(bench.receiver.uses(us(70)).reception(), Span::from_us(15));
 }
 
-/// A host that rests is not called for what only waits; but what comes at the instant of a tick comes before whoever else does then.
+/// An idle host is not called for a packet that only waits; but an arrival at the instant of a tick
+/// precedes other events of that instant.
 #[test]
 fn a_packet_for_a_host_at_rest_waits_for_the_tick_and_one_at_its_instant_begins_it() {
     let costs = ReceptionCosts { poll: Cost::NONE, protocol: Cost::Fixed(Span::from_us(3)), ..THESIS };
@@ -131,7 +134,8 @@ fn a_packet_for_a_host_at_rest_waits_for_the_tick_and_one_at_its_instant_begins_
     assert!(!bench.receiver.arrive(us(1), 0, comes(2, Class::RealTime, 1)));
     bench.run_to(us(30));
     assert_eq!(bench.delivered(), [(2, 23), (1, 26)]);
-    // The tick at 40 is heard when the first is there: real time comes a moment later, to a batch that has begun.
+    // The tick at 40 is taken at the first arrival: real time arrives a moment later, in a batch
+    // that has begun.
     assert!(bench.receiver.arrive(us(40), 0, comes(3, Class::BestEffort, 40)));
     bench.receiver.arrive(us(40), 0, comes(4, Class::RealTime, 40));
     bench.run_to(us(60));

@@ -1,4 +1,4 @@
-//! What is wrong with a trace file, where, and what would be valid in its place.
+//! Errors of a trace file: reason, place, and the valid values.
 
 use std::fmt;
 use std::io;
@@ -91,12 +91,12 @@ impl TraceError {
         self.fault.at
     }
 
-    /// What is wrong there.
+    /// The reason.
     pub fn reason(&self) -> &str {
         &self.fault.reason
     }
 
-    /// What would be valid in its place.
+    /// The valid values.
     pub fn valid(&self) -> &'static str {
         self.fault.valid
     }

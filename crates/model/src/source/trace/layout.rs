@@ -116,7 +116,7 @@ impl Layout {
         self.plain
     }
 
-    /// What `cells`, which stand in `line`, say.
+    /// Fields of `cells`, in line `line`.
     pub(super) fn record(&self, cells: &[Cell<'_>], line: u64) -> Result<Record, Fault> {
         if cells.len() < self.cells || self.even && cells.len() > self.cells {
             let (have, want, first) = (cells.len(), self.cells, self.line);

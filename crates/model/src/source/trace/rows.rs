@@ -62,7 +62,7 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
         } else if cells.is_empty() {
             Record::default()
         } else if section == Some(Section::Frame) && matches!(cells[0].text, "audio" | "subtitle") {
-            // Its fields are not a picture's, and it cannot tell where they are.
+            // Its fields are not a picture's, and its columns are unknown.
             continue;
         } else {
             if layout.is_none() {
@@ -82,12 +82,12 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
     collector.finish(if plain { Format::Sizes } else { Format::Rows })
 }
 
-/// A record whose cells say what they are.
+/// A record of cells with keys.
 fn keyed(section: Option<Section>, cells: &[Cell<'_>], line: u64) -> Result<Record, Fault> {
     let mut record = Record { section, ..Record::default() };
     for cell in cells {
         let Some((key, text)) = cell.text.split_once('=') else { continue };
-        // What follows is of the side data, whose keys may be a frame's.
+        // The rest is side data, whose keys may be a frame's.
         if key == "side_data_type" {
             break;
         }

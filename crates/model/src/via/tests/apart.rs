@@ -1,6 +1,7 @@
-//! Processes told apart: timelines by hand, and who waits for whom.
+//! Separated processes: timelines by hand, and mutual delays.
 //!
-//! As in `timelines`: a look takes 500 here, 1 KiB takes HDMA 9638.4 down and 9433.6 up and the network 7000, a descriptor 2500 and completion 1200; in nanoseconds.
+//! As in `timelines`: a poll takes 500 here, 1 KiB takes HDMA 9638.4 down and 9433.6 up and the
+//! network 7000, a descriptor 2500 and completion 1200; in nanoseconds.
 
 use proptest::prelude::*;
 
@@ -35,7 +36,8 @@ fn one_message_alone_has_a_round_of_looks_at_each_step() {
     );
 }
 
-/// The same one comes while a flood of another process is under way, at every time of a period of it: each of its steps is later than alone by no more than what is in hand where it comes.
+/// The same message beside a flood of another process, at every time of a period of it: each of its
+/// steps is delayed by at most the work in progress at each visit.
 #[test]
 fn beside_a_flood_each_visit_waits_for_what_is_in_hand() {
     let steps = |at: u64, flood: u64| {
@@ -82,7 +84,7 @@ fn processes_have_equal_parts_whatever_they_open() {
     }
 }
 
-/// Who posts room without end has its turns, and no more.
+/// A process that posts receive descriptors without end gets its turns, and no more.
 #[test]
 fn room_that_is_posted_without_end_goes_in_turn() {
     let vis = [of(1, reserved(500)), Vi { receives: Some(0), ..of(2, reserved(100_000)) }];
@@ -92,12 +94,12 @@ fn room_that_is_posted_without_end_goes_in_turn() {
     bench.finish();
     for number in 0..6 {
         let begun = bench.steps(0, number)[0].1 - number * 500_000;
-        // What may be in hand is noting or fetching a descriptor: 2 + 7.5, after a round in vain.
+        // The task in progress may record or fetch a descriptor: 2 + 7.5, after a round in vain.
         assert!(begun <= 9500 + 2000 + 9500, "{begun}");
     }
 }
 
-/// A message that was let in in turn where it was rung goes in turn where it comes.
+/// A message admitted in turn by its sender goes in turn at the receiver.
 #[test]
 fn what_exceeds_a_bandwidth_is_told_to_the_other_side() {
     let mut bench = Bench::new(told_apart(4), &[reserved(1000)]);
@@ -112,7 +114,8 @@ fn what_exceeds_a_bandwidth_is_told_to_the_other_side() {
         })
         .collect();
     assert_eq!(in_turn, [false, false, true, true]);
-    // Four come at once, and then one of another that is within its bandwidth: it is next behind what is in hand.
+    // Four arrive at once, and then one of another interface within its bandwidth: it is next
+    // behind the work in progress.
     let mut bench = Bench::new(told_apart(4), &[of(1, PLAIN), of(2, reserved(1000))]);
     (0..4).for_each(|number| bench.reach(0, message(0, number, 4096)));
     bench.reach(10, message(1, 0, 4096));
@@ -124,7 +127,7 @@ fn what_exceeds_a_bandwidth_is_told_to_the_other_side() {
     assert_eq!(order.collect::<Vec<_>>(), [0, 1, 0, 0, 0]);
 }
 
-/// What others ask of a process's memory is no turn of its own.
+/// Requests of others to a process's memory take no turn of its own.
 #[test]
 fn answers_are_told_apart_from_what_a_process_sends() {
     let mut bench = Bench::new(told_apart(1), &[of(1, PLAIN), of(1, PLAIN)]);
@@ -135,7 +138,8 @@ fn answers_are_told_apart_from_what_a_process_sends() {
     assert_eq!(order[..7], [0, 0, 1, 0, 1, 0, 1]);
 }
 
-/// What is done when: nothing in particular by the one that keeps its bandwidth, after each of `gaps`, and what others do so long after the one before.
+/// Merged list of events: none by the interface within its bandwidth after each of `gaps`, and the
+/// other processes' events, each that long after the one before.
 fn beside<T: Copy>(gaps: &[u64], others: impl Iterator<Item = (u64, T)>) -> Vec<(u64, Option<T>)> {
     let after = |at: &mut u64, gap: u64| {
         *at += gap;
@@ -148,7 +152,8 @@ fn beside<T: Copy>(gaps: &[u64], others: impl Iterator<Item = (u64, T)>) -> Vec<
     acts
 }
 
-/// What each message of the first virtual interface, of 1 KiB, takes to its last step: beside a flood of others, that is after what, by whom and how large, and alone.
+/// Times of each 1 KiB message of the first virtual interface to its last step: beside a flood of
+/// others (gap, interface and size), and alone.
 pub(super) fn beside_and_alone(
     config: ViaConfig,
     vis: &[Vi; 4],
@@ -172,7 +177,9 @@ pub(super) fn beside_and_alone(
     run(false).into_iter().zip(run(true)).collect()
 }
 
-/// By how much the first at most: for what is in hand at each visit, and for those messages that come by a rate in so long, each of which takes its five visits to the processor, one to be given its stamp, HDMA and the network.
+/// Maximum delay of the first interface: the work in progress at each visit, and the messages that
+/// a rate admits in that time, each with five visits to the processor, one for its stamp, HDMA and
+/// the network.
 pub(super) fn longest_beside(by_rate: impl Fn(u64) -> u64) -> u64 {
     let (processor, hdma) = (2_000 + 17_450, 2 * 33_754);
     let one = 6 * processor + hdma + 26_200;
@@ -200,12 +207,12 @@ proptest! {
         let config = ViaConfig { limits, ..told_apart(ahead) };
         // The last has a bandwidth and sends more than it is for, the one before has descriptors to be fetched.
         let vis = [of(1, reserved(1000)), of(2, PLAIN), of(2, PLAIN), Vi { receives: Some(0), ..of(3, PLAIN) }, of(4, reserved(30_000))];
-        // The virtual interface, what is rung for or comes, and how large.
+        // The virtual interface, the kind of event, and the size.
         let acts = beside(&gaps, flood.iter().map(|(gap, vi, kind, size)| (*gap, (*vi, *kind, *size))));
         let run = |alone: bool| {
             let mut bench = Bench::new(config, &vis);
             let (mut numbers, mut came) = ([0; 5], [0; 5]);
-            // What its bandwidth is for is used up for longer than this goes on.
+            // Uses up its bandwidth for longer than the test lasts.
             for number in (0..2).filter(|_| !alone) {
                 bench.ring(0, Doorbell::Send(message(4, number, 4096)));
                 bench.ring(0, Doorbell::Receive(4));

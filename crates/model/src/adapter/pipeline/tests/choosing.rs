@@ -1,4 +1,4 @@
-//! How far ahead a stage chooses, and what it does not choose at all: what is late, or less important than what comes.
+//! Selection ahead, and packets that are dropped instead: late ones, or the least important.
 
 use super::*;
 use crate::adapter::Late;
@@ -53,8 +53,8 @@ fn due(number: u64, us: u64) -> Packet {
     Packet { carried: Carried { due: at(us), ..packet.carried }, ..packet }
 }
 
-/// At 10 packet 1, due at 8, is past saving, and 2, due at this instant, is not. At 30 packet 3 is late as it comes; it would
-/// have been served at once.
+/// At 10 packet 1, due at 8, is late, and 2, due at this instant, is not. At 30 packet 3 is late on
+/// arrival; it would have been served at once.
 #[test]
 fn what_is_late_is_not_served() {
     let outcome = |late| {
@@ -76,7 +76,7 @@ fn what_could_not_be_in_time_is_late() {
         run(description(vec![link]), &[(0, due(0, 100)), (0, due(1, 18))]).1
     };
     assert_eq!((served(8), served(9)), (vec![], vec![1]));
-    // What has no deadline has any time.
+    // A packet without a deadline is never late.
     let queues = vec![Queue { late: Late::Drop, margin: Span::from_secs(1), ..Queue::default() }];
     let link = Stage { queues, ..stage("link", vec![phase(10, None)]) };
     assert_eq!(run(description(vec![link]), &best_effort(&[0])).1, [0; 0]);
@@ -124,8 +124,8 @@ fn a_late_frame_does_not_reach_the_host() {
     assert_eq!((received, discarded), (vec![0, 2], vec![(1, Loss::Late)]));
 }
 
-/// Two places, taken by deadlines of 50 and 60: one of 55 takes the place of 60, and nobody gives way to 70 or to best effort. Best effort
-/// gives way first.
+/// Two slots, taken by deadlines of 50 and 60: one of 55 replaces 60, and 70 and best effort
+/// replace none. Best effort is replaced first.
 #[test]
 fn the_least_important_is_lost() {
     for order in [Order::Edf, Order::MultiClassEdf, Order::FixedPriority] {

@@ -1,4 +1,5 @@
-//! Packets that nobody sees for a while, instant by instant. That they are where they would be step by step is a property of `tests/adapter.rs`.
+//! The express path, instant by instant. A property of `tests/adapter.rs` checks that it agrees
+//! with the stepwise simulation.
 
 use super::*;
 use crate::adapter::Late;
@@ -48,7 +49,7 @@ fn a_frame_that_is_alone_asks_for_the_medium_and_is_answered() {
     }
 }
 
-/// What takes no time on the medium has left at the instant at which it is granted, and not when somebody next calls.
+/// A frame of zero time has left at the instant of its grant, and not at the next call.
 #[test]
 fn a_frame_without_length_has_left_when_it_is_granted() {
     let stages = vec![stage("copy", vec![phase(10, None)]), stage("link", vec![on_medium(0)])];
@@ -60,7 +61,8 @@ fn a_frame_without_length_has_left_when_it_is_granted() {
     assert!(matches!(adapter.poll_output(), Some(AdapterOutput::Frame { .. })));
 }
 
-/// Where the last stage drops what is late, who comes there alone is looked at, too: this one is there at 10 and was due at 8.
+/// Where the last stage drops late packets, a lone packet is checked, too: this one is there at 10
+/// and was due at 8.
 #[test]
 fn who_is_late_for_the_medium_does_not_ask_for_it() {
     let queues = vec![Queue { late: Late::Drop, ..Queue::default() }];

@@ -1,4 +1,4 @@
-//! Who is lost when there is no room, and who counts.
+//! Losses without room, and accounting.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn receiver(overload: Overload) -> Told<Adapter, AdapterOutput> {
     pipeline(description)
 }
 
-/// What became of packets up to `until`, as (number, when it was received) or (number, nothing) if it was lost.
+/// Outcomes of packets up to `until`: number and reception time, or `None` if lost.
 fn outcome(adapter: &mut Told<Adapter, AdapterOutput>, until: u64) -> Vec<(u64, Option<u64>)> {
     let mut out = Vec::new();
     let mut now = at(0);
@@ -56,7 +56,7 @@ fn a_received_frame_of_real_time_takes_the_buffer_of_one_that_waits() {
     }
 }
 
-/// Nobody takes anything of an adapter that stands still, and it takes nothing though it has room.
+/// A stopped adapter gives up no packet, and accepts none though it has room.
 #[test]
 fn an_adapter_that_stands_still_receives_nothing() {
     let mut adapter = receiver(Overload::Priority);

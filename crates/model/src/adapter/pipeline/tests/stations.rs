@@ -1,4 +1,4 @@
-//! Stations alone, instant by instant: who is served next, who has which resource, who waits for a place.
+//! Stations alone, instant by instant: service order, allocation of resources, blocking.
 
 use super::*;
 
@@ -62,8 +62,8 @@ fn a_queue_has_its_order() {
     }
 }
 
-/// Whoever handed a packet over has decided that it may go: one whose time is a second away is not held, and goes before best
-/// effort.
+/// The host has released its packets: one with its time a second away is not held, and goes before
+/// best effort.
 #[test]
 fn an_adapter_holds_nothing_back() {
     for order in [Order::MultiClassEdf, Order::FixedPriority] {
@@ -77,9 +77,9 @@ fn an_adapter_holds_nothing_back() {
     }
 }
 
-/// Two commands that a doorbell tells of one after the other, or that an adapter finds at one look, before a stage with a free server
-/// and a queue of one place: the server has the one and the place the other, whatever happens to a third. Where the place is
-/// ordered, it is the more urgent that is served first if both are found at once.
+/// Two commands with successive doorbells, or found by one poll, before a stage with a free server
+/// and a queue of one slot: the server takes one and the slot the other, whatever happens to a
+/// third. With an ordered queue the more urgent is served first if both are found at once.
 #[test]
 fn a_free_server_takes_what_a_full_queue_would_lose() {
     let outcome = |order, overload, poll: bool, packets: &[Packet]| {
@@ -112,7 +112,7 @@ fn a_free_server_takes_what_a_full_queue_would_lose() {
     }
 }
 
-/// Three servers want a bus that two can have: the third, whose packet is the youngest, waits for 10.
+/// Three servers want a bus with capacity two: the third, with the youngest packet, waits for 10.
 #[test]
 fn a_resource_has_so_many_servers() {
     let stages = || vec![Stage { servers: 3, ..stage("a", vec![phase(10, Some(0))]) }];
@@ -122,9 +122,10 @@ fn a_resource_has_so_many_servers() {
     assert_eq!(run(description(stages()), &best_effort(&[0, 0, 0])).0, [(0, 10), (1, 20), (2, 30)]);
 }
 
-/// The second stage needs processor and bus, of higher priority: it has both 10-15, while the first stage of the next packet,
-/// which has had the bus for nothing yet, waits until 15. A third party on the processor alone, 12 long from 3 on, keeps the second stage
-/// from both: the bus goes on 10-20 with the next packet, until the processor is free at 15 and the bus is taken from it.
+/// The second stage needs processor and bus, of higher priority: it has both 10-15, while the first
+/// stage of the next packet, which has just got the bus, waits until 15. A third party on the
+/// processor alone, 12 long from 3 on, blocks the second stage from both: the bus serves the next
+/// packet 10-20, until the processor is free at 15 and the bus is preempted.
 #[test]
 fn a_phase_has_all_its_resources_or_none() {
     let both = || Phase { holds: vec![PROCESSOR, 1], priority: 0, ..phase(5, None) };
@@ -208,8 +209,8 @@ fn a_full_queue_blocks_for_so_long() {
     assert_eq!((adapter.held(), adapter.buffers_in_use()), (0, 0));
 }
 
-/// A full queue of real-time packets has nothing to give way; the best-effort packet that would be served last is the
-/// one that gives way, and the one being served does not.
+/// A full queue of real-time packets has no packet to replace; the best-effort packet that would be
+/// served last is replaced, and the one in service is not.
 #[test]
 fn who_gives_way() {
     let queues = |slots| {
@@ -257,8 +258,8 @@ fn command_queues_are_looked_at_by_priority() {
     assert_eq!(run(description, &handed).0, [(9, 110), (0, 120), (1, 130)]);
 }
 
-/// Two packets wait for the host from 10 on. It answers for the second at 20, which is done after 5 more, and for the first at 30;
-/// an answer for a packet that asked for none, at 32, changes nothing.
+/// Two packets wait for the host from 10 on. It answers for the second at 20, which is done after 5
+/// more, and for the first at 30; an answer for a packet that requested none, at 32, has no effect.
 #[test]
 fn an_answer_is_for_its_packet() {
     let asks = Phase { tells: Tells::Handshake, ..phase(10, None) };
@@ -290,7 +291,8 @@ fn an_answer_is_for_its_packet() {
     assert_eq!((look(&mut adapter), adapter.held()), (vec![1, 0], 0));
 }
 
-/// Whether more frames wait is said with each: of three, after the first two. A link that is the adapter's own is asked of nobody.
+/// Each frame reports whether more wait: of three, the first two. A link of the adapter's own needs
+/// no request.
 #[test]
 fn a_frame_says_whether_more_wait() {
     for owns in [false, true] {
@@ -326,7 +328,7 @@ fn a_frame_says_whether_more_wait() {
     assert!(!pipeline(description(vec![stage("link", vec![phase(10, None)])])).asks_for_medium());
 }
 
-/// What every adapter can do is passed on to the family it is of.
+/// Each adapter method is forwarded to its family.
 #[test]
 fn an_adapter_is_its_family() {
     let on_medium = Phase { medium: true, ..phase(10, None) };
