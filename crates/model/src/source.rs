@@ -111,7 +111,8 @@ impl Source {
     }
 
     /// The next message; `None` when the source has ended or time has.
-    // Each message asks for the next, so the commonest source is a few instructions where it is asked and the others are a call.
+    // Each message asks for the next, so the commonest source is a few instructions where it is
+    // asked and the others are a call.
     #[inline(always)]
     pub fn next_arrival(&mut self) -> Option<Arrival> {
         match self {

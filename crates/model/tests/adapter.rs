@@ -445,8 +445,9 @@ fn a_channel_keeps_its_order_where_every_queue_does() {
     assert!(seen > 150, "only {seen} cases keep order");
 }
 
-/// Whether a packet that is alone is carried through its stages at once or goes phase by phase, everything happens at the same times and every look at the stages finds
-/// the same; of passages one hears later, and of the same.
+/// Whether a packet that is alone is carried through its stages at once or goes phase by phase,
+/// everything happens at the same times and every look at the stages finds the same; of passages
+/// one hears later, and of the same.
 #[test]
 fn a_packet_that_is_alone_is_where_it_would_be_step_by_step() {
     let (mut later, mut interrupted) = (0, 0);

@@ -260,7 +260,8 @@ fn the_papers_bounds_are_exceeded() {
     for (model, formula) in models.into_iter().flat_map(|model| readings.map(|formula| (model, formula))) {
         let (mut broken, mut worst) = (0, 0);
         for mut case in drawn(600) {
-            // The papers know D_order, one packet with the adapter, a thread per channel and no interrupt cost.
+            // The papers know D_order, one packet with the adapter, a thread per channel and no
+            // interrupt cost.
             let schedule = match case.schedule {
                 Schedule::EdfByDemand => Schedule::EdfByDeadline,
                 schedule => schedule,

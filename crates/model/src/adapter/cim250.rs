@@ -74,8 +74,8 @@ pub struct Cim250 {
 pub enum HostInterface {
     /// As built: two commands and three responses, and the second command waits for the first response.
     Full,
-    /// Simplified (§5.2.1): the host names the transaction itself, so there is no initialization; one command has
-    /// all, and the adapter answers when all is done.
+    /// Simplified (§5.2.1): the host names the transaction itself, so there is no initialization;
+    /// one command has all, and the adapter answers when all is done.
     Simple,
 }
 
@@ -200,8 +200,9 @@ mod tests {
     use crate::adapter::{Adapter, AdapterOutput, Pipeline, Response};
     use crate::told::Told;
 
-    /// Thesis Table 5.1 with round numbers: a command 400, a response 30; DMA of 1024 B in segments of 256 B takes 4 · 2 + 512 · 1 +
-    /// 512 · 0.5 = 776; Fiber Channel 300, a third of it beside the bus, and 2 frames of 512 B at 50 each.
+    /// Thesis Table 5.1 with round numbers: a command 400, a response 30; DMA of 1024 B in segments
+    /// of 256 B takes 4 · 2 + 512 · 1 + 512 · 0.5 = 776; Fiber Channel 300, a third of it beside
+    /// the bus, and 2 frames of 512 B at 50 each.
     const CIM: Cim250 = Cim250 {
         command: Span::from_us(400),
         response: Span::from_us(30),
@@ -278,8 +279,8 @@ mod tests {
         told
     }
 
-    /// Command 400, write ack 430, addresses 830, DMA 1606, address ack 1636, which hides 30 of the 100 beside the bus: 1706, then
-    /// 200 + 100 on it: 2006, and the transmit ack 2036.
+    /// Command 400, write ack 430, addresses 830, DMA 1606, address ack 1636, which hides 30 of the
+    /// 100 beside the bus: 1706, then 200 + 100 on it: 2006, and the transmit ack 2036.
     #[test]
     fn a_message_is_negotiated_moved_and_sent() {
         let expected = [(430, "write ack"), (1636, "address ack"), (2006, "frame"), (2036, "transmit ack")];
@@ -296,7 +297,8 @@ mod tests {
         assert_eq!((first("address ack"), first("frame")), (Some(2090), Some(2406)), "{told:?}");
     }
 
-    /// Commands and responses are work of the processor, which a faster one would do in less; DMA and frames are not.
+    /// Commands and responses are work of the processor, which a faster one would do in less; DMA
+    /// and frames are not.
     #[test]
     fn what_holds_the_processor_is_its_work() {
         let Description { transmit, receive, .. } = CIM.description();
@@ -313,9 +315,9 @@ mod tests {
         assert_eq!(told(&simple, 1, false), [(1576, "frame"), (1606, "transmit ack")]);
     }
 
-    /// The second message's DMA begins when the first's is done, at 1176; its command was, at 800. With one bus the first's frames take
-    /// that from 1276 to 1576, so the DMA ends at 1176 + 776 + 300 = 2252; with two it goes on until 1952. Then 100 beside the bus and 300
-    /// on it.
+    /// The second message's DMA begins when the first's is done, at 1176; its command was, at 800.
+    /// With one bus the first's frames take that from 1276 to 1576, so the DMA ends at 1176 + 776 +
+    /// 300 = 2252; with two it goes on until 1952. Then 100 beside the bus and 300 on it.
     #[test]
     fn two_memories_do_not_wait_for_each_other() {
         let simple = Cim250 { interface: HostInterface::Simple, ..CIM };
@@ -327,8 +329,8 @@ mod tests {
         assert_eq!(frames(Memory::Dual), [1576, 1952 + 100 + 300]);
     }
 
-    /// Read ack 30, its command 430, DMA 1206, address ack 1236, and the last 1266. The simple interface has the
-    /// command and the last: 400 + 776 + 30.
+    /// Read ack 30, its command 430, DMA 1206, address ack 1236, and the last 1266. The simple
+    /// interface has the command and the last: 400 + 776 + 30.
     #[test]
     fn a_frame_is_received_the_same_way() {
         let expected = [(30, "write ack"), (1236, "address ack"), (1266, "read ack")];

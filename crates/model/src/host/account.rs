@@ -31,8 +31,10 @@ impl Account {
         self.uses.first().map(fetch);
     }
 
-    /// Accounts for what `activity` has done on `core` since it began or resumed: the switch to its thread, then the work.
-    // Four stretches a packet, and nearly all are of work alone that nobody traces: those are a sum, added where they end.
+    /// Accounts for what `activity` has done on `core` since it began or resumed: the switch to its
+    /// thread, then the work.
+    // Four stretches a packet, and nearly all are of work alone that nobody traces: those are a
+    // sum, added where they end.
     #[inline(always)]
     pub(super) fn log(
         &mut self,

@@ -22,7 +22,8 @@ use crate::source::Sizes;
 /// Where a channel's sending application runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applications {
-    /// On a core of this host, as a thread above all handlers: a send waits for a preemption point and costs time.
+    /// On a core of this host, as a thread above all handlers: a send waits for a preemption point
+    /// and costs time.
     Shared,
     /// On other processors: a send happens when it is due and costs this host no time.
     Separate,

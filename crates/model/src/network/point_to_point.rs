@@ -51,7 +51,8 @@ impl PointToPoint {
 mod tests {
     use super::*;
 
-    /// Each station is granted at once, whatever the others do; a grant that was withdrawn before anybody saw it is void.
+    /// Each station is granted at once, whatever the others do; a grant that was withdrawn before
+    /// anybody saw it is void.
     #[test]
     fn every_station_has_its_link() {
         let mut links = PointToPoint::new(3);

@@ -106,7 +106,8 @@ fn copies(
     }
 }
 
-/// Hears what the adapter does: its responses are for the host, through the driver if that is here; the rest is for the world.
+/// Hears what the adapter does: its responses are for the host, through the driver if that is here;
+/// the rest is for the world.
 struct OfAdapter<'a, F> {
     now: Time,
     link: LinkId,

@@ -23,8 +23,9 @@ impl Node {
         Self { host: Some(host), devices, shared, due }
     }
 
-    /// Gives the host another adapter, on which a packet takes what `speed` says; before the run. Channels are opened by the link
-    /// that is answered. Panics without a host: one that is elsewhere has one adapter.
+    /// Gives the host another adapter, on which a packet takes what `speed` says; before the run.
+    /// Channels are opened by the link that is answered. Panics without a host: one that is
+    /// elsewhere has one adapter.
     pub fn add_adapter(&mut self, driver: DriverConfig, mut adapter: Adapter, speed: LinkCosts) -> LinkId {
         adapter.sit(LinkId(self.devices.len() as u8), &mut self.shared.buses);
         let host = self.host.as_mut().expect("the node has a host");
@@ -33,8 +34,8 @@ impl Node {
         host.add_link(speed)
     }
 
-    /// The response queues of the adapter of `link` interrupt these cores of the host, in turn; before the run. Panics without a host, or such
-    /// a core.
+    /// The response queues of the adapter of `link` interrupt these cores of the host, in turn;
+    /// before the run. Panics without a host, or such a core.
     pub fn steer(&mut self, link: LinkId, cores: &[CoreId]) {
         self.host.as_mut().expect("the node has a host").steer(link, cores);
     }

@@ -48,7 +48,8 @@ impl ProgramConfig {
     }
 }
 
-/// A packet that its program is to take: the program, the interface it came by, and whether another program had the CPU before.
+/// A packet that its program is to take: the program, the interface it came by, and whether another
+/// program had the CPU before.
 pub(super) type Next = (usize, usize, Arrived, bool);
 
 #[derive(Debug)]

@@ -81,7 +81,8 @@ impl fmt::Display for FrameKind {
 /// One coded frame or captured packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    /// Bytes of the coded frame, or of the captured packet: its original length, from the header of its link on. Never zero.
+    /// Bytes of the coded frame, or of the captured packet: its original length, from the header of
+    /// its link on. Never zero.
     pub size: Bytes,
     /// How many of them are the header of the link at which it was captured; zero for what was not captured.
     pub header: u8,
@@ -131,8 +132,8 @@ pub struct Trace {
     digest: u64,
 }
 
-/// Shows how many frames there are and a digest of them: traces that show alike are alike, and a list of tens of
-/// thousands would be shown by everything that contains one.
+/// Shows how many frames there are and a digest of them: traces that show alike are alike, and a
+/// list of tens of thousands would be shown by everything that contains one.
 impl fmt::Debug for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Trace { name, format, frames, frame_interval, digest } = self;

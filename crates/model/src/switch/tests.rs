@@ -169,9 +169,9 @@ fn what_is_ahead_of_its_time_is_held() {
     }
 }
 
-/// Port 0 has 10 bytes to itself and port 1 none; both share 10. A frame of 8 at each: one in port 0's own, the other shared. The
-/// next frame of 8 finds neither, whichever port. A guaranteed frame finds its reserved place, a second does not; when the
-/// link has sent the first it does again.
+/// Port 0 has 10 bytes to itself and port 1 none; both share 10. A frame of 8 at each: one in port
+/// 0's own, the other shared. The next frame of 8 finds neither, whichever port. A guaranteed frame
+/// finds its reserved place, a second does not; when the link has sent the first it does again.
 #[test]
 fn room_is_reserved_owned_or_shared() {
     let mut switch = Bench::new([port(Order::Fifo, 10), port(Order::Fifo, 0)], Bytes::new(10));
@@ -284,7 +284,8 @@ proptest! {
     }
 }
 
-/// Of a port in the order of FIFO+ the second frame waits 10 us, of which a 64th is what one waits from then on.
+/// Of a port in the order of FIFO+ the second frame waits 10 us, of which a 64th is what one waits
+/// from then on.
 #[test]
 fn a_port_adds_to_what_a_frame_carries() {
     let mut switch = Bench::new([port(Order::FifoPlus, 1000)], Bytes::ZERO);

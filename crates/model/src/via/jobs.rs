@@ -1,4 +1,5 @@
-//! Messages under way on one side of an adapter. Each lies in one place until the processor has put it away; units and queues hold where.
+//! Messages under way on one side of an adapter. Each lies in one place until the processor has put
+//! it away; units and queues hold where.
 
 use laxity_units::Time;
 

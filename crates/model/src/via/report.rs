@@ -135,7 +135,8 @@ pub struct ViaReport {
     pub longest_hdma: usize,
     /// The most messages that waited for NSDMA.
     pub longest_nsdma: usize,
-    /// The longest that best effort waited to be let in where a rate is set aside for it, or a message of a group for its turn.
+    /// The longest that best effort waited to be let in where a rate is set aside for it, or a
+    /// message of a group for its turn.
     pub longest_outside: Span,
     /// Messages and doorbells that it has not done with.
     pub backlog: usize,

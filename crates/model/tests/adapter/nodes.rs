@@ -1,4 +1,5 @@
-//! The same with a host and its driver: interrupts get lost, an adapter breaks and never mends, and the driver recovers.
+//! The same with a host and its driver: interrupts get lost, an adapter breaks and never mends, and
+//! the driver recovers.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! A case: a host, the channels that ask for it, how they are ordered and by which bound, and what admission says to that.
+//! A case: a host, the channels that ask for it, how they are ordered and by which bound, and what
+//! admission says to that.
 
 use laxity_qos::admission::{
     AdmissionId, AdmissionTable, BestEffort, Counting, Decision, Environment, Formula, Interference, Request,
@@ -23,8 +24,8 @@ pub(super) enum Schedule {
     EdfByDeadline,
     /// Fixed priorities, CPU and link: the bound holds.
     FixedPriority,
-    /// EDF with the deadline that was asked for, admitted by the demand test, with several messages of a channel
-    /// under way: its bound holds.
+    /// EDF with the deadline that was asked for, admitted by the demand test, with several messages
+    /// of a channel under way: its bound holds.
     EdfByDemand,
 }
 

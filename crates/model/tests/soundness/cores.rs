@@ -30,7 +30,8 @@ impl Places<'_> {
         self.placed(20 + i)
     }
 
-    /// The links, and the cores that their adapters interrupt. One alone is the case's own, and interrupts the first core.
+    /// The links, and the cores that their adapters interrupt. One alone is the case's own, and
+    /// interrupts the first core.
     fn links(&self) -> Vec<(LinkCosts, CoreId)> {
         let of = |number: u8| {
             let dice = u64::from(self.case.dice[usize::from(50 + number)]);
@@ -187,7 +188,8 @@ proptest! {
 /// Of several hundred sets many have members, and some delay is close to its bound.
 #[test]
 fn the_bounds_of_several_cores_are_of_use() {
-    // Of several links each start of the others counts as if it came when it disturbs most, and under O2 each packet as if a block were before it.
+    // Of several links each start of the others counts as if it came when it disturbs most, and
+    // under O2 each packet as if a block were before it.
     let least = [
         (ResourceModel::O1, 1, 600),
         (ResourceModel::O1, 3, 200),

@@ -67,8 +67,8 @@ fn a_blocked_application_sleeps_until_there_is_room_and_pays_once() {
     assert_eq!(bench.host.uses()[0].of(Use::Application), Span::from_us(4 * 15));
 }
 
-/// While the application sleeps, a hundred messages more neither wake it nor cost anything: between 101, when it has
-/// filled the queue, and 133, when the link gives the buffer back, the CPU idles.
+/// While the application sleeps, a hundred messages more neither wake it nor cost anything: between
+/// 101, when it has filled the queue, and 133, when the link gives the buffer back, the CPU idles.
 #[test]
 fn what_is_offered_to_a_sleeper_costs_nothing() {
     let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Shared, &[narrow()]);
@@ -110,8 +110,9 @@ fn a_batch_pays_for_each_message() {
 
 /// At a preemption point a real-time application goes first though the other has waited longer.
 ///
-/// Channel 0 is best effort, channel 1 real time. While the handler of channel 0 makes its packet, 18-58, its own application is
-/// ready at 20 and the other at 30. At 68, when it has called the link, application 1 sends 71-86, then 0 from 89 to 104.
+/// Channel 0 is best effort, channel 1 real time. While the handler of channel 0 makes its packet,
+/// 18-58, its own application is ready at 20 and the other at 30. At 68, when it has called the
+/// link, application 1 sends 71-86, then 0 from 89 to 104.
 #[test]
 fn real_time_applications_go_first() {
     let channels = [best_effort(), real_time(5_000)];
@@ -138,7 +139,8 @@ fn separate_applications_cost_nothing() {
     let log = bench.run(vec![(0, Offer(0, 1)), (7, Offer(0, 1))]);
     assert_eq!(log[..2], ["0 Accepted { message: 0 } 0", "7 Accepted { message: 1 } 0"]);
     assert_eq!(bench.host.uses()[0].of(Use::Application), Span::ZERO);
-    // Packets 0-40 and 50-90, link calls 40-50 and 105-115 after the interrupt at 100, and the last interrupt.
+    // Packets 0-40 and 50-90, link calls 40-50 and 105-115 after the interrupt at 100, and the last
+    // interrupt.
     assert_eq!(bench.host.uses()[0].total(), Span::from_us(40 + 10 + 40 + 5 + 10 + 5));
 }
 

@@ -31,7 +31,8 @@ fn stage(name: &str, phases: Vec<Phase>) -> Stage {
     Stage { name: name.into(), phases, ..Stage::default() }
 }
 
-/// An adapter at `bus` that does no more than that phase over it, and has the processor meanwhile if it says so.
+/// An adapter at `bus` that does no more than that phase over it, and has the processor meanwhile
+/// if it says so.
 fn moving(bus: &Resource, phase: Phase) -> Adapter {
     described(bus, phase, |_| {})
 }
@@ -139,8 +140,9 @@ fn turns_are_of_adapters_however_many_packets_they_have() {
     assert_eq!(log, ["10 a0", "30 b0", "60 c0", "70 a1", "90 b1", "100 a2", "110 a3"]);
 }
 
-/// The second has the higher priority. Where the bus can be taken away it has it at once, and the first goes on with the 20 that it had left;
-/// else it waits for the end of one packet, and then goes before the next.
+/// The second has the higher priority. Where the bus can be taken away it has it at once, and the
+/// first goes on with the 20 that it had left; else it waits for the end of one packet, and then
+/// goes before the next.
 #[test]
 fn priority_takes_the_bus_or_waits_for_a_packet() {
     let sent = |preemptive| {
@@ -153,8 +155,8 @@ fn priority_takes_the_bus_or_waits_for_a_packet() {
     assert_eq!(sent(false), ["30 a0", "55 b0", "85 a1"]);
 }
 
-/// The first moves something due at 5000, the second from 10 on something due at 500: first by urgency, and else in turn. Best effort of the first
-/// gives way, too.
+/// The first moves something due at 5000, the second from 10 on something due at 500: first by
+/// urgency, and else in turn. Best effort of the first gives way, too.
 #[test]
 fn urgency_takes_the_bus() {
     let sent = |urgent, first| {
@@ -176,7 +178,8 @@ fn who_is_interrupted_keeps_its_turn() {
     assert_eq!(run(&mut node, &[(0, A), (10, B), (15, C)], 1000), ["35 b0", "55 a0", "62 c0"]);
 }
 
-/// The packets of the first are moved in four bursts of 10 each, and between two of them the second, which has waited, has its turn: at 10, and at 40 again.
+/// The packets of the first are moved in four bursts of 10 each, and between two of them the
+/// second, which has waited, has its turn: at 10, and at 40 again.
 #[test]
 fn a_phase_that_yields_gives_the_bus_up_after_each_burst() {
     let delay = Delay { segment: Bytes::new(250), per_segment: Span::from_us(10), ..Delay::default() };

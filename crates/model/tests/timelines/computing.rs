@@ -109,7 +109,8 @@ fn budgets_that_are_too_large_are_late_one_after_the_other() {
     assert_eq!(bench.host.uses()[0].of(Use::Computation), Span::from_us(2100));
 }
 
-/// On an ideal CPU a message that is due sooner takes it at 10, in the middle of a slice, of which 90 are left.
+/// On an ideal CPU a message that is due sooner takes it at 10, in the middle of a slice, of which
+/// 90 are left.
 #[test]
 fn immediate_preemption_takes_the_cpu_within_a_slice() {
     let base = config(LinkParadigm::O1);
@@ -134,8 +135,9 @@ fn immediate_preemption_takes_the_cpu_within_a_slice() {
     assert_eq!(bench.host.computed(), [Span::from_us(100)]);
 }
 
-/// VirtualClock gives a fifth and three fifths: a slice of 100 is stamped 500 and 166.7 after the one before. Of the second the stamps are
-/// 167, 333, 500 and a little, 667, 833, 1000 and a little; of the first 500 and 1000.
+/// VirtualClock gives a fifth and three fifths: a slice of 100 is stamped 500 and 166.7 after the
+/// one before. Of the second the stamps are 167, 333, 500 and a little, 667, 833, 1000 and a
+/// little; of the first 500 and 1000.
 #[test]
 fn where_rates_are_shared_a_budget_is_one() {
     let applications = [
@@ -161,7 +163,8 @@ fn where_rates_are_shared_a_budget_is_one() {
     );
 }
 
-/// Fixed priorities: from the end of its first slice on level 1 waits for the message of level 0, and goes before that of level 2.
+/// Fixed priorities: from the end of its first slice on level 1 waits for the message of level 0,
+/// and goes before that of level 2.
 #[test]
 fn a_budget_has_a_level() {
     let level = |level| ChannelConfig { level, ..real_time(5_000) };

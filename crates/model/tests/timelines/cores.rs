@@ -74,8 +74,8 @@ fn who_comes_first_to_the_link_scheduler_is_let_in_first() {
     assert_eq!(spun, [0, 15, 7].map(Span::from_us));
 }
 
-/// Interrupts go to core 1, and core 0 works through: six packets 0-40, 50-70, 70-90 and so on. At 100 and 165 packets have left, and core 1
-/// sees to the next, 105-115 and 170-180.
+/// Interrupts go to core 1, and core 0 works through: six packets 0-40, 50-70, 70-90 and so on. At
+/// 100 and 165 packets have left, and core 1 sees to the next, 105-115 and 170-180.
 #[test]
 fn an_interrupt_stops_its_own_core_and_no_other() {
     let mut bench = bench(cores(2, LinkParadigm::O1, 1), &[on(0, best_effort())]);
@@ -150,7 +150,8 @@ fn who_spins_takes_no_interrupt() {
     );
 }
 
-/// The link scheduler's thread has core 1, and what is made on core 0 is sent while the next is made: no switch, and 10 us of core 1 for each.
+/// The link scheduler's thread has core 1, and what is made on core 0 is sent while the next is
+/// made: no switch, and 10 us of core 1 for each.
 #[test]
 fn a_link_scheduler_on_a_core_of_its_own_takes_nothing_from_the_handlers() {
     let base = cores(2, LinkParadigm::O2, 2);
@@ -228,8 +229,8 @@ fn a_timer_costs_what_it_costs_and_what_comes_from_outside_no_call() {
     );
 }
 
-/// An application that shares core 0 sends on a channel of core 1: 15 us of the one, then 40 of the other, while the application already sends
-/// the next.
+/// An application that shares core 0 sends on a channel of core 1: 15 us of the one, then 40 of the
+/// other, while the application already sends the next.
 #[test]
 fn an_application_and_its_handler_may_have_a_core_each() {
     let channel = ChannelConfig { core: CoreId(1), application: CoreId(0), ..best_effort() };

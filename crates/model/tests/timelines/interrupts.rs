@@ -79,7 +79,8 @@ fn interrupts_queue_and_a_handshake_is_answered_at_the_end() {
     );
 }
 
-/// An adapter that loses a packet gives its buffer back: with one buffer, the second packet can be made from 65 on.
+/// An adapter that loses a packet gives its buffer back: with one buffer, the second packet can be
+/// made from 65 on.
 #[test]
 fn a_failed_packet_frees_its_buffer() {
     let narrow = ChannelConfig { packet_slots: 1, ..best_effort() };

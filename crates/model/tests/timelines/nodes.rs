@@ -97,8 +97,8 @@ pub(super) fn packet(message: u64) -> Packet {
     }
 }
 
-/// Two packets: made 0-40 and handed over at 50, made 50-70 and handed over at 115 by the interrupt of the first, which has
-/// taken 5 since 100 before it schedules the link for 10.
+/// Two packets: made 0-40 and handed over at 50, made 50-70 and handed over at 115 by the interrupt
+/// of the first, which has taken 5 since 100 before it schedules the link for 10.
 #[test]
 fn a_packet_goes_from_host_to_adapter_and_is_announced_there() {
     let mut node = Told::new(Node::new(host(), DriverConfig::default(), null()));
@@ -148,7 +148,8 @@ fn a_source_without_end_sends_at_once() {
     assert_eq!(run(&mut node, 104), ["0 Answered", "100 departed 0.0 handed 50"]);
 }
 
-/// With every interrupt lost, a watchdog of 70 finds at 140 that the packet departed at 100, and the driver says what it knows.
+/// With every interrupt lost, a watchdog of 70 finds at 140 that the packet departed at 100, and
+/// the driver says what it knows.
 #[test]
 fn a_driver_finds_what_was_not_announced() {
     let driver = DriverConfig { watchdog: Some(Span::from_us(70)), reset_after: None };
@@ -190,8 +191,8 @@ fn a_host_elsewhere_is_answered() {
     );
 }
 
-/// Two stages, of which the second sends: it takes 10 and then 20 on the medium; one receives, in 7. A handshake stands
-/// between the two of the second.
+/// Two stages, of which the second sends: it takes 10 and then 20 on the medium; one receives, in
+/// 7. A handshake stands between the two of the second.
 fn described() -> Adapter {
     describing(|_| {})
 }
@@ -232,8 +233,8 @@ pub(super) fn describing(change: impl FnOnce(&mut Description)) -> Adapter {
     Adapter::Pipeline(Box::new(Pipeline::new(description)))
 }
 
-/// The frame is ready at 13, goes when the medium lets it, at 30, and is out at 50; on a link of its own it is out at 33.
-/// Where frames are at least 25 long it takes until 55.
+/// The frame is ready at 13, goes when the medium lets it, at 30, and is out at 50; on a link of
+/// its own it is out at 33. Where frames are at least 25 long it takes until 55.
 #[test]
 fn a_frame_asks_for_the_medium_unless_the_link_is_its_own() {
     let mut node = Told::new(Node::without_host(described()));
@@ -255,8 +256,9 @@ fn a_frame_asks_for_the_medium_unless_the_link_is_its_own() {
     assert_eq!(run(&mut node, 100), ["55 departed 0.0 handed 0", "55 Transmitted announced"]);
 }
 
-/// The second stage works 0-10 on the frame that is ready at 13, and sends it 30-37, when it collides; it has the whole of it still to send,
-/// 50-70. Another is given up after 7, which counts as work too.
+/// The second stage works 0-10 on the frame that is ready at 13, and sends it 30-37, when it
+/// collides; it has the whole of it still to send, 50-70. Another is given up after 7, which counts
+/// as work too.
 #[test]
 fn a_collision_costs_what_was_sent_of_a_frame() {
     let mut node = Told::new(Node::without_host(described()));
@@ -415,14 +417,15 @@ fn an_interrupt_announces_what_has_gathered() {
     assert_eq!(stretches, ["150-156", "156-157", "260-266"]);
 }
 
-/// The host reads one response at a time; the adapter has one place for them, so what is out by 150 is said when the first is read. That
-/// takes 6 from 100, and the next 6 from when it is said.
+/// The host reads one response at a time; the adapter has one place for them, so what is out by 150
+/// is said when the first is read. That takes 6 from 100, and the next 6 from when it is said.
 #[test]
 fn a_place_is_free_when_its_response_is_read() {
     let moderation = Moderation { delay: Span::from_us(70), ..Moderation::default() };
     let queue = ResponseQueue { slots: Some(1), moderation, ..ResponseQueue::default() };
     let (stretches, others) = paying(answering(Notification::Interrupt, queue), 3, 600);
-    // Said at 100 and announced at 170, read by 176. The second has been done since 150, and leaves when it is said.
+    // Said at 100 and announced at 170, read by 176. The second has been done since 150, and leaves
+    // when it is said.
     assert_eq!(stretches, ["170-176", "246-252", "322-328"]);
     assert_eq!(others, ["100 departed, handed 50", "176 departed, handed 80", "252 departed, handed 110"]);
 }

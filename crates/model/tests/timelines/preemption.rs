@@ -10,8 +10,9 @@ fn immediate() -> Config {
     Config { preemption: Preemption { immediate: true, ..base.preemption }, ..base }
 }
 
-/// The ideal: the second handler, of the earlier deadline, takes the CPU at 10, in the middle of the first's packet, of which
-/// 30 are left. They are done when it is chosen again, at 66, after a switch.
+/// The ideal: the second handler, of the earlier deadline, takes the CPU at 10, in the middle of
+/// the first's packet, of which 30 are left. They are done when it is chosen again, at 66, after a
+/// switch.
 #[test]
 fn immediate_preemption_resumes_what_was_left() {
     let channels = [real_time(5_000), real_time(500)];
@@ -36,7 +37,8 @@ fn immediate_preemption_resumes_what_was_left() {
     );
 }
 
-/// A switch that is preempted at 12 after 2 of its 3 us was in vain: all 40 of the packet are left, and another switch is due.
+/// A switch that is preempted at 12 after 2 of its 3 us was in vain: all 40 of the packet are left,
+/// and another switch is due.
 #[test]
 fn a_preempted_switch_starts_again() {
     let channels = [real_time(5_000), real_time(500), real_time(100)];

@@ -41,7 +41,8 @@ fn bench(config: Config, channels: &[ChannelConfig]) -> Bench {
     Bench::new(config, Applications::Separate, channels)
 }
 
-/// The handler is done at 5 + 30 + 8; the message is delivered when the program is, to which is switched first.
+/// The handler is done at 5 + 30 + 8; the message is delivered when the program is, to which is
+/// switched first.
 #[test]
 fn a_message_is_delivered_when_its_program_is_done_with_it() {
     let mut bench = bench(config(LinkParadigm::O1), &[read(best_effort(), 2)]);
@@ -58,8 +59,9 @@ fn a_message_is_delivered_when_its_program_is_done_with_it() {
     assert_eq!(bench.host.uses()[0].of(Use::Program), Span::from_us(60));
 }
 
-/// Four messages, a handler that makes two in a block, and one place. The first is whole at 58 and has the place until 159; the second
-/// is whole at 96 and finds none. The same again: the third is whole at 200, the fourth at 238.
+/// Four messages, a handler that makes two in a block, and one place. The first is whole at 58 and
+/// has the place until 159; the second is whole at 96 and finds none. The same again: the third is
+/// whole at 200, the fourth at 238.
 #[test]
 fn what_finds_no_place_is_dropped_and_told_by_it() {
     let mut bench = bench(config(LinkParadigm::O1), &[read(best_effort(), 1)]);

@@ -16,7 +16,8 @@ use laxity_units::Span;
 use super::bench::{COSTS, PACKET, at, best_effort, config, real_time};
 use super::nodes::{describing, run};
 
-/// A film of four packets from 0 on, and one urgent packet at 140. A packet crosses the bus in 12 us and is 50 on the link. Answers when each was fetched, and when it left, and how long the CPU
+/// A film of four packets from 0 on, and one urgent packet at 140. A packet crosses the bus in 12
+/// us and is 50 on the link. Answers when each was fetched, and when it left, and how long the CPU
 /// was busy.
 fn sent(send_byte: Span) -> (Vec<String>, Vec<String>, u64) {
     let phase = |us| Phase { delay: Delay::fixed(Span::from_us(us)), ..Phase::default() };

@@ -11,8 +11,9 @@ fn three_packets(config: Config) -> Vec<String> {
     Bench::new(config, Applications::Separate, &[best_effort()]).run(vec![(0, Offer(0, 3))])
 }
 
-/// O1: the handler calls the link scheduler after each packet and finds the adapter free once, at 40; from then on it is
-/// the interrupt, at 50 + 50 and every 5 + 10 + 50 after that, that schedules. It makes no thread and switches to none.
+/// O1: the handler calls the link scheduler after each packet and finds the adapter free once, at
+/// 40; from then on it is the interrupt, at 50 + 50 and every 5 + 10 + 50 after that, that
+/// schedules. It makes no thread and switches to none.
 #[test]
 fn o1_schedules_in_handler_and_interrupt() {
     assert_eq!(
@@ -63,8 +64,8 @@ fn o2_waits_for_a_preemption_point_and_switches() {
     );
 }
 
-/// O3: as O1 until the first completion at 100. Each completion with a packet waiting makes a thread, a new one, which costs
-/// a switch of 3 and 100 before the 10 of scheduling.
+/// O3: as O1 until the first completion at 100. Each completion with a packet waiting makes a
+/// thread, a new one, which costs a switch of 3 and 100 before the 10 of scheduling.
 #[test]
 fn o3_makes_a_thread_for_each_completion() {
     assert_eq!(
@@ -89,8 +90,9 @@ fn o3_makes_a_thread_for_each_completion() {
     );
 }
 
-/// The adapter schedules: the host only hands over, for 7, as long as the adapter takes packets: two here, so that the
-/// third waits from 94 until the first is done at 47 + 50. The adapter needs 50 for each, one after the other.
+/// The adapter schedules: the host only hands over, for 7, as long as the adapter takes packets:
+/// two here, so that the third waits from 94 until the first is done at 47 + 50. The adapter needs
+/// 50 for each, one after the other.
 #[test]
 fn an_adapter_that_schedules_is_handed_what_it_takes() {
     let base = config(LinkParadigm::Adapter);
@@ -161,8 +163,9 @@ fn an_early_packet_turns_current_under_o1_and_o2() {
     }
 }
 
-/// A thread per message is made for 100 with its first packet and is another one each time, though the slot of the first
-/// is used again by the third. The second is stopped by the completion at 200 and resumes.
+/// A thread per message is made for 100 with its first packet and is another one each time, though
+/// the slot of the first is used again by the third. The second is stopped by the completion at 200
+/// and resumes.
 #[test]
 fn a_thread_per_message_is_made_each_time() {
     let config = Config { processing: Processing::PerMessage, ..config(LinkParadigm::O1) };

@@ -58,7 +58,8 @@ mod tests {
 
     use super::*;
 
-    /// By class, by level at both ends, and by channel: always the same one, and of many channels as many in each, within a third.
+    /// By class, by level at both ends, and by channel: always the same one, and of many channels
+    /// as many in each, within a third.
     #[test]
     fn packets_find_their_queue() {
         let tag = |class, level| Tag {

@@ -30,7 +30,8 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// The queues of `interface`, those that are spread one by one; and their numbers, the one to look at first before all.
+    /// The queues of `interface`, those that are spread one by one; and their numbers, the one to
+    /// look at first before all.
     pub(super) fn all(interface: &Interface) -> (Vec<Ring>, Vec<usize>) {
         let each = || interface.queues.iter().flat_map(|queue| (0..queue.spread).map(move |_| queue));
         let ring = |queue: &CommandQueue| Ring {
@@ -147,8 +148,8 @@ impl Pipeline {
         }
     }
 
-    /// When the adapter next looks at its command queues, if anything is in them: one that polls at its next turn, another when it hears
-    /// of what has been written.
+    /// When the adapter next looks at its command queues, if anything is in them: one that polls at
+    /// its next turn, another when it hears of what has been written.
     #[inline(never)]
     pub(super) fn next_look(&self, now: Time) -> Time {
         if self.stopped || !self.has_commands() {

@@ -98,7 +98,8 @@ impl Job {
         self.at = At::Phase;
     }
 
-    /// Goes on to the next part of its phase, if there is one, for which it has to have its resources again; answers whether there was.
+    /// Goes on to the next part of its phase, if there is one, for which it has to have its
+    /// resources again; answers whether there was.
     #[inline]
     pub(super) fn next_part(&mut self) -> bool {
         let (after, each) = self.parts;

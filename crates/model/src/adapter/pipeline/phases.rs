@@ -103,7 +103,8 @@ impl Pipeline {
         true
     }
 
-    /// The first phase from this number on that is for the packet begins; answers whether there was none, and it leaves.
+    /// The first phase from this number on that is for the packet begins; answers whether there was
+    /// none, and it leaves.
     // Once, though two ask for it: it is the half of what an adapter does.
     #[inline(never)]
     pub(super) fn begin_phase(

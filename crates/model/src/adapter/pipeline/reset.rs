@@ -44,8 +44,8 @@ impl Pipeline {
         }
     }
 
-    /// Takes the buffer of a waiting best-effort packet for the one in `slot`, if that is of real time; answers whether it
-    /// has one.
+    /// Takes the buffer of a waiting best-effort packet for the one in `slot`, if that is of real
+    /// time; answers whether it has one.
     pub(super) fn make_room(
         &mut self,
         direction: Direction,

@@ -1,9 +1,11 @@
-//! Responses: what the adapter says, and where it waits if the host has not read what was said before.
+//! Responses: what the adapter says, and where it waits if the host has not read what was said
+//! before.
 //!
-//! A place in a response queue is taken from when a response is written to when the host has taken it out. Without one the
-//! packet stays where it is, and its server with it, so that a host that does not read holds up the adapter stage by stage,
-//! to the command queues one way and to the medium, where frames are lost, the other. What has no server any more, a packet that
-//! is lost, waits for a place here.
+//! A place in a response queue is taken from when a response is written to when the host has taken
+//! it out. Without one the packet stays where it is, and its server with it, so that a host that
+//! does not read holds up the adapter stage by stage, to the command queues one way and to the
+//! medium, where frames are lost, the other. What has no server any more, a packet that is lost,
+//! waits for a place here.
 
 use std::collections::VecDeque;
 

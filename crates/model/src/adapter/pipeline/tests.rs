@@ -103,8 +103,8 @@ fn description(transmit: Vec<Stage>) -> Description {
     }
 }
 
-/// Hands over packets at the given microseconds, grants the medium and answers handshakes at once; answers which
-/// left when, as the host is told, and which failed.
+/// Hands over packets at the given microseconds, grants the medium and answers handshakes at once;
+/// answers which left when, as the host is told, and which failed.
 fn run(description: Description, handed: &[(u64, Packet)]) -> (Vec<(u64, u64)>, Vec<u64>) {
     let mut adapter = pipeline(description);
     let mut handed = handed.iter().peekable();

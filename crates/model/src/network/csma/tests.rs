@@ -328,7 +328,8 @@ fn what_is_heard_at_the_same_instant_is_heard() {
     assert_eq!(medium.next_deadline(), Some(us(65) + Span::from_ns(9600)));
 }
 
-/// Both begin at 0, and hear each other at 5. Station 0 says at 6 that it has sent, not having looked; it did not.
+/// Both begin at 0, and hear each other at 5. Station 0 says at 6 that it has sent, not having
+/// looked; it did not.
 #[test]
 fn a_station_may_learn_late_that_it_collided() {
     let mut medium = Csma::new(ten_megabit(2, Span::from_us(5), None), random(0)).unwrap();
@@ -372,7 +373,8 @@ fn the_others_attempts_are_counted() {
     assert!((sent + collisions..=sent + collisions + 3).contains(&attempts), "{attempts}");
 }
 
-/// A frame that is withdrawn after 1 us is heard for a jam of 3.2 all the same, and 9.6 of silence later another begins.
+/// A frame that is withdrawn after 1 us is heard for a jam of 3.2 all the same, and 9.6 of silence
+/// later another begins.
 #[test]
 fn what_is_left_of_a_withdrawn_frame_is_as_long_as_a_jam() {
     let mut medium = Csma::new(ten_megabit(2, Span::ZERO, None), random(0)).unwrap();

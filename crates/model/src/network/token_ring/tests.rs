@@ -308,7 +308,8 @@ proptest! {
         }
     }
 
-    /// With the token to be handled a saturated station holds it for as long as without, and sends for 2 h less a holding.
+    /// With the token to be handled a saturated station holds it for as long as without, and sends
+    /// for 2 h less a holding.
     #[test]
     fn handling_comes_out_of_frames_and_of_nobody_elses_share(case in handled(true)) {
         let mut ring = TokenRing::new(case.parameters.clone()).unwrap();

@@ -1,4 +1,5 @@
-//! Whatever the policy and the load: a packet that came is delivered, dropped or under way, and the CPU is used once.
+//! Whatever the policy and the load: a packet that came is delivered, dropped or under way, and the
+//! CPU is used once.
 
 use laxity_qos::reception::{
     Adaptive, Backoff, BackoffParameters, Clocked, Coalescing, Continuous, CycleLimited, Explicit,

@@ -88,13 +88,15 @@ fn a_budget_comes_back_with_its_period() {
         bench.arrive(us(0), 0, stream);
     }
     bench.run_to(us(5000));
-    // From 18: 1 to 33, 0 to 58; the second period has begun: 1 to 73. Its turn again, without a switch: 83. Then 0, twice.
+    // From 18: 1 to 33, 0 to 58; the second period has begun: 1 to 73. Its turn again, without a
+    // switch: 83. Then 0, twice.
     assert_eq!(bench.delivered(), [(1, 33), (0, 58), (1, 73), (1, 83), (0, 108), (0, 128)]);
 }
 
 #[test]
 fn what_was_begun_before_a_period_counts_for_its_part_in_it() {
-    // Received by 28, a switch and 40 for packet 1, stopped from 30 to 36: it ends at 79, 29 into the period from 50 on.
+    // Received by 28, a switch and 40 for packet 1, stopped from 30 to 36: it ends at 79, 29 into
+    // the period from 50 on.
     for (budget, after) in [(29, [(1, 79), (0, 94), (1, 139)]), (30, [(1, 79), (1, 119), (0, 134)])] {
         let mut bench =
             with_programs(vec![interrupts()], vec![program(10, None), program(40, Some((budget, 50)))]);
@@ -174,7 +176,8 @@ fn nothing_is_spent_on_what_is_late() {
     bench.comes(0, 2, Some(300));
     bench.comes(0, 3, Some(190));
     bench.run_to(us(1000));
-    // The quota is one packet: 0 takes none of it, 1 does, which is late only when it is done; then 2. 3 is late at 300.
+    // The quota is one packet: 0 takes none of it, 1 does, which is late only when it is done; then
+    // 2. 3 is late at 300.
     assert_eq!(bench.lost(), [(0, 100, Dropped::Late), (3, 300, Dropped::Late)]);
     assert_eq!(bench.delivered(), [(1, 112), (2, 212)]);
     assert_eq!(bench.receiver.uses(us(1000)).protocol, Span::from_us(4));
@@ -186,7 +189,8 @@ fn a_program_does_nothing_for_what_is_late() {
     bench.comes(0, 0, Some(500));
     bench.comes(0, 1, Some(113));
     bench.run_to(us(1000));
-    // Both are received by 104; 0 has the program to 114, when 1 has been late for a microsecond. Its buffer is free again.
+    // Both are received by 104; 0 has the program to 114, when 1 has been late for a microsecond.
+    // Its buffer is free again.
     assert_eq!(bench.lost(), [(1, 114, Dropped::LateForProgram)]);
     assert_eq!(bench.delivered(), [(0, 114)]);
     bench.comes(1000, 2, Some(9000));

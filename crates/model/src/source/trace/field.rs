@@ -15,7 +15,8 @@ pub(super) type Instant = i64;
 
 const PS_PER_SEC: i64 = 1_000_000_000_000;
 
-/// Why a text is not the field it should be: at which character (from 0), the reason, and what would be valid.
+/// Why a text is not the field it should be: at which character (from 0), the reason, and what
+/// would be valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BadField {
     pub(super) character: usize,

@@ -146,7 +146,8 @@ impl Block {
         Ok(())
     }
 
-    /// Passes over the rest of the block, of whose body `read` bytes have been read, and compares the lengths.
+    /// Passes over the rest of the block, of whose body `read` bytes have been read, and compares
+    /// the lengths.
     fn leave(&self, stream: &mut Stream<'_>, read: u32) -> Result<(), Fault> {
         stream.skip(u64::from(self.length - 12 - read), "a block")?;
         let at = stream.offset();
@@ -158,7 +159,8 @@ impl Block {
         Ok(())
     }
 
-    /// The beginning of a packet of which `captured` bytes may be there, behind `read` bytes of the block's body.
+    /// The beginning of a packet of which `captured` bytes may be there, behind `read` bytes of the
+    /// block's body.
     fn begin(&self, stream: &mut Stream<'_>, captured: u32, read: u32) -> Result<Vec<u8>, Fault> {
         let there = captured.min(link::LOOKED_AT).min(self.length - 12 - read);
         stream.bytes(there.into(), "a packet")

@@ -71,7 +71,8 @@ fn what_exceeds_a_bandwidth_goes_in_turn_and_costs_it_nothing() {
     let mut apart = lanes(1, &[(8, every(100))]);
     ring(&mut apart, 0, 0, 0..5);
     let taken: Vec<_> = std::iter::from_fn(|| apart.take(us(0))).collect();
-    // The clock goes to 100 and 200, an interval ahead and then two; the third goes in turn, and the fourth finds no room.
+    // The clock goes to 100 and 200, an interval ahead and then two; the third goes in turn, and
+    // the fourth finds no room.
     assert_eq!(taken.iter().map(|taken| taken.stamp).collect::<Vec<_>>(), [us(100), us(200), Time::MAX]);
     // While the third is inside, the fourth does not pass it.
     assert_eq!((apart.take(us(500)), apart.since()), (None, Time::MAX));

@@ -18,8 +18,10 @@ pub(super) fn of(process: u32, vi: Vi) -> Vi {
     Vi { process, ..vi }
 }
 
-/// As [`super::timelines`] has it with a round of four looks (2000) before each thing that is handled: doorbell 2000 and 7500; descriptor there at 12000, and a round ends at 13500, so
-/// found at 13500 and 2000 and 10500 for the data, which is down at 35638 since the first KiB was programmed; and so on.
+/// As [`super::timelines`] has it with a round of four looks (2000) before each thing that is
+/// handled: doorbell 2000 and 7500; descriptor there at 12000, and a round ends at 13500, so found
+/// at 13500 and 2000 and 10500 for the data, which is down at 35638 since the first KiB was
+/// programmed; and so on.
 #[test]
 fn one_message_alone_has_a_round_of_looks_at_each_step() {
     let mut bench = Bench::new(told_apart(4), &[reserved(1000)]);
@@ -29,7 +31,8 @@ fn one_message_alone_has_a_round_of_looks_at_each_step() {
     assert_eq!(steps[..2], [(SendDescriptorProgrammed, 9500), (SendDescriptorDown, 13_500)]);
     // 13500 + 2000 + 10500; rounds from there, one of which begins at 36000, after 35638.
     assert_eq!(steps[2..4], [(SendDataProgrammed, 26_000), (SendDataDown, 36_000)]);
-    // 36000 + 2000 + 2000 + 1000: the network has it from 41000 to 48000, and rounds begin at 47000 and 49000; 2000 and 4500 for the status, 1200, and rounds from 55500 find it at 57500.
+    // 36000 + 2000 + 2000 + 1000: the network has it from 41000 to 48000, and rounds begin at 47000
+    // and 49000; 2000 and 4500 for the status, 1200, and rounds from 55500 find it at 57500.
     assert_eq!(
         steps[4..],
         [(SendNetworkDone, 49_000), (SendStatusProgrammed, 55_500), (SendStatusDone, 60_800)]
@@ -50,7 +53,8 @@ fn beside_a_flood_each_visit_waits_for_what_is_in_hand() {
         bench.finish().steps(0, 0).iter().map(|(_, done)| done - at).collect::<Vec<_>>()
     };
     let alone = steps(0, 0);
-    // In hand: a round in vain (2) and programming of 4 KiB with its round (10.5 + 3 × 1.65 + 2) at the processor; a transfer down (33.8), and one that stays at the head of the queue, at HDMA.
+    // In hand: a round in vain (2) and programming of 4 KiB with its round (10.5 + 3 × 1.65 + 2) at
+    // the processor; a transfer down (33.8), and one that stays at the head of the queue, at HDMA.
     let (processor, hdma) = (19_450, 2 * 33_754);
     let mut worst = vec![0; alone.len()];
     for at in (300_000..500_000).step_by(700) {
@@ -69,7 +73,8 @@ fn beside_a_flood_each_visit_waits_for_what_is_in_hand() {
     assert!(bench.finish().steps(0, 0)[0].1 > 1_000_000);
 }
 
-/// Two processes without bandwidths have half of the adapter each, whether one of them has one virtual interface or twelve.
+/// Two processes without bandwidths have half of the adapter each, whether one of them has one
+/// virtual interface or twelve.
 #[test]
 fn processes_have_equal_parts_whatever_they_open() {
     for count in [1, 4, 12] {
@@ -195,7 +200,8 @@ pub(super) fn longest_beside(by_rate: impl Fn(u64) -> u64) -> u64 {
 }
 
 proptest! {
-    /// One that keeps its bandwidth, at any times and beside anything that has none: each step at its sender is no later than alone by what is in hand at each visit until then.
+    /// One that keeps its bandwidth, at any times and beside anything that has none: each step at
+    /// its sender is no later than alone by what is in hand at each visit until then.
     #[test]
     fn whoever_keeps_a_bandwidth_waits_for_what_is_in_hand(
         gaps in prop::collection::vec(1_100_000u64..1_500_000, 1..6),
@@ -205,7 +211,8 @@ proptest! {
     ) {
         let limits = Limits { nsdma_queue, ..told_apart(ahead).limits };
         let config = ViaConfig { limits, ..told_apart(ahead) };
-        // The last has a bandwidth and sends more than it is for, the one before has descriptors to be fetched.
+        // The last has a bandwidth and sends more than it is for, the one before has descriptors to
+        // be fetched.
         let vis = [of(1, reserved(1000)), of(2, PLAIN), of(2, PLAIN), Vi { receives: Some(0), ..of(3, PLAIN) }, of(4, reserved(30_000))];
         // The virtual interface, the kind of event, and the size.
         let acts = beside(&gaps, flood.iter().map(|(gap, vi, kind, size)| (*gap, (*vi, *kind, *size))));
@@ -249,7 +256,8 @@ proptest! {
             (0..gaps.len() as u64).map(|number| bench.steps(0, number)).collect::<Vec<_>>()
         };
         let (beside, alone) = (run(false), run(true));
-        // A round in vain, and programming 4 KiB; 4 KiB down or up, twice; 4 KiB on the network, and until that is noticed.
+        // A round in vain, and programming 4 KiB; 4 KiB down or up, twice; 4 KiB on the network,
+        // and until that is noticed.
         let (processor, hdma) = (2_000 + 17_450, 2 * 33_754);
         let network = 26_200 + if nsdma_queue { 26_200 } else { 2 * processor };
         for (beside, alone) in beside.iter().zip(&alone) {

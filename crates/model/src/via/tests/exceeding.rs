@@ -28,7 +28,9 @@ fn the_oldest_that_exceeds_a_bandwidth_is_given_a_stamp() {
         })
         .filter(|(what, ..)| *what != "program further fragments")
         .collect();
-    // Each has a round of looks, 2000. Doorbells 7500; at 19000 both descriptors are there (12000 and 21500) and go first, 10500. The data of the first is down at 41138 and found at 44000: 2000 + 1000.
+    // Each has a round of looks, 2000. Doorbells 7500; at 19000 both descriptors are there (12000
+    // and 21500) and go first, 10500. The data of the first is down at 41138 and found at 44000:
+    // 2000 + 1000.
     assert_eq!(
         worked[..6],
         [
@@ -149,7 +151,8 @@ fn asked() -> impl Strategy<Value = Asked> {
         prop::collection::vec(prop_oneof![Just(2048u64), Just(4096), 2048u64..4096], 1..6),
     ];
     (110u64..1000, sizes, prop::collection::vec(any::<bool>(), 1..6)).prop_map(|(own, sizes, stamped)| {
-        // A message takes the processor 42 us, looks included, and 3 to be given a stamp; to what has no bandwidth a thirtieth of its time is left.
+        // A message takes the processor 42 us, looks included, and 3 to be given a stamp; to what
+        // has no bandwidth a thirtieth of its time is left.
         let most = 4096.0 / *sizes.iter().min().expect("there is one") as f64;
         let left = 0.97 - 45.0 * most / own as f64;
         Asked { own, other: (42.0 / left).ceil() as u64, sizes, stamped, end: 12_000_000 }
@@ -159,7 +162,8 @@ fn asked() -> impl Strategy<Value = Asked> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Beside a flood, and another bandwidth, it has its own between any two times but for what is under way, at either side; and so has the other.
+    /// Beside a flood, and another bandwidth, it has its own between any two times but for what is
+    /// under way, at either side; and so has the other.
     #[test]
     fn who_posts_more_than_its_bandwidth_has_that(asked in asked(), ahead in 1u32..5, nsdma_queue in any::<bool>(), come in any::<bool>()) {
         let limits = Limits { nsdma_queue, ..told_apart(ahead).limits };

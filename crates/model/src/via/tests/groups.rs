@@ -24,7 +24,8 @@ fn fast() -> ViaConfig {
     ViaConfig { costs, ..ViaConfig::table_1(firmware) }
 }
 
-/// Those of `groups` by their rates in megabytes a second and what they are within; `members` are in them, in their order.
+/// Those of `groups` by their rates in megabytes a second and what they are within; `members` are
+/// in them, in their order.
 fn grouped(
     config: ViaConfig,
     vis: &[Vi],
@@ -63,7 +64,8 @@ fn a_member_alone_is_let_in_at_the_next_look() {
 
 #[test]
 fn a_group_has_its_part_however_many_it_is() {
-    // One virtual interface against four, in groups of equal rates; three parts of four against one, in groups of such.
+    // One virtual interface against four, in groups of equal rates; three parts of four against
+    // one, in groups of such.
     let vis = [10, 10, 10, 10, 10].map(member);
     let members = [(0, 0), (1, 1), (2, 1), (3, 1), (4, 1)];
     let equal = flooded(grouped(fast(), &vis, &[(40, None), (40, None)], &members), 5, 160);
@@ -85,7 +87,8 @@ fn groups_in_groups_share_theirs() {
     }
 }
 
-/// Of 109 MB/s others have reserved 80 and send more than there is, so HDMA is never without their stamps; a group has its 20 all the same, and no more.
+/// Of 109 MB/s others have reserved 80 and send more than there is, so HDMA is never without their
+/// stamps; a group has its 20 all the same, and no more.
 #[test]
 fn a_group_has_its_rate_beside_others() {
     let vis = [member(20), Vi { vtick: Some(rate(80)), ..PLAIN }];
@@ -160,7 +163,8 @@ fn a_group_is_let_in_by_its_rate_however_many_have_rung() {
 }
 
 proptest! {
-    /// Whatever is rung ends, in its virtual interface's order, also when rates are set aside for groups and for best effort; and a group's doorbells are counted until then.
+    /// Whatever is rung ends, in its virtual interface's order, also when rates are set aside for
+    /// groups and for best effort; and a group's doorbells are counted until then.
     #[test]
     fn everybody_is_let_in(
         rung in prop::collection::vec((0u64..40_000, 0u32..4, 1u64..9000), 1..60),

@@ -66,7 +66,8 @@ fn what_is_set_aside_passes_beside_bandwidths_of_all_there_is() {
     }
 }
 
-/// 1 KiB is 12.8 us of 80 MB/s. The first of three is within that at once; the second is let in beyond it, and is given a stamp when the clock allows it and the processor gets to it.
+/// 1 KiB is 12.8 us of 80 MB/s. The first of three is within that at once; the second is let in
+/// beyond it, and is given a stamp when the clock allows it and the processor gets to it.
 #[test]
 fn what_is_beyond_the_rate_is_given_a_stamp_when_the_clock_allows_it() {
     let mut bench = Bench::new(aside(1, 80), &[of(1, PLAIN)]);
@@ -100,7 +101,8 @@ fn what_is_beyond_the_rate_is_given_a_stamp_when_the_clock_allows_it() {
     assert_eq!(bench.departures(), [(0, 0), (0, 1), (0, 2)]);
 }
 
-/// As in [`apart`](super::apart): with a bandwidth and beside what goes in turn, now with a rate, one waits for what is in hand and what has a stamp before.
+/// As in [`apart`](super::apart): with a bandwidth and beside what goes in turn, now with a rate,
+/// one waits for what is in hand and what has a stamp before.
 #[test]
 fn a_stamp_of_the_rate_is_one_among_others() {
     let order = |interval: u64| {
@@ -119,7 +121,8 @@ fn a_stamp_of_the_rate_is_one_among_others() {
 }
 
 proptest! {
-    /// Whatever goes in turn beside, one that keeps a bandwidth waits at its sender for what is in hand at each visit, and besides for no more of the rest than the rate allows.
+    /// Whatever goes in turn beside, one that keeps a bandwidth waits at its sender for what is in
+    /// hand at each visit, and besides for no more of the rest than the rate allows.
     #[test]
     fn what_has_no_bandwidth_is_in_nobodys_way_but_by_its_rate(
         gaps in prop::collection::vec(1_100_000u64..1_500_000, 1..6),

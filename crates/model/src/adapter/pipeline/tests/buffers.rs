@@ -11,8 +11,9 @@ fn link() -> Vec<Stage> {
     vec![stage("link", vec![phase(10, None)])]
 }
 
-/// One for each channel and one for all. Best effort has both of those that it can, so its third is lost; real time has its own,
-/// and no second. At 10 best effort gives back what is for all, though it has one of its own too: real time has it at 11.
+/// One for each channel and one for all. Best effort has both of those that it can, so its third is
+/// lost; real time has its own, and no second. At 10 best effort gives back what is for all, though
+/// it has one of its own too: real time has it at 11.
 #[test]
 fn a_channel_has_its_own_and_then_what_is_for_all() {
     let mut handed = best_effort(&[0, 0, 0]);

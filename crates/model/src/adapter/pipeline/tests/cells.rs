@@ -16,7 +16,8 @@ fn sized(number: u64, class: Class, deadline: u64, size: u64) -> Packet {
     Packet { size: Bytes::new(size), ..packet(number, class, deadline) }
 }
 
-/// 100 and 8 are three cells, 88 and 8 two, 89 and 8 three: there is no cell for the trailer alone but where it does not fit.
+/// 100 and 8 are three cells, 88 and 8 two, 89 and 8 three: there is no cell for the trailer alone
+/// but where it does not fit.
 #[test]
 fn a_packet_is_whole_cells() {
     let took = |size| run(wire(1, true), &[(0, sized(0, Class::BestEffort, 0, size))]).0[0].1;
@@ -45,8 +46,8 @@ fn cells_of_equals_stay_together() {
     assert_eq!(run(wire(3, true), &best_effort(&[0, 1, 2])).0, [(0, 9), (1, 18), (2, 27)]);
 }
 
-/// A bus that may be taken: an urgent packet's transfer of 10 has it from 4 to 14, in the middle of another's, which has its other 6
-/// after that. Without regard to urgency it waits for 10.
+/// A bus that may be taken: an urgent packet's transfer of 10 has it from 4 to 14, in the middle of
+/// another's, which has its other 6 after that. Without regard to urgency it waits for 10.
 #[test]
 fn a_resource_goes_by_urgency() {
     let bus = |urgent| {

@@ -7,10 +7,12 @@ fn at(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
-/// Choosing takes 4, the link 10. Four of best effort at 0, and real time at 11, which goes before all that is not chosen by then.
+/// Choosing takes 4, the link 10. Four of best effort at 0, and real time at 11, which goes before
+/// all that is not chosen by then.
 ///
-/// *Any number*: 0, 1, 2 have been chosen by 12, so it is the fourth. *None*: at 14 the link is free, and the choice is made then; so
-/// each packet takes 14. *One*: 1 was chosen at 4, it is chosen at 14 while 1 is on the link, and the link never waits.
+/// *Any number*: 0, 1, 2 have been chosen by 12, so it is the fourth. *None*: at 14 the link is
+/// free, and the choice is made then; so each packet takes 14. *One*: 1 was chosen at 4, it is
+/// chosen at 14 while 1 is on the link, and the link never waits.
 #[test]
 fn a_stage_chooses_so_far_ahead() {
     let outcome = |ahead| {
@@ -67,7 +69,8 @@ fn what_is_late_is_not_served() {
     assert_eq!(outcome(Late::Keep).0, [(0, 10), (1, 20), (2, 30), (3, 40), (4, 50)]);
 }
 
-/// At 10 packet 1, due at 18, has 8 left: enough for a margin of 8, and not for one of 9, by which it is late at 9.
+/// At 10 packet 1, due at 18, has 8 left: enough for a margin of 8, and not for one of 9, by which
+/// it is late at 9.
 #[test]
 fn what_could_not_be_in_time_is_late() {
     let served = |margin| {
@@ -82,7 +85,8 @@ fn what_could_not_be_in_time_is_late() {
     assert_eq!(run(description(vec![link]), &best_effort(&[0])).1, [0; 0]);
 }
 
-/// Only the queue that says so looks: late best effort has no deadline to miss, and late real time of another queue is kept.
+/// Only the queue that says so looks: late best effort has no deadline to miss, and late real time
+/// of another queue is kept.
 #[test]
 fn only_the_queue_that_says_so_drops_what_is_late() {
     let queues = vec![

@@ -12,7 +12,8 @@ fn on_medium(us: u64) -> Phase {
     Phase { medium: true, ..phase(us, None) }
 }
 
-/// The only packet asks for the medium at 10, has it at 25, and is through 30 later; a look at the link finds it there from 25 on.
+/// The only packet asks for the medium at 10, has it at 25, and is through 30 later; a look at the
+/// link finds it there from 25 on.
 #[test]
 fn a_frame_that_is_alone_asks_for_the_medium_and_is_answered() {
     for steps in [false, true] {
@@ -77,8 +78,10 @@ fn who_is_late_for_the_medium_does_not_ask_for_it() {
     assert!(matches!(said[..], [AdapterOutput::Response(Response::Failed(_, Loss::Late))]), "{said:?}");
 }
 
-/// Four packets go through the first stage unseen, 10 each. The link has the first from 10 on and asks for the medium, the second has its only place; so the third, done at 30, holds up the fourth, which is
-/// served when it has gone: at 130, since the medium is granted at 100 and the link takes 30.
+/// Four packets go through the first stage unseen, 10 each. The link has the first from 10 on and
+/// asks for the medium, the second has its only place; so the third, done at 30, holds up the
+/// fourth, which is served when it has gone: at 130, since the medium is granted at 100 and the
+/// link takes 30.
 #[test]
 fn who_cannot_go_on_holds_up_those_that_are_unseen() {
     let narrow = Queue { slots: Some(1), ..queue(Takes::All, Order::Fifo, 0) };

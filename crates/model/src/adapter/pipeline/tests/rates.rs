@@ -39,7 +39,8 @@ fn each_order_has_its_own() {
     }
 }
 
-/// Best effort of one in 15 is stamped 15 and 30, before a packet with a deadline that is stamped 40: no more than its rate, but before.
+/// Best effort of one in 15 is stamped 15 and 30, before a packet with a deadline that is stamped
+/// 40: no more than its rate, but before.
 #[test]
 fn best_effort_with_a_rate_goes_before_real_time() {
     let shares = [3, 4].map(|number| of_rate(1, number, Class::BestEffort, 15));

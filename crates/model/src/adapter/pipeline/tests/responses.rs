@@ -108,7 +108,8 @@ fn what_a_phase_tells_takes_a_place_too() {
     assert_eq!(said(&mut adapter, 100, 150), [(100, "progress", 1)]);
 }
 
-/// A packet that is lost has no server to wait at; its answer waits by itself, and a reset gives it to the driver without a queue.
+/// A packet that is lost has no server to wait at; its answer waits by itself, and a reset gives it
+/// to the driver without a queue.
 #[test]
 fn the_answer_of_a_lost_packet_waits_too() {
     let mut adapter = with(&[(Answers::All, Some(1), Overload::Block)], Tells::Nothing);

@@ -20,8 +20,9 @@ fn two_queues(selection: Selection) -> Description {
     description(vec![Stage { queues, selection, ..stage("link", vec![phase(10, None)]) }])
 }
 
-/// Best effort 0, 1 and 2 at 0, of which 0 is served at once; real time 7, 8 and 9 at 1, 9 with the earliest deadline. In turn it is
-/// the real-time queue's from 10 on; by priority that queue is served until it is empty.
+/// Best effort 0, 1 and 2 at 0, of which 0 is served at once; real time 7, 8 and 9 at 1, 9 with the
+/// earliest deadline. In turn it is the real-time queue's from 10 on; by priority that queue is
+/// served until it is empty.
 #[test]
 fn a_round_robin_turns_and_a_priority_does_not() {
     let mut handed = best_effort(&[0, 0, 0]);
@@ -44,8 +45,8 @@ fn an_empty_queue_misses_its_turn() {
     assert_eq!(run(two_queues(Selection::RoundRobin), &handed).0, [(0, 10), (1, 20), (2, 30), (9, 40)]);
 }
 
-/// Best effort 0 is being served; best effort 1, real time 2 with a deadline of 50 at level 1, and real time 3 with one of 40
-/// at level 5 wait.
+/// Best effort 0 is being served; best effort 1, real time 2 with a deadline of 50 at level 1, and
+/// real time 3 with one of 40 at level 5 wait.
 #[test]
 fn a_queue_has_its_order() {
     for (order, expected) in [
@@ -98,7 +99,8 @@ fn a_free_server_takes_what_a_full_queue_would_lose() {
             assert_eq!([out[0].1, out[1].1], [15, 25], "{order:?} {overload:?}");
         }
     }
-    // Best effort that has the only place does not give it up for real time that a server could make room for.
+    // Best effort that has the only place does not give it up for real time that a server could
+    // make room for.
     let mixed = [packet(0, Class::BestEffort, 1_000_000), real_time(1, 60, 0)];
     for order in [Order::Fifo, Order::MultiClassEdf] {
         for poll in [false, true] {
@@ -147,12 +149,14 @@ fn a_phase_has_all_its_resources_or_none() {
         });
         out.extend(responses.map(|number| (number, now.since(Time::ZERO).as_ps() / 1_000_000)));
     }
-    // Received at 15. Both resources 15-20 for packet 0; packet 1 has had the bus 10-15 and has it again 20-25, then both 25-30.
+    // Received at 15. Both resources 15-20 for packet 0; packet 1 has had the bus 10-15 and has it
+    // again 20-25, then both 25-30.
     assert_eq!(out, [(9, 15), (0, 20), (1, 30)]);
 }
 
-/// The second stage takes 30 and has room for one: the first, which takes 10, is held up with its third packet from 30 to 40, when
-/// that room is free, and with its fourth from 50 to 70. Being held up is not being busy.
+/// The second stage takes 30 and has room for one: the first, which takes 10, is held up with its
+/// third packet from 30 to 40, when that room is free, and with its fourth from 50 to 70. Being
+/// held up is not being busy.
 #[test]
 fn a_full_queue_blocks_for_so_long() {
     let narrow = Queue { slots: Some(1), ..queue(Takes::All, Order::Fifo, 0) };
@@ -230,7 +234,8 @@ fn who_gives_way() {
     assert_eq!(run(link(2), &handed), (vec![(0, 10), (7, 20), (8, 30)], vec![1, 9]));
 }
 
-/// Stage by stage in order of priority of the queues, whatever the order in which they are written: a command queue too.
+/// Stage by stage in order of priority of the queues, whatever the order in which they are written:
+/// a command queue too.
 #[test]
 fn command_queues_are_looked_at_by_priority() {
     let mut description = description(vec![stage("link", vec![phase(10, None)])]);
