@@ -138,7 +138,7 @@ impl Buses {
         Some(self.seats.len() - 1)
     }
 
-    /// Returns an adapter whose running phases differ from the allocation.
+    /// Returns an adapter with running phases that differ from the allocation.
     #[inline]
     pub(crate) fn untold(&mut self) -> Option<LinkId> {
         if !self.untold {

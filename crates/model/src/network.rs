@@ -171,7 +171,7 @@ impl NetworkError {
         self.parameter
     }
 
-    /// What is wrong with it.
+    /// Why it is invalid.
     pub fn reason(&self) -> &str {
         &self.reason
     }

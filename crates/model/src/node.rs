@@ -59,7 +59,7 @@ pub enum NodeOutput<P = Packet> {
     Response(Response<P>, bool),
 }
 
-/// A host with its adapters; or an adapter whose host is remote, another thread or program that
+/// A host with its adapters; or an adapter with a remote host, another thread or program that
 /// exchanges commands and responses with it.
 #[derive(Debug)]
 pub struct Node {

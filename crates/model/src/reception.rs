@@ -259,7 +259,7 @@ pub struct Receiver {
     transfers: bool,
     /// Time of the next due call; [`Time::MAX`] for never.
     next: Time,
-    /// The interface whose polling thread ran last, if no other thread has run since.
+    /// The interface with the last running polling thread, if no other thread has run since.
     polling: Option<usize>,
     /// The interface to poll first when several are ready.
     turn: Turn,

@@ -14,7 +14,7 @@ use crate::around::{Around, Heard};
 use crate::host::{Endless, Host, Interrupt, Output};
 use crate::node::{Node, NodeOutput};
 
-/// A component whose outputs are recorded until polled.
+/// A component with outputs recorded until polled.
 #[derive(Debug)]
 pub struct Told<C, O> {
     component: C,

@@ -119,7 +119,7 @@ pub struct Via {
     hdma: Hdma,
     nsdma: Nsdma,
     nrdma: Nrdma,
-    /// Jobs whose data waits for a buffer in the adapter's memory.
+    /// Jobs with data that waits for a buffer in the adapter's memory.
     without_buffer: queue::LiveQueue<JobId>,
     /// Free send buffers in the adapter's memory.
     buffers: Option<u32>,
@@ -173,7 +173,7 @@ impl Via {
         via
     }
 
-    /// Sets the groups of its virtual interfaces, and the rate of all groups whose members send
+    /// Sets the groups of its virtual interfaces, and the rate of all groups with members that send
     /// here. QoSVIA only, before any input.
     pub fn group(&mut self, groups: &Groups, rate: Rate) {
         self.grouped = Some(Box::new(Grouped::new(groups, rate)));

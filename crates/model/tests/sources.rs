@@ -1,4 +1,4 @@
-//! What sources promise, checked against the definitions and not against their own arithmetic.
+//! Specifications of sources, checked against the definitions and not against their own arithmetic.
 
 use std::sync::Arc;
 

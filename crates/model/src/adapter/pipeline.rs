@@ -69,7 +69,7 @@ pub struct Pipeline {
     stations: Vec<Station>,
     /// Number of transmit stations.
     transmitting: usize,
-    /// The stations that count as having a frame for the medium: the one whose phase is on it, and
+    /// The stations that count as having a frame for the medium: the one with the phase on it, and
     /// before it those that only select.
     link: Option<std::ops::RangeInclusive<usize>>,
     /// The stations with a limit on packets selected ahead.
@@ -104,8 +104,8 @@ pub struct Pipeline {
     /// that work.
     alone: Option<usize>,
     /// Commands are taken at once and responses always fit: one command queue, polled without
-    /// delay, whose entries are free when the adapter has them, no policing, unlimited responses,
-    /// no selection ahead.
+    /// delay, with entries free when the adapter has them, no policing, unlimited responses, no
+    /// selection ahead.
     is_plain: bool,
     /// Some fault is active.
     hindered: bool,

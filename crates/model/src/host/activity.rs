@@ -84,7 +84,7 @@ pub struct Busy {
     pub thread: Option<Thread>,
     /// The channel it was for, where one can be named.
     pub channel: Option<ChannelId>,
-    /// What for.
+    /// Its use.
     pub used: Use,
     /// From when.
     pub began: Time,

@@ -68,7 +68,7 @@ impl Endless {
 pub struct Senders {
     placement: Applications,
     all: ByChannel<Sender>,
-    /// Channels whose applications wait for room, longest first.
+    /// Channels with blocked senders, longest first.
     waiting: Vec<ChannelId>,
     /// A blocked sender may proceed for a reason other than room: a new request, or a completion.
     stirred: bool,
@@ -102,7 +102,7 @@ impl Senders {
         self.all.insert(channel, Sender { core, ..Sender::default() });
     }
 
-    /// Prefetches the sender of `channel`, whose index is `label`.
+    /// Prefetches the sender of `channel`, at index `label`.
     #[inline]
     pub(super) fn fetch(&self, channel: ChannelId, label: Label) {
         self.all.fetch_way(channel);

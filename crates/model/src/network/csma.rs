@@ -390,9 +390,9 @@ impl Csma {
         heard.map(|signal| from.max(signal.from + propagation)).min()
     }
 
-    /// Drops signals whose end all stations have sensed before `now`, if stations that waited for
-    /// them still wait or have begun: a station that ignored a signal began within a third of a gap
-    /// of sensing it, and no signal is shorter than that.
+    /// Drops signals with an end that all stations have sensed before `now`, if stations that
+    /// waited for them still wait or have begun: a station that ignored a signal began within a
+    /// third of a gap of sensing it, and no signal is shorter than that.
     fn forget(&mut self, now: Time) {
         let propagation = self.parameters.propagation;
         let over = |signal: &Signal| signal.to.is_some_and(|to| to + propagation < now);

@@ -99,7 +99,7 @@ pub struct Delivery {
     pub corrupted: bool,
 }
 
-/// What happened to frames; `offered + duplicated = delivered + lost`.
+/// Statistics of frames; `offered + duplicated = delivered + lost`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ImpairmentCounts {
     /// Frames sent.

@@ -1,7 +1,6 @@
-//! Links of their own: every station is granted what it asks for, at once.
+//! Links of their own: every station is granted each request at once.
 //!
-//! It stands beside the shared media so that an adapter needs no second code for a link that nobody else
-//! uses.
+//! It exists beside the shared media so that an adapter needs no second code for a private link.
 
 use std::collections::VecDeque;
 

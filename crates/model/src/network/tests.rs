@@ -9,7 +9,7 @@ fn us(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
-/// Two stations of each: links of their own, a ring whose token is at station 1 at 50 first, and 10
+/// Two stations of each: links of their own, a ring with its token at station 1 at 50 first, and 10
 /// Mbit/s.
 fn media() -> [Medium; 3] {
     let holding = vec![Span::from_us(30); 2];

@@ -34,7 +34,7 @@ struct Line {
     responses: ShortQueue<Response<Slot>>,
     /// Number of responses announced by their own or a later interrupt.
     announced: usize,
-    /// Interrupts that have announced them and whose handler has not begun.
+    /// Interrupts that have announced them, with handlers that have not begun.
     interrupts: usize,
     /// Responses written since the last interrupt, and when the first of them was.
     gathered: u32,

@@ -306,7 +306,7 @@ impl Receiver {
         self.due_signal(now).is_some()
     }
 
-    /// An interface of `context` whose batch may begin.
+    /// An interface of `context` that may begin a batch.
     fn ready(&mut self, context: Context) -> Option<usize> {
         let program = self.program;
         self.turn.find(self.interfaces.len(), |i| self.interfaces[i].may_begin(context, program))

@@ -382,7 +382,7 @@ impl Interface {
         self.used[queue] -= 1;
     }
 
-    /// Posts the packets whose transfer has ended; returns whether there were any.
+    /// Posts the packets with a finished transfer; returns whether there were any.
     #[inline]
     pub fn transferred(&mut self, now: Time) -> bool {
         self.transfer_ends.is_some_and(|at| at <= now) && self.post_transferred(now)
@@ -415,7 +415,7 @@ impl Interface {
         keeps
     }
 
-    /// Cancels the promise for a packet whose last command was taken.
+    /// Cancels the promise for a packet after its last command was taken.
     pub fn withdraw(&mut self, class: Class) {
         if let Some(buffers) = self.buffers.as_mut().filter(|_| self.handshake && self.early_drop) {
             buffers.withdraw(class);
@@ -461,7 +461,7 @@ impl Interface {
         };
     }
 
-    /// Packets in slots, and those in host memory whose last command waits.
+    /// Packets in slots, and those in host memory with a waiting last command.
     pub fn held(&self) -> usize {
         let in_slots = (self.used[0] + self.used[1]) as usize;
         let moved = self.queues.iter().flatten().filter(|command| !command.is_in_slot());

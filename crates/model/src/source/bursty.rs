@@ -13,7 +13,7 @@ use super::{Arrival, Multiple, Sizes, SourceError};
 
 pub(super) const BURST: &str = "at least 1 message";
 
-/// What a [`Bursty`] source is.
+/// Parameters of a [`Bursty`] source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BurstyParameters {
     /// Messages in a burst: at most B_max for a source that conforms.

@@ -39,7 +39,7 @@ pub enum Start {
     Random,
 }
 
-/// What a [`Recorded`] source is.
+/// Parameters of a [`Recorded`] source.
 #[derive(Debug, Clone)]
 pub struct RecordedParameters {
     /// The trace.

@@ -1,11 +1,12 @@
-//! Recorded traffic: the sizes of coded frames and captured packets, as files bring them.
+//! Recorded traffic: the sizes of coded frames and captured packets, read from files.
 //!
-//! A synthetic source is as bursty as its author thinks; a recording is as bursty as its content. What users
-//! have is the output of `ffprobe`, a column of numbers, or a capture. [`read`] takes any of them, tells by
-//! the content which it is, and turns it into one [`Trace`].
+//! A synthetic source is as bursty as its author assumes; a recording is as bursty as its content.
+//! Typical files are the output of `ffprobe`, a column of numbers, or a capture. [`read`] accepts
+//! any of them, detects the format by the content, and converts it into one [`Trace`].
 //!
-//! Files are not trusted. The reader holds only what it keeps, stops at the bounds of [`Limits`], and answers
-//! every file that is not a trace with [`TraceError`]: file, place, reason, and what would be valid.
+//! Files are not trusted. The reader stores only the data that it keeps, stops at the bounds of
+//! [`Limits`], and returns a [`TraceError`] for every file that is not a trace: file, place,
+//! reason, and the valid input.
 //!
 //! ```
 //! use laxity_model::source::trace::{Limits, parse};

@@ -285,7 +285,8 @@ impl<T: Copy> Apart<T> {
         self.room += 1;
     }
 
-    /// The lane whose own clock stamps its items inside; none for the common clock of best effort.
+    /// The lane with its own clock for stamps of items inside; none for the common clock of best
+    /// effort.
     pub(super) fn own_clock(&self, lane: u32) -> Option<u32> {
         self.lanes[lane as usize].vtick.map(|_| lane)
     }
@@ -380,7 +381,7 @@ impl<T: Copy> Apart<T> {
         keeping.min()
     }
 
-    /// The lane whose turn it is, of those that `may`; the next turn is another process's, and
+    /// The lane that has its turn, of those that `may`; the next turn is another process's, and
     /// another lane's of this process.
     fn turn(&mut self, may: impl Fn(&Lane<T>) -> bool) -> u32 {
         let mut process = 0;

@@ -39,7 +39,7 @@ enum Duty {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Processor {
     duty: Duty,
-    /// The unit to poll next, or the one whose event is handled.
+    /// The unit to poll next, or the one with the event being handled.
     pub(super) place: Place,
     /// Its next completion or discovery; [`Time::MAX`] for none.
     due: Time,

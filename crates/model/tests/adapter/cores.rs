@@ -23,7 +23,7 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
-    /// All of it on the first of so many cores.
+    /// All of it on the first of `cores` cores.
     pub(crate) fn on_the_first(cores: u8) -> Self {
         Self {
             cores,
@@ -70,8 +70,8 @@ fn cores_without_work_change_nothing() {
     }
 }
 
-/// A core does one thing at a time, and what it was busy with is what its account says. One core at
-/// a time is in the link scheduler, and who spins does so for as long as another is.
+/// A core does one thing at a time, and its account equals its busy time. One core at a time is in
+/// the link scheduler, and a core spins for as long as another is in it.
 #[test]
 fn time_is_conserved_on_each_core_and_one_is_in_the_link_scheduler() {
     let (mut spun, mut at_once) = (0, 0);

@@ -320,7 +320,7 @@ fn a_driver_recovers_from_whatever_breaks_and_a_host_gets_its_buffers_back() {
             *tally.entry("transmitted").or_default() += counters.transmitted;
         }
         let discarded = count(&|o| matches!(o, NodeOutput::Discarded(..)));
-        // A message whose packets were overtaken in the adapter is given up.
+        // A message with overtaken packets is given up.
         assert!(received + discarded <= frames, "{seed}: frames from outside");
         assert!(
             !in_order || received + discarded == frames,

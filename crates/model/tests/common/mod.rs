@@ -19,7 +19,7 @@ pub(crate) struct Arrival {
     pub(crate) size: Bytes,
 }
 
-/// What came out of a run.
+/// Outputs of a run.
 #[allow(dead_code, reason = "not every test looks at everything")]
 pub(crate) struct Trace {
     pub(crate) departed: Vec<(Time, Packet)>,

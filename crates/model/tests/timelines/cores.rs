@@ -26,8 +26,8 @@ fn bench(config: Config, channels: &[ChannelConfig]) -> Bench {
 }
 
 /// Two packets are made at once, 0-40. The first core by number takes the adapter's slot, 40-50,
-/// and the other sees that there is none: it leaves its packet to the completion at 100, whose
-/// interrupt is core 0's.
+/// and the other sees that there is none: it leaves its packet to the completion at 100, which
+/// interrupts core 0.
 #[test]
 fn two_cores_work_at_once() {
     let mut bench = bench(cores(2, LinkParadigm::O1, 1), &[on(0, best_effort()), on(1, best_effort())]);

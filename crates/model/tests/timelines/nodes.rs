@@ -340,7 +340,7 @@ fn a_driver_resets_an_adapter_that_keeps_a_packet() {
     assert_eq!((node.driver(LinkId::FIRST).resets, node.next_deadline()), (1, None));
 }
 
-/// A device like [`null`], whose responses go to one queue.
+/// A device like [`null`], with all responses in one queue.
 fn answering(notification: Notification, queue: ResponseQueue) -> Adapter {
     let Adapter::Pipeline(described) = described() else { unreachable!("it is described") };
     let mut description = described.description().clone();

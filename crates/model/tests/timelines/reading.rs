@@ -141,7 +141,7 @@ fn a_large_message_is_taken_piece_by_piece() {
 }
 
 /// The program of a message that is due at 1000 waits for the handler of one that is due at 100,
-/// whose interrupt is at 40.
+/// with its interrupt at 40.
 #[test]
 fn a_program_waits_for_what_is_due_sooner() {
     let receives = ChannelConfig { role: Role::Receive, ..real_time(100) };

@@ -157,7 +157,7 @@ fn an_early_packet_turns_current_under_o1_and_o2() {
         let config = Config { early: EarlyPolicy::CONSERVE, ..config(paradigm) };
         let mut bench = Bench::new(config, Applications::Separate, &[real_time(5_000)]);
         let mut log = bench.run(vec![(0, Offer(0, 1)), (1, Offer(0, 1))]);
-        // Up to the last interrupt, whose instant follows from that of the sending.
+        // Up to the last interrupt, which follows from the time of sending.
         log.pop();
         assert_eq!(log[log.len() - expected.len()..], *expected, "{paradigm:?}");
     }

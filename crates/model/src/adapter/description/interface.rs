@@ -35,7 +35,7 @@ pub struct Interface {
 /// A command queue, FIFO. A command goes to the first that accepts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandQueue {
-    /// The packets whose commands it accepts.
+    /// The accepted packets.
     pub takes: Takes,
     /// Polling priority, 0 the highest.
     pub priority: u8,

@@ -130,7 +130,7 @@ impl Pipeline {
         self.description.interface.command_queue(&packet.tag, packet.channel)
     }
 
-    /// The outcome of `packet`, whose command was in this queue, is reported to the host.
+    /// The host is notified of the outcome of `packet`, which frees its entry.
     pub(super) fn write_back(&mut self, packet: &Packet) {
         let ring = self.ring_of(packet);
         let ring = &mut self.rings[ring];
@@ -196,8 +196,8 @@ impl Pipeline {
         any
     }
 
-    /// Fetches one command of `ring`, from index `at` on, the first whose channel does not have to
-    /// wait; returns whether there was one.
+    /// Fetches one command of `ring`, from index `at` on, the first with a channel that does not
+    /// have to wait; returns whether there was one.
     fn fetch_one(
         &mut self,
         ring: usize,

@@ -22,7 +22,7 @@ pub(super) struct Job {
     pub(super) at: At,
 }
 
-/// What a job waits for: its position in service.
+/// Position of a job in its service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum At {
     /// The resources of its phase.

@@ -21,7 +21,7 @@ pub(super) struct Policer {
     policing: Policing,
     /// Per channel with a contract.
     meters: Vec<Option<Meter>>,
-    /// Original tags of demoted packets whose last response is pending.
+    /// Original tags of demoted packets with a pending last response.
     demoted: Vec<(Slot, Tag)>,
 }
 

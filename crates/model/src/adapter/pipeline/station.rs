@@ -409,7 +409,7 @@ impl Station {
         self.lines[line].waiting.select(now).map(|(_, item)| item)
     }
 
-    /// The line whose turn it is, among those equal to `line`, which is the first of them and
+    /// The line that has its turn, among those equal to `line`, which is the first of them and
     /// ready.
     fn in_turn(&mut self, line: usize, now: Time) -> usize {
         let several = self.lines[line].queue.spread as usize;

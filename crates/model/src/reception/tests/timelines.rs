@@ -64,9 +64,9 @@ fn explicit_interrupts_come_back_when_the_host_is_idle() {
     bench.arrive(us(0), 0, 1);
     bench.arrive(us(0), 0, 2);
     bench.run_to(us(5000));
-    // The first interrupt had one command posted: 28. It takes the announcement of 1 and that of 2,
-    // whose last commands wait. The CPU is otherwise idle, so they interrupt at once: 28 + 800,
-    // then 694 of program.
+    // The first interrupt had one command posted: 28. It takes the announcements of 1 and 2; their
+    // last commands wait. The CPU is otherwise idle, so they interrupt at once: 28 + 800, then 694
+    // of program.
     assert_eq!(bench.delivered(), [(1, 28 + 28 + 800 + 347), (2, 28 + 28 + 800 + 694)]);
     assert_eq!(bench.receiver.report(0).interrupts, 2);
 }

@@ -6,7 +6,7 @@ use super::Limits;
 use super::error::{Fault, Position};
 use super::text::TOO_LONG;
 
-/// What would be valid where a capture breaks off.
+/// The valid input where a capture breaks off.
 pub(super) const CAPTURE: &str =
     "a complete pcap or pcapng capture, such as `tcpdump -w FILE` or Wireshark writes";
 

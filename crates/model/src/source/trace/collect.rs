@@ -40,7 +40,7 @@ struct Raw {
     kind: Option<super::FrameKind>,
 }
 
-/// What the durations said so far.
+/// State of the durations so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Duration {
     Unknown,

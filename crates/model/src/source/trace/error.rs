@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-/// What the reader accepts, for a file whose contents give no better hint.
+/// The accepted input, for a file whose contents give no better hint.
 pub(super) const ANY: &str =
     "a trace: a size in bytes on each line, ffprobe's CSV or JSON, or a pcap or pcapng capture";
 

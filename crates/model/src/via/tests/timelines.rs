@@ -200,7 +200,7 @@ fn a_hardware_queue_for_the_network_saves_the_look() {
     assert!(gap(false) > Span::from_us(1));
 }
 
-/// A virtual interface that is told a higher rate is stamped by it from then on.
+/// A virtual interface with a raised rate is stamped by it from then on.
 #[test]
 fn another_rate_counts_from_the_next_doorbell() {
     let limits = Limits { guard: 0, ..Limits::NONE };

@@ -106,8 +106,8 @@ fn the_rest_of_a_message_is_demoted_too() {
     );
 }
 
-/// What a channel sends beyond its contract, and as such, is not held to it, and takes nothing of
-/// it: both that are guaranteed find room.
+/// Packets that a channel sends as excess are not policed, and use none of its contract: both
+/// guaranteed packets find room.
 #[test]
 fn what_is_sent_as_excess_is_not_policed() {
     let mut handed = real_time(&[0, 0, 0]);
