@@ -116,7 +116,7 @@ pub enum Loss {
     Medium,
     /// The host reset the adapter.
     Reset,
-    /// Its frame had left, but a reset removed it before its response: to the host it is lost.
+    /// Its frame had left, but the adapter lost it before its response: to the host it is lost.
     Unconfirmed,
 }
 

@@ -77,7 +77,8 @@ impl Medium {
     }
 
     /// The last bit of the granted frame has left. `more` means that the station has further
-    /// frames, perhaps none ready yet; the station keeps its access if it requests at once.
+    /// frames, perhaps none ready yet: a token ring then leaves the token with the station for the
+    /// rest of its holding.
     pub fn sent(&mut self, now: Time, station: usize, more: bool) {
         match self {
             Medium::PointToPoint(medium) => medium.sent(station),

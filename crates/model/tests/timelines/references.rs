@@ -53,12 +53,12 @@ fn sent(send_byte: Span) -> (Vec<String>, Vec<String>, u64) {
     (with("Transmit 0"), with("departed"), host.uses()[0].total().as_ps() / 1_000_000)
 }
 
-/// References: the video frame is made by 110, and only its first packet has crossed the bus by
-/// then. The urgent packet, made by 183, is fetched at 204, before two of the frame that were made
-/// 70 us earlier; each packet crosses once.
+/// References: the video message is made by 110, and only its first packet has crossed the bus by
+/// then. The urgent packet, made by 183, is fetched at 204, before two of the video message that
+/// were made 70 us earlier; each packet crosses once.
 ///
 /// Copied, a packet takes the CPU 12 us more, and the bus for as long: the first is fetched from
-/// 62, and from 74 when the second has been copied. All of the frame is copied before the urgent
+/// 62, and from 74 when the second has been copied. All of the video message is copied before the urgent
 /// packet is, which is made by 243, after the link has gone to the third: it leaves 101 us later.
 /// The CPU is busy for 60 us more.
 #[test]
@@ -85,7 +85,7 @@ fn data_crosses_the_bus_once_and_in_the_order_of_transmission() {
             "420 departed 0.3 handed 358",
         ]
     );
-    // A copy occupies the bus, so the express packets are materialised then.
+    // A copy occupies the bus, so the adapter's packets are updated then.
     let (fetched, copied, with_copies) = sent(Span::from_ns(12));
     assert_eq!(fetched[0], "86 Transmit 0: 62-62-86");
     assert_eq!(
