@@ -70,7 +70,7 @@ pub struct Resource {
     /// preemptive resource. Otherwise the holder keeps it, and else the older packet goes first.
     pub urgent: bool,
     /// Whether the host's CPU occupies it while it copies, before all phases, which resume with
-    /// their remaining time: a memory bus whose cycles the CPU steals.
+    /// their remaining time: a memory bus with cycles that the CPU steals.
     pub host: bool,
     /// Name of the host's bus that it is: one resource for all adapters of a host that name it,
     /// with equal parameters.
@@ -187,7 +187,7 @@ impl Default for Queue {
     }
 }
 
-/// Treatment of a packet whose deadline has passed: an adapter that reads headers can detect it
+/// Treatment of a packet after its deadline: an adapter that reads headers can detect it
 /// before spending more on the packet (thesis §3.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Late {

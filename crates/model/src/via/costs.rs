@@ -6,7 +6,7 @@
 //! is the difference of two rows. A row is read when the processor *notices* the end of a step, so
 //! it includes the polling delay:
 //!
-//! * **Engines** are from SVIA's rows, whose processor waits for them: host memory down `1.6 us +
+//! * **Engines** are from SVIA's rows (its processor waits for them): host memory down `1.6 us +
 //!   7.85 ns/B` (2, 9, 34, 130 us), up `1.6 us + 7.65 ns/B` (2, 9, 33, 127), the network `0.6 us +
 //!   6.25 ns/B` (1, 7, 26, 103; 1.28 Gbit/s), a descriptor 2.5 us (3 and 2), completion information
 //!   1.2 us (1 to 2).

@@ -16,7 +16,7 @@
 //! member its share within the group. Admitted work goes first: a group that was idle waits for no
 //! more than that, and for one item of each other child of its node.
 //!
-//! Only groups whose members send here count in `Σ r`; the reservations have to leave capacity for
+//! Only groups with members that send here count in `Σ r`; the reservations have to leave capacity for
 //! others.
 
 use laxity_qos::channel::{Carried, ChannelId};

@@ -1,4 +1,4 @@
-//! A queue in the order of stamps, whose head an engine serves while the processor inserts.
+//! A queue in the order of stamps; an engine serves its head while the processor inserts.
 //!
 //! HDMA's hardware queue has two users: the engine removes the head whenever it becomes idle,
 //! unsynchronised with the processor. Insertion at the tail is safe. Elsewhere a processor that
