@@ -23,18 +23,18 @@
 //!   are FIFO.
 //! * **QoSVIA** polls likewise, and stamps each doorbell by
 //!   [VirtualClock](laxity_qos::virtual_clock); the queues of HDMA and NSDMA are in the order of
-//!   the stamps, as far as a busy engine permits ([`queue`]).
+//!   the stamps, as far as a busy engine permits (`via/queue.rs`).
 //!
 //! *Best effort* has an infinite tick, and with VirtualClock alone may starve. With a reserved rate
 //! ([`Limits::best_effort`]) it waits in a queue of its own before the first transfer, and is
 //! admitted by one clock of that rate for all of it, or when HDMA is idle. It therefore gets its
 //! rate under any load; its excess delays reserved traffic only by the excess that is inside when
 //! that traffic arrives. Virtual interfaces in [groups](Via::group) with a common rate wait
-//! likewise ([`grouped`]).
+//! likewise (`via/grouped.rs`).
 //!
 //! *Isolation of processes* needs more than stamps: doorbells in one queue are served in the order
 //! in which they were rung, whichever process rang them. Under QoSVIA the queues may be
-//! [separated](Doorbells::Apart), and with them all work that waits for the processor ([`apart`]).
+//! [separated](Doorbells::Apart), and with them all work that waits for the processor (`via/apart.rs`).
 //!
 //! **A state machine without a clock.** Each input carries its time: [`Via::ring`], [`Via::reach`],
 //! [`Via::timer`]; [`Via::next_output`] returns the results, down to each step of Table 1. Under
