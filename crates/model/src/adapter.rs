@@ -1,9 +1,9 @@
-//! Adapters: what happens to a packet after the host has handed it over.
+//! Adapters: processing of a packet after the host has handed it over.
 //!
-//! All adapters keep one contract, which mirrors hardware. In come commands from the host, frames from the medium, leave to
-//! use the medium, and timers; out go responses for the host, requests for the medium, and frames. An
-//! adapter never looks at the clock and knows neither host nor network: each call names somebody whom it tells what it does,
-//! while it does it.
+//! All adapters keep one contract, which mirrors hardware. Inputs are commands from the host,
+//! frames from the medium, permission to use the medium, and timers; outputs are responses for the
+//! host, requests for the medium, and frames. An adapter reads no clock and knows neither host nor
+//! network: each call passes an observer that receives the outputs.
 //!
 //! ```text
 //!  transmit(packet)  ──▶ ┌─────────┐ ──▶ Request, Withdraw ─▶ medium
@@ -11,8 +11,8 @@
 //!  Response          ◀── └─────────┘ ──▶ Frame ─▶ receive(…) of another
 //! ```
 //!
-//! Every packet that comes in by a `transmit` leaves by one response, `Transmitted` or `Failed`; every received frame
-//! by `Received` or `Discarded`. That holds under every fault, and is what the tests check first.
+//! Every transmitted packet leaves by one response, `Transmitted` or `Failed`; every received frame
+//! by `Received` or `Discarded`. That holds under every fault, and is the tests' first check.
 
 pub mod cim250;
 mod description;
@@ -37,32 +37,32 @@ use crate::around::Around;
 use crate::bus::Buses;
 use crate::network::MediumOutput;
 
-/// What a host writes into a command queue.
+/// An entry of a command queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// Transmit a packet.
     Transmit(Packet),
-    /// The answer to [`Response::Handshake`].
+    /// The reply to [`Response::Handshake`].
     Proceed(Packet),
 }
 
-/// What an adapter writes into its response queue; `P` is by what a packet is named.
+/// An entry of a response queue; `P` names a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Response<P = Packet> {
     /// A phase of this packet is done.
     Progress(P),
-    /// The same, and the adapter waits for [`Command::Proceed`].
+    /// As `Progress`, and the adapter waits for [`Command::Proceed`].
     Handshake(P),
     /// The packet is transmitted; its buffer at the host is free.
     Transmitted(P),
     /// The packet is lost; its buffer at the host is free.
     Failed(P, Loss),
-    /// A packet has come from the network and lies in the host's memory.
+    /// A packet from the network is in the host's memory.
     Received(P),
 }
 
 impl<P> Response<P> {
-    /// The packet that it is about.
+    /// The packet concerned.
     pub fn packet(&self) -> &P {
         let (Response::Progress(packet)
         | Response::Handshake(packet)
@@ -72,7 +72,7 @@ impl<P> Response<P> {
         packet
     }
 
-    /// The same of what `name` makes of it.
+    /// Maps the packet by `name`.
     #[inline]
     fn map<Q>(self, name: impl FnOnce(P) -> Q) -> Response<Q> {
         match self {
@@ -86,8 +86,8 @@ impl<P> Response<P> {
 }
 
 impl Response<Slot> {
-    /// The response with a look at the packet itself, for a host that cannot look into `packets`; whose packet it was the last to name is
-    /// taken out.
+    /// Replaces the slot by the packet, for a host without access to `packets`; frees the slot if
+    /// this is the packet's last response.
     #[inline]
     pub fn with_packet(self, packets: &mut Slots) -> Response<&Packet> {
         let is_last = !matches!(self, Response::Progress(_) | Response::Handshake(_));
@@ -96,7 +96,7 @@ impl Response<Slot> {
 }
 
 impl Response<&Packet> {
-    /// The response with the packet, for who keeps it.
+    /// Copies the packet.
     #[inline]
     pub fn copied(self) -> Response {
         self.map(|packet| *packet)
@@ -106,7 +106,7 @@ impl Response<&Packet> {
 /// Why an adapter lost a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Loss {
-    /// No buffer, or no place in a stage's queue.
+    /// No buffer, or a full queue of a stage.
     Overload,
     /// It exceeded the contract of its channel.
     Contract,
@@ -116,14 +116,14 @@ pub enum Loss {
     Medium,
     /// The host reset the adapter.
     Reset,
-    /// Its frame had left, but the adapter lost account of it before it could say so: to the host it is lost.
+    /// Its frame had left, but the adapter lost it before its response: to the host it is lost.
     Unconfirmed,
 }
 
-/// What the medium tells an adapter.
+/// The medium's reply to an adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// The frame that waits may go.
+    /// The frame that waits may be sent.
     Granted,
     /// It collided: it waits again.
     Aborted,
@@ -141,30 +141,30 @@ impl From<MediumOutput> for Access {
     }
 }
 
-/// What goes wrong with an adapter, and until when.
+/// A fault of an adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Breakdown {
-    /// A resource, by index, does nothing: a stalled DMA engine, a hung bus.
+    /// A resource, by index, serves no phase: a stalled DMA engine, a hung bus.
     Stall(usize),
-    /// Its command queues take nothing.
+    /// Its command queues accept no command.
     FullQueues,
-    /// All of it stands still, and does until the host resets it.
+    /// All of it stands still until the host resets it.
     Stop,
 }
 
-/// What an adapter puts out; `P` is by what a packet is named.
+/// An output of an adapter; `P` names a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdapterOutput<P = Packet> {
-    /// Something for the host, in the response queue. Nothing but a `Progress` or `Handshake` is said of the packet after which
-    /// it is still the adapter's.
+    /// An entry of the response queue. The adapter still owns the packet only after `Progress` and
+    /// `Handshake`.
     Response(Response<P>),
-    /// A frame is ready to go on the medium.
+    /// A frame is ready for the medium.
     Request,
     /// The request is void.
     Withdraw,
-    /// A packet begins to leave, and when the last bit of it will have; only where that is asked for.
+    /// A packet begins to leave; the time is when its last bit will. Only on request.
     Begun(P, Time),
-    /// The last bit of a frame is on the medium; whether more wait behind it.
+    /// The last bit of a frame is on the medium.
     Frame {
         /// The frame.
         packet: P,
@@ -180,15 +180,15 @@ pub enum AdapterOutput<P = Packet> {
 /// A packet's time in a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passage {
-    /// Which way the packet goes.
+    /// The packet's direction.
     pub direction: Direction,
-    /// The stage, by its place on that way.
+    /// Index of the stage in that direction.
     pub stage: usize,
     /// When it joined the stage's queue.
     pub joined: Time,
     /// When a server took it.
     pub began: Time,
-    /// When the last phase ended; waiting for a place in the next stage comes after.
+    /// When the last phase ended; blocking by a full next stage follows.
     pub ended: Time,
 }
 
@@ -212,28 +212,29 @@ macro_rules! each {
 }
 
 impl Adapter {
-    /// A channel is established through it, before the run: what it promises. A null device keeps nobody to that.
+    /// Establishes a channel with its contract, before the run. A null device does not police it.
     pub fn establish(&mut self, channel: ChannelId, contract: &Contract) {
         if let Adapter::Pipeline(adapter) = self {
             adapter.establish(channel, contract);
         }
     }
 
-    /// It is in a node that has these buses, before the run, and its phases that hold one contend with those of others from then on.
+    /// Attaches it to the buses of its node, before the run: its phases contend there with those of
+    /// other adapters.
     pub(crate) fn sit(&mut self, link: LinkId, buses: &mut Buses) {
         if let Adapter::Pipeline(adapter) = self {
             adapter.sit(link, buses);
         }
     }
 
-    /// Others at its bus have let go of it, or have taken it.
+    /// Applies a changed allocation of its bus.
     pub(crate) fn look_at_bus(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         if let Adapter::Pipeline(adapter) = self {
             adapter.look_at_bus(now, around);
         }
     }
 
-    /// Says which groups of channels have a rate together, before the run.
+    /// Sets the groups of channels that have a common rate, before the run.
     pub fn group(&mut self, groups: &Groups) {
         match self {
             Adapter::Null(_) => {}
@@ -241,8 +242,8 @@ impl Adapter {
         }
     }
 
-    /// The host writes a command to transmit `packet`; answers whether there was room for it. Here and below `around` is where
-    /// packets lie, and hears what the adapter does.
+    /// The host writes a command to transmit `packet`; returns whether there was room for it. Here
+    /// and below, `around` holds the packets and receives the outputs.
     #[inline]
     pub fn transmit(
         &mut self,
@@ -256,7 +257,7 @@ impl Adapter {
         }
     }
 
-    /// The host answers a [`Response::Handshake`]; nothing if the packet is no longer there.
+    /// The host replies to a [`Response::Handshake`]; ignored if the packet is gone.
     pub fn proceed(&mut self, now: Time, packet: &Packet, around: &mut impl Around<AdapterOutput<Slot>>) {
         if let Adapter::Pipeline(adapter) = self {
             adapter.proceed(now, packet, around);
@@ -271,7 +272,7 @@ impl Adapter {
         }
     }
 
-    /// The medium answers a request.
+    /// The medium replies to a request.
     #[inline]
     pub fn medium(&mut self, now: Time, access: Access, around: &mut impl Around<AdapterOutput<Slot>>) {
         match self {
@@ -280,26 +281,26 @@ impl Adapter {
         }
     }
 
-    /// The host has taken a response out of the queue of this number.
+    /// The host has removed a response from the queue of this number.
     pub fn has_read(&mut self, now: Time, queue: usize, around: &mut impl Around<AdapterOutput<Slot>>) {
         if let Adapter::Pipeline(adapter) = self {
             adapter.has_read(now, queue, around);
         }
     }
 
-    /// The host's CPU copies from now on, and has for so long what they share.
+    /// The host's CPU copies for `span` from now on, and occupies the resources that it shares.
     pub fn copies(&mut self, now: Time, span: Span, around: &mut impl Around<AdapterOutput<Slot>>) {
         if let Adapter::Pipeline(adapter) = self {
             adapter.copies(now, span, around);
         }
     }
 
-    /// The host resets it: everything in it is lost, and every breakdown over.
+    /// The host resets it: all packets in it are lost, and all faults end.
     pub fn reset(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         each!(self, adapter => adapter.reset(now, around));
     }
 
-    /// Something breaks, or works again. A null device has nothing that could.
+    /// A fault begins, or ends. A null device has no faults.
     pub fn break_down(
         &mut self,
         now: Time,
@@ -312,25 +313,25 @@ impl Adapter {
         }
     }
 
-    /// The time that [`next_deadline`](Self::next_deadline) named has come.
+    /// Advances to the time that [`next_deadline`](Self::next_deadline) named.
     #[inline]
     pub fn timer(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         each!(self, adapter => adapter.timer(now, around));
     }
 
-    /// When the adapter next wants [`timer`](Self::timer) to be called.
+    /// Time at which [`timer`](Self::timer) is next due.
     #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
         self.due().named()
     }
 
-    /// The same; `Time::MAX` for never.
+    /// As `next_deadline`; `Time::MAX` for never.
     #[inline]
     pub(crate) fn due(&self) -> Time {
         each!(self, adapter => adapter.due())
     }
 
-    /// The host's side of it; `None` for that of a null device, which interrupts for each response.
+    /// Its host interface; `None` for a null device, which interrupts for each response.
     pub fn interface(&self) -> Option<&Interface> {
         match self {
             Adapter::Null(_) => None,
@@ -338,7 +339,7 @@ impl Adapter {
         }
     }
 
-    /// How the host learns of responses.
+    /// How the host is notified of responses.
     pub fn notification(&self) -> Notification {
         match self {
             Adapter::Null(_) => Notification::Interrupt,
@@ -346,7 +347,7 @@ impl Adapter {
         }
     }
 
-    /// Whether frames ask for the medium before they go.
+    /// Whether frames request the medium first.
     pub fn asks_for_medium(&self) -> bool {
         match self {
             Adapter::Null(_) => false,
@@ -354,12 +355,12 @@ impl Adapter {
         }
     }
 
-    /// Packets in it, on either way.
+    /// Packets in it, both directions.
     pub fn held(&self) -> usize {
         each!(self, adapter => adapter.held())
     }
 
-    /// Buffers of its own memory that packets have, on either way.
+    /// Buffers of its own memory in use, both directions.
     pub fn buffers_in_use(&self) -> u64 {
         match self {
             Adapter::Null(_) => 0,
@@ -367,7 +368,7 @@ impl Adapter {
         }
     }
 
-    /// The most frames that had come in and were in it at a time.
+    /// Maximum number of received frames in it at a time.
     pub fn most_received(&self) -> u64 {
         match self {
             Adapter::Null(_) => 0,
@@ -375,22 +376,23 @@ impl Adapter {
         }
     }
 
-    /// Also puts out [`AdapterOutput::Passed`].
+    /// Also outputs [`AdapterOutput::Passed`].
     pub fn record(&mut self) {
         if let Adapter::Pipeline(adapter) = self {
             adapter.record();
         }
     }
 
-    /// Goes through each phase of a packet one by one, though it be alone and nobody see it: the same outputs at the same times, but for
-    /// [passages](AdapterOutput::Passed), which are told when they end.
+    /// Simulates each phase of a packet as an event, without the express path: the same outputs at
+    /// the same times, but for [passages](AdapterOutput::Passed), which are then reported when they
+    /// end.
     pub fn step_through(&mut self) {
         if let Adapter::Pipeline(adapter) = self {
             adapter.step_through();
         }
     }
 
-    /// Frames on the medium take at least `span`. A null device asks for no medium, and has none that would care.
+    /// Frames on the medium take at least `span`. A null device uses no medium.
     pub fn pad_frames_to(&mut self, span: Span) {
         if let Adapter::Pipeline(adapter) = self {
             adapter.pad_frames_to(span);
@@ -404,7 +406,7 @@ impl Adapter {
         }
     }
 
-    /// What each stage has done by `now`, what is under way included, transmitting ones first.
+    /// Statistics of each stage until `now`, including work in progress, transmit stages first.
     pub fn stages(&self, now: Time) -> Vec<StageReport> {
         each!(self, adapter => adapter.stages(now).collect())
     }

@@ -1,41 +1,42 @@
-//! What a component is called with: where the packets of its node lie, and who hears what it does.
+//! Context of a component's call: the packets of its node, and the observer of its outputs.
 //!
-//! A packet lies in one place of its node from where it is made or comes in to where nobody there wants it any more
-//! ([`Slots`]); components hold the name of the place. So each of them, whoever it calls, and whoever hears it has to be able
-//! to look there, though never two at once: the table is passed along with each call. So is who has which bus, where adapters share one.
+//! A packet stays in one slot of its node from creation or arrival until its last use there
+//! ([`Slots`]); components hold the slot's name. Each component and each observer needs access to
+//! the table, though never two at once: so each call passes it along, with the allocation of shared
+//! buses.
 
 use laxity_qos::channel::Slots;
 
 use crate::bus::Buses;
 
-/// The surroundings of a component that puts out `O`.
+/// Context of a component with outputs `O`.
 pub trait Around<O> {
-    /// Where the packets of the node lie.
+    /// The packets of the node.
     fn packets(&mut self) -> &mut Slots;
 
-    /// Who has which bus of the node. Only adapters ask that a node has seated at one.
+    /// The buses of the node. Only adapters with a seat call this.
     fn buses(&mut self) -> &mut Buses {
         unreachable!("who is called by itself is at no bus with others")
     }
 
-    /// The component does something.
+    /// Reports an output of the component.
     fn tell(&mut self, output: O);
 }
 
-/// What the components of a node have in common.
+/// State that the components of a node share.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
-    /// Where the packets of the node lie.
+    /// The packets of the node.
     pub(crate) packets: Slots,
-    /// Who has which bus.
+    /// The buses of the node.
     pub(crate) buses: Buses,
 }
 
-/// Packets and a listener, who may look at them.
+/// Packets and an observer with access to them.
 pub struct Heard<'a, F> {
-    /// Where the packets of the node lie.
+    /// The packets of the node.
     pub packets: &'a mut Slots,
-    /// Hears the component.
+    /// The observer.
     pub hear: F,
 }
 

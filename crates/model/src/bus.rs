@@ -1,27 +1,39 @@
-//! Buses that adapters of a host share, and with them its CPU: who has which.
+//! Arbitration of the buses that the adapters of a host share with each other and with its CPU.
 //!
-//! Packets of several adapters contend for the I/O bus between them and the host's memory (thesis §4.2.2), so whether one may go on hangs on what is in other
-//! adapters. Yet an adapter knows none but itself, and a phase holds all its resources or none: an adapter that took its processor and then asked
-//! for the bus would keep the processor from others while it waits. So what the phases of all adapters want lies here, in one
-//! table of the node, which is passed along with each call as its packets are. Who wants something else than before says so, has all decided anew, and
-//! does what concerns itself at once; the others are told when the call is over, at that instant.
+//! Packets of several adapters contend for the I/O bus between them and the host's memory (thesis
+//! §4.2.2), so whether a phase may run depends on the other adapters. An adapter knows only itself,
+//! and a phase holds all its resources or none: an adapter that took its processor and then waited
+//! for the bus would block its other work meanwhile. Therefore one table of the node holds the
+//! claims of the phases of all adapters, and each call passes it along with the packets. An adapter
+//! whose claims change reports them, has the allocation recomputed, and applies its own part at
+//! once; the other adapters apply theirs when the call is over, at the same instant.
 //!
 //! ```text
-//!   adapter ──what its phases want──▶ ┌─────────┐ ──which of them go on──▶ the same adapter
+//!   adapter ──claims of its phases──▶ ┌─────────┐ ──which phases run──▶ the same adapter
 //!                                     │  Buses  │
 //!                                     └─────────┘ ──untold──▶ Node::settle ──▶ the other adapters
 //! ```
 //!
-//! *The order* is that of an adapter's own resources (`adapter/pipeline/resources.rs`), over all adapters at the bus: who may not be interrupted keeps what it
-//! has; then the phase's priority; then, at a bus that goes by that, how urgent the packet is; then who has it already. Among equals adapters take turns, as at the arbiter of a PCI bus, which hears one
-//! line of each: first who has wanted it for longest since it last gave it up. Turns are the adapter's and not the packet's, so one with many servers gets no more than another, and which of its own phases goes
-//! first is what it always was. Hence who is alone at a bus passes it, bit by bit, as a resource of its own. A phase that yields gives the bus up after each segment; who is interrupted keeps its turn.
+//! *The order* is that of an adapter's own resources (`adapter/pipeline/resources.rs`), over all
+//! adapters at the bus: first a phase that is not preemptible keeps its resources; then the phase's
+//! priority; then, at a bus that goes by it, the packet's urgency; then the current holder. Equal
+//! adapters take turns, as at the arbiter of a PCI bus, which has one request line for each: the
+//! adapter goes first that has requested the bus for longest since it last released it. Turns
+//! belong to the adapter and not to the packet, so an adapter with many servers gets no larger
+//! share, and the order among its own phases is unchanged. Hence an adapter alone at a bus behaves
+//! exactly as if the bus were its own resource. A phase that yields releases the bus after each
+//! segment; a preempted phase keeps its turn.
 //!
-//! *The CPU* steals cycles: while it copies, a bus that it shares is nobody else's. *What is broken lets go*: an adapter that stops, or whose end of the bus stalls, has lost it, as the latency timer of a bus
-//! takes it away, and goes on with what it had left; one that is reset has nothing left.
+//! *The CPU* steals cycles: while it copies, no adapter can use a bus that the CPU shares. *A
+//! failed adapter releases the bus*: an adapter that stops, or whose end of the bus stalls, loses
+//! it, as the latency timer of a bus takes it away, and resumes with its remaining work; a reset
+//! adapter has none left.
 //!
-//! *It does not matter who is told first.* What is decided hangs on nothing but what all want and who goes on so far, by one order, greedily. Whoever does as he is told goes up in that order if he goes on
-//! and down if he stops. Who goes on stands in nobody's way who does, and who stops still has those before him that stood in his way; so what was decided is decided again.
+//! *The order of notification does not matter.* The allocation depends only on all claims and on
+//! which of them run, by one order, greedily. An adapter that applies the allocation moves up in
+//! that order if it starts and down if it stops. A started claim conflicts with no other allocated
+//! claim, and a stopped claim still has the conflicting claims before it. Recomputing therefore
+//! yields the same allocation.
 
 use laxity_qos::channel::LinkId;
 use laxity_units::{Span, Time};
@@ -33,72 +45,72 @@ use crate::adapter::{Description, Ranked, Resource};
 pub struct Buses {
     names: Vec<String>,
     seats: Vec<Seat>,
-    /// Turns given so far.
+    /// Number of turns given so far.
     turns: u64,
-    /// Some adapter may have to be told of what was decided.
+    /// Some adapter may not have applied the allocation yet.
     untold: bool,
-    /// Until when the CPU copies, and for how long it will have when that is over.
+    /// End of the CPU's current copy, and total copy time once that has ended.
     copying: Time,
     copied: Span,
-    /// Empty between two calls; kept for its memory.
+    /// Empty between two calls; kept to reuse its memory.
     order: Vec<Placed>,
 }
 
-/// An adapter at a bus.
 #[derive(Debug)]
 struct Seat {
     link: LinkId,
     bus: usize,
-    /// Its resource that is the bus.
+    /// Index of the adapter's resource that is the bus.
     place: usize,
     resources: Vec<Resource>,
-    /// What its phases hold, by stages.
+    /// Resources held by each phase, by stage.
     holds: Vec<Vec<Vec<usize>>>,
-    /// What they want, as it said last.
+    /// Claims of its phases, as last reported.
     claims: Vec<Claim>,
-    /// Per resource: it does nothing.
+    /// Per resource: stalled, so it serves no phase.
     stalled: Vec<bool>,
     stopped: bool,
-    /// Some phase wants the bus, or has it.
+    /// Some phase claims or holds the bus.
     wants: bool,
-    /// The smaller, the sooner it is its turn.
+    /// The adapter with the smallest number has the next turn.
     turn: u64,
-    /// Since when it has the bus.
+    /// Since when the adapter holds the bus.
     since: Option<Time>,
-    /// For how long it had it before that.
+    /// Time for which it held the bus before `since`.
     busy: Span,
-    /// What was decided is not what it does.
+    /// The allocation differs from the claims that run.
     untold: bool,
 }
 
-/// A phase that wants resources, or is stopped.
+/// A phase that claims resources, or is stopped.
 #[derive(Debug, Clone, Copy)]
 struct Claim {
     ranked: Ranked,
-    /// Its number in its stage.
+    /// Its index in its stage.
     phase: usize,
-    /// It has what it wants.
+    /// The phase runs.
     runs: bool,
-    /// It was decided that it has.
+    /// The allocation lets the phase run.
     goes_on: bool,
 }
 
-/// What a claim is before others for: by its rank, its adapter's turn, that, and its place there; and its number there.
+/// Sort key of a claim: its rank, its adapter's turn, its seat, its stage and job, and its index at
+/// the seat.
 type Placed = ((bool, u8, (bool, Time), bool), u64, usize, (usize, usize), usize);
 
-/// How long a bus was whose.
+/// For how long each holder had a bus.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BusReport {
-    /// Its name.
+    /// Name of the bus.
     pub name: String,
-    /// Adapters had it, which their links name.
+    /// Time for which each adapter held it, by the adapter's link.
     pub held: Vec<(LinkId, Span)>,
-    /// The CPU had it.
+    /// Time for which the CPU held it.
     pub copied: Span,
 }
 
 impl Buses {
-    /// The adapter of `link` is such a one, before the run; answers its seat if it is at a bus.
+    /// Registers the adapter of `link` before the run; returns its seat if it is at a bus.
     pub(crate) fn join(&mut self, link: LinkId, description: &Description) -> Option<usize> {
         let (place, name) = description.bus()?;
         let known = self.names.iter().position(|known| known == name);
@@ -126,7 +138,7 @@ impl Buses {
         Some(self.seats.len() - 1)
     }
 
-    /// An adapter that has to be told that something else is decided of it than what it does.
+    /// Returns an adapter with running phases that differ from the allocation.
     #[inline]
     pub(crate) fn untold(&mut self) -> Option<LinkId> {
         if !self.untold {
@@ -137,13 +149,13 @@ impl Buses {
         first
     }
 
-    /// The CPU copies from now on for so long, after what it had to copy before.
+    /// The CPU copies for `span` from now on, after any copy still in progress.
     pub(crate) fn copies(&mut self, now: Time, span: Span) {
         self.copying = self.copying.max(now) + span;
         self.copied += span;
     }
 
-    /// Decides anew who goes on, since at `seat` these phases want something now, and which resources do nothing there is so.
+    /// Recomputes the allocation for new claims at `seat`, with its stopped and stalled state.
     pub(crate) fn contend(
         &mut self,
         seat: usize,
@@ -180,7 +192,7 @@ impl Buses {
         }
     }
 
-    /// Whether it was decided that the phase goes on which `seat` named in that place.
+    /// Whether the allocation lets claim `place` of `seat` run.
     pub(crate) fn goes_on(&self, seat: usize, place: usize) -> bool {
         self.seats[seat].claims[place].goes_on
     }
@@ -222,7 +234,7 @@ impl Buses {
         }
     }
 
-    /// What came of each bus by `now`.
+    /// Usage of each bus until `now`.
     pub fn reports(&self, now: Time) -> impl Iterator<Item = BusReport> {
         self.names.iter().enumerate().map(move |(bus, name)| {
             let seats = || self.seats.iter().filter(move |seat| seat.bus == bus);
@@ -239,13 +251,13 @@ impl Buses {
 }
 
 impl Seat {
-    /// What a phase holds if it goes on.
+    /// Resources that a phase holds while it runs.
     fn held(&self, claim: &Claim) -> &[usize] {
         let (.., stage, _) = claim.ranked;
         &self.holds[usize::MAX - stage][claim.phase]
     }
 
-    /// Whether the bus is among that.
+    /// Whether the bus is among those resources.
     fn has_bus(&self, claim: &Claim) -> bool {
         self.held(claim).contains(&self.place)
     }

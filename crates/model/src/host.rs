@@ -1,22 +1,27 @@
-//! A host: cores that pay for the steps of a communication subsystem.
+//! A host: cores that spend the CPU time of a communication subsystem.
 //!
-//! The subsystem ([`laxity_qos::channel`]) decides what to do and the cores here spend the time for it, as
-//! the cost profile says. Everything that competes for a core meets in `host/steps.rs`: handlers, the link
-//! scheduler, applications that share the processor, and interrupts, which take it from any of them.
+//! The subsystem ([`laxity_qos::channel`]) makes the decisions and the cores here spend the time
+//! for them, as the cost profile says. `host/steps.rs` arbitrates between all users of a core:
+//! handlers, the link scheduler, applications that share the processor, and interrupts, which
+//! preempt any of them.
 //!
-//! Most hosts have one core. Of several each is a CPU by itself, with what is placed on it and the interrupts that are steered to it; what is shared is the subsystem,
-//! whose link scheduler one core is in at a time (see there). Whatever changes, all of them are looked at, in the order of their numbers, until
-//! none has anything to do at that instant.
+//! Most hosts have one core. Each of several cores is a CPU by itself, with the threads placed on
+//! it and the interrupts steered to it. They share the subsystem, whose link scheduler runs on one
+//! core at a time. After each change all cores are polled, in the order of their numbers, until
+//! none has work at that instant.
 //!
-//! What costs what:
+//! Costs:
 //!
-//! * running another thread than the last one costs `C_sw + C_cm` first;
-//! * an interrupt costs its entry, a look at the adapter that nobody asked for what a look costs, and each response so found what
-//!   taking it costs; then whatever link scheduling is done inside it (`C_l`), and then the interrupted work goes on where it was;
-//! * the link scheduler is a critical section, so an interrupt that comes meanwhile waits for its end;
-//! * a timer costs `timer`, which is nothing where the papers' numbers have it in `C_p^1st`;
-//! * a core that has gone to sleep for want of work, and is given some by what another core does, is called by an inter-processor interrupt and
-//!   pays `ipi`; who is busy looks at its queues anyway, and what comes from outside the host costs no call.
+//! * switching to another thread costs `C_sw + C_cm` first;
+//! * an interrupt costs its entry, an unsolicited poll of the adapter costs a poll, and each
+//!   response found costs its removal; then any link scheduling inside the interrupt (`C_l`); then
+//!   the interrupted work resumes;
+//! * the link scheduler is a critical section, so an interrupt that arrives meanwhile waits for its
+//!   end;
+//! * a timer costs `timer`, which is zero where the papers' numbers include it in `C_p^1st`;
+//! * an idle core that gets work from another core is called by an inter-processor interrupt and
+//!   pays `ipi`; a busy core polls its queues anyway, and an event from outside the host costs no
+//!   call.
 
 mod account;
 mod activity;
@@ -42,42 +47,42 @@ use account::Account;
 pub use activity::{Busy, Use, Uses, cost_of, cost_of_transmit, use_of};
 pub use applications::{Applications, Endless, Senders};
 
-/// What an interrupt announces; `P` is by what a packet is named.
+/// Event that an interrupt announces; `P` names a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interrupt<P = Packet> {
     /// The adapter completed the transmission of a packet.
     Transmitted(P),
     /// The adapter lost a packet.
     Failed(P),
-    /// The adapter is done with a part of its work, and the host has nothing to do.
+    /// The adapter finished a part of its work; the host has no work to do.
     Progress(P),
-    /// The same, and the adapter waits for a command to go on.
+    /// As `Progress`, and the adapter waits for a command to proceed.
     Handshake(P),
-    /// The adapter received a packet, of the channel of this host that it names.
+    /// The adapter received a packet of the named channel of this host.
     Received(P),
-    /// A timer that the subsystem asked for.
+    /// A timer that the subsystem set.
     Timer,
-    /// The driver has looked for responses and found none.
+    /// The driver polled for responses and found none.
     Nothing,
 }
 
-/// What serving an interrupt begins with.
+/// First cost of serving an interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
-    /// The way into the interrupt's routine.
+    /// Entry of the interrupt handler.
     Interrupt,
-    /// A look that nobody asked for.
+    /// An unsolicited poll.
     Look,
-    /// The way into a timer's routine.
+    /// Entry of the timer handler.
     Timer,
-    /// That of another core's call.
+    /// Entry of the handler of another core's call.
     Call,
-    /// Nothing more: it was found with the one before.
+    /// None: it was found with the one before.
     Further,
 }
 
 impl<P> Interrupt<P> {
-    /// The packet it is about.
+    /// The packet concerned.
     fn packet(&self) -> Option<&P> {
         match self {
             Interrupt::Transmitted(packet)
@@ -90,56 +95,58 @@ impl<P> Interrupt<P> {
     }
 }
 
-/// What the host does to the world around it; `P` is by what a packet is named.
+/// An output of the host; `P` names a packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Output<P = Packet> {
     /// Hands a packet to the adapter of a link.
     Transmit(LinkId, P),
-    /// Tells an adapter to go on with a packet.
+    /// Commands an adapter to proceed with a packet.
     Proceed(LinkId, P),
-    /// An application's send was answered.
+    /// Result of an application's send.
     Answered {
-        /// On which channel.
+        /// The channel.
         channel: ChannelId,
         /// Size of the message.
         size: Bytes,
-        /// How.
+        /// The result.
         answer: Sent,
     },
     /// A message reached its application.
     Delivered(Delivery),
-    /// An application has done a budget.
+    /// An application finished a computation budget.
     Computed(Computed),
     /// The CPU was busy; only while recording is on.
     Busy(Busy),
-    /// The host has taken a response of an adapter out of the queue of that number.
+    /// The host has removed a response from the adapter's queue of that number.
     Read(LinkId, u32),
-    /// The CPU begins to copy, and has the memory bus for so long.
+    /// The CPU begins to copy, and occupies the memory bus for this time.
     Copies(Span),
 }
 
-/// A hash of fixed keys: iteration order never matters here, yet no run may depend on the machine's.
+/// A hash with fixed keys: iteration order never matters here, and no run may depend on the
+/// machine's keys.
 type Fixed = BuildHasherDefault<std::hash::DefaultHasher>;
 
 /// A host and its cores.
 #[derive(Debug)]
 pub struct Host {
-    /// Those of all hosts that are alike.
+    /// Shared by all hosts of the same kind.
     costs: Arc<HostCosts>,
     paradigm: LinkParadigm,
-    /// A packet in progress gives way in its middle.
+    /// A packet can be preempted before its end.
     preemptive: bool,
     subsystem: Subsystem,
     senders: Senders,
     cores: Few<Core>,
-    /// By link, the cores that its adapter's response queues interrupt, in turn; all the first where nothing else was said.
+    /// By link, the cores that its adapter's response queues interrupt, in turn; the first core by
+    /// default.
     steering: Vec<Vec<CoreId>>,
-    /// The packet that the link is scheduled for, while it is; a critical section, so there is one at a time.
+    /// The packet that link scheduling is running for; at most one, since it is a critical section.
     handing: Option<Slot>,
-    /// What is left of packets that were preempted in the middle.
+    /// Remaining time of preempted packets.
     left: HashMap<Thread, Span, Fixed>,
     account: Account,
-    /// When it next wants to be called, since it was last; `Time::MAX` for never.
+    /// Time of the next due call; `Time::MAX` for never.
     due: Time,
 }
 
@@ -166,7 +173,8 @@ impl Host {
         }
     }
 
-    /// The response queues of the adapter of `link` interrupt these cores, in turn; before the run. Panics if there is none.
+    /// Sets the cores that the response queues of the adapter of `link` interrupt, in turn; before
+    /// the run. Panics if `cores` is empty or has an unknown core.
     pub fn steer(&mut self, link: LinkId, cores: &[CoreId]) {
         assert!(cores.iter().all(|core| usize::from(core.0) < self.cores.len()), "interrupts go to cores");
         let links = self.steering.len().max(usize::from(link.0) + 1);
@@ -187,17 +195,17 @@ impl Host {
         }
     }
 
-    /// Also puts out what the CPU does, for a trace.
+    /// Also outputs the CPU's activity, for a trace.
     pub fn record(&mut self) {
         self.account.recording = true;
     }
 
-    /// The subsystem, to look at.
+    /// The subsystem, read-only.
     pub fn subsystem(&self) -> &Subsystem {
         &self.subsystem
     }
 
-    /// A message comes for a channel, which is kept there.
+    /// Prefetches the sender state of a channel for a message that is about to arrive.
     #[inline]
     pub(crate) fn fetch_sender(&self, channel: ChannelId, label: Label) {
         self.senders.fetch(channel, label);
@@ -205,19 +213,19 @@ impl Host {
         self.subsystem.fetch_sender(channel, label);
     }
 
-    /// Says which groups of channels have a rate together, before the run.
+    /// Sets the groups of channels that have a common rate, before the run.
     pub fn group(&mut self, groups: &laxity_qos::discipline::Groups) {
         self.subsystem.group(groups);
     }
 
-    /// The subsystem, to open channels in before the run.
+    /// Opens a channel, before the run.
     pub fn open(&mut self, config: ChannelConfig) -> ChannelId {
         let id = self.subsystem.open(config).expect("fewer channels than numbers");
         self.senders.open(id, config.application);
         id
     }
 
-    /// Opens a channel by a number of its own, which it has at every host of its path.
+    /// Opens a channel by a number that is the same at every host of its path.
     ///
     /// # Panics
     ///
@@ -227,12 +235,12 @@ impl Host {
         self.senders.open(id, config.application);
     }
 
-    /// Adds a link that leads through another adapter, on which a packet takes what `speed` says; before the run.
+    /// Adds a link through another adapter, with transmission times by `speed`; before the run.
     pub(crate) fn add_link(&mut self, speed: LinkCosts) -> LinkId {
         self.subsystem.add_link(speed)
     }
 
-    /// Adds an application that computes, before the run; answers its number.
+    /// Adds a computing application, before the run; returns its number.
     pub fn compute(&mut self, config: Computing) -> u32 {
         let number = self.subsystem.compute(config);
         self.account.computed.push(Span::ZERO);
@@ -242,17 +250,17 @@ impl Host {
         number
     }
 
-    /// CPU time in which each application that computes did, since the start, in what is over.
+    /// CPU time of each computing application since the start, in finished activities.
     pub fn computed(&self) -> &[Span] {
         &self.account.computed
     }
 
-    /// CPU time by use since the start, of each core, in what is over.
+    /// CPU time of each core by use since the start, in finished activities.
     pub fn uses(&self) -> &[Uses] {
         &self.account.uses
     }
 
-    /// Both with what is under way at `now`: by core, and by application.
+    /// CPU time by core and by application, including activities in progress at `now`.
     pub fn uses_until(&self, now: Time) -> (Vec<Uses>, Vec<Span>) {
         let (mut uses, mut computed) = (self.account.uses.clone(), self.account.computed.clone());
         for (uses, core) in uses.iter_mut().zip(self.cores.iter()) {
@@ -267,8 +275,8 @@ impl Host {
         (uses, computed)
     }
 
-    /// The application of `channel` has a message to send. Here and below `around` is where
-    /// packets lie, and hears what the host does.
+    /// The application of `channel` has a message to send. Here and below, `around` holds the
+    /// packets and receives the outputs.
     pub fn offer(
         &mut self,
         now: Time,
@@ -281,7 +289,7 @@ impl Host {
         self.settle(now, around);
     }
 
-    /// The application of `channel` from now on always has another message.
+    /// From now on the application of `channel` always has another message.
     pub fn send_without_end(
         &mut self,
         now: Time,
@@ -304,7 +312,7 @@ impl Host {
         self.notice(now, (LinkId::FIRST, 0), interrupt, entry, around);
     }
 
-    /// A response queue of the adapter of a link has something to say, by an interrupt of its own or not.
+    /// A response queue of a link's adapter has a response, with or without an interrupt.
     pub(crate) fn notice(
         &mut self,
         now: Time,
@@ -315,36 +323,36 @@ impl Host {
     ) {
         let core = self.steered(link, queue);
         let core = &mut self.cores[usize::from(core.0)];
-        // Who is looking already need not begin again.
+        // A core that polls already need not begin again.
         if interrupt != Interrupt::Nothing || !core.looks(entry, (link, queue)) {
             core.pending.push_back(Pending { interrupt, entry, link, queue });
             self.settle(now, around);
         }
     }
 
-    /// Whether looking for responses takes time.
+    /// Whether polling for responses takes time.
     pub(crate) fn pays_for_looks(&self) -> bool {
         !self.costs.poll.is_zero()
     }
 
-    /// The time that [`next_deadline`](Self::next_deadline) named has come.
+    /// Advances to the time that [`next_deadline`](Self::next_deadline) named.
     pub fn timer(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) {
         self.settle(now, around);
     }
 
-    /// When the host next wants [`timer`](Self::timer) to be called, if nothing happens before.
+    /// Time at which [`timer`](Self::timer) is next due, unless an input arrives before.
     pub fn next_deadline(&self) -> Option<Time> {
         self.due().named()
     }
 
-    /// The same; `Time::MAX` for never.
+    /// As `next_deadline`; `Time::MAX` for never.
     #[inline]
     pub(crate) fn due(&self) -> Time {
         self.due
     }
 }
 
-/// Tells how sends were answered.
+/// Outputs the results of sends.
 fn answers(around: &mut impl Around<Output<Slot>>) -> impl FnMut(ChannelId, Bytes, Sent) {
     |channel, size, answer| around.tell(Output::Answered { channel, size, answer })
 }

@@ -1,4 +1,4 @@
-//! What imitates hardware and workload: hosts, adapters, networks and sources of traffic.
+//! Models of hardware and workload: hosts, adapters, networks and sources of traffic.
 
 pub mod adapter;
 pub mod around;

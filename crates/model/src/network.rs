@@ -1,10 +1,10 @@
-//! Networks: who may send when, and what becomes of it on the way.
+//! Networks: medium access, and impairments on the path.
 //!
-//! On a link of its own a station sends whenever it has something. On a shared one it waits, and while it
-//! waits its adapter fills: what the adapter does with a long queue decides whether guarantees survive
-//! (thesis, §6.4). So a model of an adapter needs a model of its medium; but it should not need to know
-//! which. All media therefore keep one contract: a station asks before each frame, is
-//! [granted](MediumOutput::Grant) it, sends, and says when the last bit has left.
+//! On a link of its own a station sends at once. On a shared one it waits, and meanwhile its
+//! adapter's queue grows: the adapter's queueing decides whether guarantees hold (thesis, §6.4). An
+//! adapter model therefore needs a medium, but should not depend on its kind. All media keep one
+//! contract: a station requests each frame, is [granted](MediumOutput::Grant) it, sends, and
+//! reports when the last bit has left.
 //!
 //! ```text
 //! request ──▶ Grant ──▶ sent                      every medium
@@ -12,9 +12,9 @@
 //!                         └─────▶ GiveUp          CSMA/CD: the sixteenth
 //! ```
 //!
-//! A medium does not carry frames. It says *when* one may be sent; how long that takes is the adapter's
-//! business, and [`Impairments`] say how and whether it arrives. As everywhere, time is an argument. Timers
-//! due before `now` are delivered before anything else is told, and outputs are polled after every call.
+//! A medium does not carry frames. It decides *when* one may be sent; the adapter determines the
+//! duration, and [`Impairments`] the arrival. As everywhere, time is an argument. Timers due before
+//! `now` are delivered before any other input, and outputs are polled after every call.
 
 mod csma;
 mod impairments;
@@ -32,19 +32,19 @@ pub use impairments::{
 pub use point_to_point::PointToPoint;
 pub use token_ring::{RingStation, TokenRing, TokenRingParameters};
 
-/// What a medium tells a station.
+/// An output of the medium to a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MediumOutput {
     /// The station may send its one waiting frame, from now on.
     Grant(usize),
-    /// What the station sends collides: it stops and keeps the frame, which will be granted again.
+    /// The station's frame collides: it stops and keeps the frame, which will be granted again.
     Abort(usize),
     /// The last attempt collided too: the station stops and drops the frame.
     GiveUp(usize),
 }
 
 impl MediumOutput {
-    /// Whom it is for.
+    /// The station concerned.
     pub fn station(self) -> usize {
         match self {
             MediumOutput::Grant(station) | MediumOutput::Abort(station) | MediumOutput::GiveUp(station) => {
@@ -76,8 +76,9 @@ impl Medium {
         }
     }
 
-    /// The last bit of the granted frame has left. `more` says that the station has further frames, although
-    /// perhaps none that is ready: it is asked for at once what would otherwise be passed on.
+    /// The last bit of the granted frame has left. `more` means that the station has further
+    /// frames, perhaps none ready yet: a token ring then leaves the token with the station for the
+    /// rest of its holding.
     pub fn sent(&mut self, now: Time, station: usize, more: bool) {
         match self {
             Medium::PointToPoint(medium) => medium.sent(station),
@@ -86,8 +87,8 @@ impl Medium {
         }
     }
 
-    /// The station's request is void, granted or not, as when its adapter is reset; nothing if there is none.
-    /// Outputs for it that were not polled are void too.
+    /// Cancels the station's request, granted or not, as when its adapter is reset; ignored if
+    /// there is none. Its unpolled outputs are void.
     pub fn withdraw(&mut self, now: Time, station: usize) {
         match self {
             Medium::PointToPoint(medium) => medium.withdraw(station),
@@ -96,7 +97,7 @@ impl Medium {
         }
     }
 
-    /// The time that [`next_deadline`](Self::next_deadline) named has come.
+    /// Advances to the time that [`next_deadline`](Self::next_deadline) named.
     pub fn timer(&mut self, now: Time) {
         match self {
             Medium::PointToPoint(_) => {}
@@ -105,7 +106,7 @@ impl Medium {
         }
     }
 
-    /// When the medium next wants [`timer`](Self::timer) to be called.
+    /// Time at which [`timer`](Self::timer) is next due.
     pub fn next_deadline(&self) -> Option<Time> {
         match self {
             Medium::PointToPoint(_) => None,
@@ -114,7 +115,7 @@ impl Medium {
         }
     }
 
-    /// What the medium has to tell, oldest first.
+    /// The oldest output that was not polled yet.
     pub fn poll_output(&mut self) -> Option<MediumOutput> {
         match self {
             Medium::PointToPoint(medium) => medium.poll_output(),
@@ -123,8 +124,8 @@ impl Medium {
         }
     }
 
-    /// The least time from a grant to [`sent`](Self::sent): a station pads frames that are shorter. Zero
-    /// except on CSMA/CD, whose collisions a shorter frame would not live to see.
+    /// Minimum time from a grant to [`sent`](Self::sent): a station pads shorter frames. Zero
+    /// except on CSMA/CD, where a shorter frame could end before its collision is detected.
     pub fn shortest_frame(&self) -> Span {
         match self {
             Medium::PointToPoint(_) | Medium::TokenRing(_) => Span::ZERO,
@@ -132,7 +133,7 @@ impl Medium {
         }
     }
 
-    /// What happened so far.
+    /// Statistics so far.
     pub fn report(&self) -> MediumReport<'_> {
         match self {
             Medium::PointToPoint(medium) => MediumReport::PointToPoint(medium.grants()),
@@ -142,7 +143,7 @@ impl Medium {
     }
 }
 
-/// What happened on a medium.
+/// Statistics of a medium.
 #[derive(Debug, Clone, Copy)]
 pub enum MediumReport<'a> {
     /// Grants of each station.
@@ -153,7 +154,7 @@ pub enum MediumReport<'a> {
     Csma(&'a CsmaReport),
 }
 
-/// Why parameters make no network, and what would.
+/// An invalid parameter of a network, with its valid values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkError {
     parameter: &'static str,
@@ -171,12 +172,12 @@ impl NetworkError {
         self.parameter
     }
 
-    /// What is wrong with it.
+    /// Why it is invalid.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// What would be valid in its place.
+    /// The valid values.
     pub fn valid(&self) -> &str {
         &self.valid
     }

@@ -1,7 +1,8 @@
-//! A node: a host and its adapters, each joined to it by a driver.
+//! A node: a host and its adapters, each connected by a driver.
 //!
-//! What the host hands over goes into the adapter of a link, what that responds interrupts the host, and
-//! both happen at the instant they are due. From outside a node is one component with one deadline.
+//! A packet from the host enters the adapter of a link, a response of the adapter interrupts the
+//! host, and both happen at the instant they are due. From outside, a node is one component with
+//! one deadline.
 //!
 //! ```text
 //! Host ──Transmit──▶ transmit ──▶ Adapter     a packet goes down in one call, unless it has to wait in the driver
@@ -9,9 +10,10 @@
 //!   └── Interrupt ◀── Driver ◀── Response     and is read when the call that brought it up is over
 //! ```
 //!
-//! Each of them tells somebody what it does while it does it; who that is, is said in `device.rs`.
-//! What is of the world is told to whoever called the node. Adapters share the host's CPU, and perhaps a bus: then what one of them
-//! does may change what others can do, who are asked about it when the call is over, at that instant.
+//! Each component reports its outputs to an observer during the call; `device.rs` defines the
+//! observers. Outputs for the outside go to the node's caller. Adapters share the host's CPU, and
+//! perhaps a bus: one adapter's call may change the state of others, which are polled when the call
+//! is over, at that instant.
 
 mod device;
 mod driver;
@@ -33,45 +35,45 @@ use device::{Device, of_adapter, of_host};
 pub use driver::{DriverConfig, DriverReport};
 pub use watchdog::{Look, Watchdog};
 
-/// What a node does to the world around it; `P` is by what a packet is named.
+/// An output of a node; `P` names a packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NodeOutput<P = Packet> {
-    /// A packet left the adapter of that link, whole; whether more wait behind it.
+    /// The last bit of a packet left the adapter of that link; whether more wait behind it.
     Departed(LinkId, P, bool),
-    /// A packet begins to leave its adapter, and when the last of it will have; only where that is
+    /// A packet begins to leave its adapter; the time is when its last bit will. Only where that is
     /// [announced](Node::announce_packets).
     Begun(P, Time),
     /// A frame is ready for the medium of that link.
     Request(LinkId),
-    /// The frame that was ready no longer is.
+    /// The ready frame no longer is.
     Withdraw(LinkId),
-    /// A packet that was to be transmitted is lost.
+    /// A packet to be transmitted is lost.
     Failed(P, Loss),
     /// A received frame is lost.
     Discarded(P, Loss),
     /// A packet has passed a stage of that adapter; only while recording is on.
     Passed(LinkId, Passage),
-    /// The host's own output, but for what it says to its adapters.
+    /// The host's own output, except commands to its adapters.
     Host(Output<Slot>),
-    /// A response for a host that is elsewhere, and whether an interrupt announces it.
+    /// A response for a remote host, and whether an interrupt announces it.
     Response(Response<P>, bool),
 }
 
-/// A host with its adapters; or an adapter whose host is elsewhere, another thread or program that
-/// speaks to it by commands and responses.
+/// A host with its adapters; or an adapter with a remote host, another thread or program that
+/// exchanges commands and responses with it.
 #[derive(Debug)]
 pub struct Node {
     host: Option<Host>,
     /// By links, at least one.
     devices: Few<Device>,
-    /// The packets of all of them, and the buses that adapters share.
+    /// All packets, and the buses that adapters share.
     shared: Shared,
-    /// When it wants to be called; `Time::MAX` for never.
+    /// Time of the next due call; `Time::MAX` for never.
     due: Time,
 }
 
 impl Node {
-    /// Something comes for a channel, which its host keeps there.
+    /// Prefetches the state of a channel for an event that is about to arrive.
     #[inline]
     pub fn fetch(&self, channel: ChannelId, label: Label) {
         if let Some(host) = &self.host {
@@ -79,7 +81,7 @@ impl Node {
         }
     }
 
-    /// A message is sent on a channel, which falls into a few packets.
+    /// Prefetches the state of a channel for a message that is about to be sent in a few packets.
     #[inline]
     pub fn fetch_sender(&self, channel: ChannelId, label: Label) {
         self.shared.packets.fetch(2);
@@ -88,7 +90,7 @@ impl Node {
         }
     }
 
-    /// A message comes for a channel, which has been [asked for](Self::fetch): asks for what is behind that.
+    /// Second step of a prefetch for an incoming message, after [`fetch`](Self::fetch).
     #[inline]
     pub fn fetch_incoming(&self, label: Label) {
         if let Some(host) = &self.host {
@@ -101,38 +103,39 @@ impl Node {
         &mut self.devices[usize::from(link.0)]
     }
 
-    /// The host, to look at, if it is here.
+    /// The host, read-only, if it is local.
     pub fn host(&self) -> Option<&Host> {
         self.host.as_ref()
     }
 
-    /// The adapter of a link, to look at.
+    /// The adapter of a link, read-only.
     pub fn adapter(&self, link: LinkId) -> &Adapter {
         &self.devices[usize::from(link.0)].adapter
     }
 
-    /// All of them, by their links.
+    /// All adapters, by their links.
     pub fn adapters(&self) -> impl Iterator<Item = &Adapter> {
         self.devices.iter().map(|device| &device.adapter)
     }
 
-    /// Packets in it: made by the host, or come in, and neither transmitted, handed up nor lost.
+    /// Packets in it: created by the host, or received, and neither transmitted, delivered nor
+    /// lost.
     pub fn packets(&self) -> usize {
         self.shared.packets.len()
     }
 
-    /// How long each bus that adapters share was whose by `now`.
+    /// Usage of each shared bus until `now`.
     pub fn buses(&self, now: Time) -> impl Iterator<Item = BusReport> {
         self.shared.buses.reports(now)
     }
 
-    /// What the driver of an adapter has been through.
+    /// Statistics of an adapter's driver.
     pub fn driver(&self, link: LinkId) -> DriverReport {
         self.devices[usize::from(link.0)].driver.report
     }
 
-    /// The application of `channel` has a message to send; panics without a host. Here and below `tell` hears what the node
-    /// does.
+    /// The application of `channel` has a message to send; panics without a host. Here and below,
+    /// `tell` receives the outputs.
     pub fn offer(
         &mut self,
         now: Time,
@@ -146,7 +149,7 @@ impl Node {
         self.settle(now, tell);
     }
 
-    /// The application of `channel` from now on always has another message; panics without a host.
+    /// From now on the application of `channel` always has another message; panics without a host.
     pub fn send_without_end(
         &mut self,
         now: Time,
@@ -160,7 +163,7 @@ impl Node {
         self.settle(now, tell);
     }
 
-    /// A host that is elsewhere has written a command; waits if there is no room for it.
+    /// A remote host has written a command, which waits while there is no room for it.
     pub fn command(&mut self, now: Time, command: &Command, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         let Self { devices, shared, .. } = self;
         let Device { driver, adapter } = &mut devices[0];
@@ -173,13 +176,13 @@ impl Node {
         self.settle(now, tell);
     }
 
-    /// A host that is elsewhere resets its adapter.
+    /// A remote host resets its adapter.
     pub fn reset_adapter(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         self.reset(now, LinkId::FIRST, tell);
         self.settle(now, tell);
     }
 
-    /// A frame came in from the network of `link`.
+    /// A frame arrives from the network of `link`.
     pub fn receive_at(
         &mut self,
         now: Time,
@@ -191,14 +194,14 @@ impl Node {
         self.receive_taken_in(now, link, packet, tell);
     }
 
-    /// Gives a frame that comes in a place here, by which it is to be [received](Self::receive_taken_in) at once: for who has it where it cannot lie while the node
-    /// is told of it.
+    /// Copies an arriving frame into a slot, which is to be [received](Self::receive_taken_in) at
+    /// once: for a caller that cannot lend its own copy during the call.
     #[inline]
     pub fn take_in(&mut self, packet: &Packet) -> Slot {
         self.shared.packets.put(packet)
     }
 
-    /// A frame that has been [taken in](Self::take_in) came from the network of `link`.
+    /// A frame that was [taken in](Self::take_in) arrives from the network of `link`.
     pub fn receive_taken_in(
         &mut self,
         now: Time,
@@ -212,7 +215,7 @@ impl Node {
         self.settle(now, tell);
     }
 
-    /// The medium of `link` answers its adapter's request.
+    /// The medium of `link` replies to its adapter's request.
     pub fn medium_at(
         &mut self,
         now: Time,
@@ -226,7 +229,7 @@ impl Node {
         self.settle(now, tell);
     }
 
-    /// Something in the adapter of `link` breaks, or works again.
+    /// A fault in the adapter of `link` begins, or ends.
     pub fn break_down_at(
         &mut self,
         now: Time,
@@ -241,15 +244,16 @@ impl Node {
         self.settle(now, tell);
     }
 
-    /// From now on that share of the interrupts of an adapter is lost, as `chance` has it; `None` for none.
+    /// From now on that fraction of an adapter's interrupts is lost, drawn from the given stream;
+    /// `None` for none.
     pub fn lose_interrupts(&mut self, link: LinkId, loses: Option<(f64, Stream)>) {
         self.device(link).driver.lose_interrupts(loses);
     }
 
-    /// The time that [`next_deadline`](Self::next_deadline) named has come.
+    /// Advances to the time that [`next_deadline`](Self::next_deadline) named.
     pub fn timer(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        // Adapters first: a completion that falls on the end of a step may change what comes next,
-        // and real hardware would have raised it.
+        // Adapters first: a completion at the end of a step may change the next one, and real
+        // hardware would have raised it.
         match mostly(self.devices.is_one()) {
             true => self.adapter_timer(now, LinkId::FIRST, tell),
             false => self.adapter_timers(now, tell),
@@ -266,8 +270,8 @@ impl Node {
         self.settle(now, tell);
     }
 
-    /// The same for the adapter of `link`, if its time has come.
-    // Always, so that who has one adapter looks for none.
+    /// Calls the timer of the adapter of `link`, if it is due.
+    // Inlined, so that a node with one adapter does not search.
     #[inline(always)]
     fn adapter_timer(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         if self.device(link).adapter.due() <= now {
@@ -285,7 +289,7 @@ impl Node {
         }
     }
 
-    /// Drivers that have anything to watch look whether something is wrong.
+    /// Runs the watchdogs of all drivers that need one.
     #[inline(never)]
     fn watch_all(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         for link in self.links() {
@@ -301,7 +305,7 @@ impl Node {
         (0..self.devices.len() as u8).map(LinkId)
     }
 
-    /// The adapter of a link, and who hears what it does.
+    /// The adapter of a link, with the observer of its outputs.
     #[inline]
     fn adapter_heard<'a>(
         &'a mut self,
@@ -314,13 +318,13 @@ impl Node {
         (adapter, of_adapter(now, link, driver, shared, tell))
     }
 
-    /// When the node next wants [`timer`](Self::timer) to be called.
+    /// Time at which [`timer`](Self::timer) is next due.
     #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
         self.due.named()
     }
 
-    /// A driver looks whether something is wrong.
+    /// Runs a driver's watchdog.
     fn watch(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         self.device(link).driver.raise(now);
         self.exchange(now, tell);
@@ -338,11 +342,12 @@ impl Node {
         adapter.reset(now, &mut around);
         drop(around);
         self.exchange(now, tell);
-        // Whoever resets an adapter also reads what it had to say.
+        // After a reset the host also reads the adapter's responses.
         self.look(now, link, tell);
     }
 
-    /// Lets host and adapters go on until none has anything for another, and asks when to be called next.
+    /// Lets host and adapters exchange packets and responses until none is left, and computes the
+    /// next due call.
     #[inline]
     fn settle(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         if mostly(self.devices.is_one() && self.devices.first().driver.is_quiet()) {
@@ -353,7 +358,7 @@ impl Node {
         }
     }
 
-    /// The same where there are several adapters, or a driver that has something.
+    /// As `settle`, for several adapters, or a driver with pending work.
     #[inline(never)]
     fn settle_all(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         self.exchange(now, tell);
@@ -370,7 +375,7 @@ impl Node {
         };
     }
 
-    /// Hands over what has waited for room, and gives the host what it was told of.
+    /// Hands waiting packets to adapters, and announced responses to the host.
     #[inline]
     fn exchange(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         if self.devices.any(|device| device.driver.is_busy()) {
@@ -387,10 +392,10 @@ impl Node {
         }
     }
 
-    /// The same of several.
+    /// As `exchange`, for several adapters.
     #[inline(never)]
     fn exchange_among(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        // What one of them is told may be what another has waited for.
+        // A command to one adapter may be what another has waited for.
         let mut any = true;
         while any && self.devices.any(|device| device.driver.is_busy()) {
             any = false;
@@ -400,7 +405,8 @@ impl Node {
         }
     }
 
-    /// Hands over what there is room for, and reads one response, of one of them; answers whether there was any of it.
+    /// Hands over the packets that fit, and reads one response of one adapter; returns whether
+    /// there were any.
     #[inline(always)]
     fn exchange_with(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) -> bool {
         let handed = self.device(link).driver.waiting() > 0 && self.hand_over(now, link, tell);
@@ -414,8 +420,8 @@ impl Node {
         true
     }
 
-    /// Offers the adapter the packets that wait, in their order; one class that it refuses does not hold up the other. Answers
-    /// whether it took any.
+    /// Offers the adapter the waiting packets in order; a refused class does not block the other.
+    /// Returns whether it accepted any.
     #[inline(never)]
     fn hand_over(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) -> bool {
         let Self { devices, shared, .. } = self;
@@ -433,9 +439,9 @@ impl Node {
         any
     }
 
-    /// The host reads every response of an adapter that there is, without having been told of them.
+    /// The host reads all responses of an adapter, without an announcement.
     fn look(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        // Each core looks into its own queues, and begins with that once.
+        // Each core polls its own queues, and pays the start of a poll once.
         let mut looked = 0u64;
         while let Some((host, (response, queue))) =
             self.host.as_ref().and_then(|host| Some((host, self.devices[usize::from(link.0)].driver.read()?)))
@@ -453,7 +459,7 @@ impl Node {
         }
     }
 
-    /// A response goes to the host that is elsewhere; where it lay is free.
+    /// Passes a response to the remote host, and frees its slot.
     #[inline(never)]
     fn pass_on(
         &mut self,

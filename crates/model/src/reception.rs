@@ -1,4 +1,5 @@
-//! A host that receives: adapters that post commands, a CPU that is interrupted, and a program that takes packets.
+//! A host that receives: adapters that post commands, a CPU that is interrupted, and a program that
+//! takes packets.
 //!
 //! ```text
 //!  frame ─▶ slots ─▶ posted ─────────────▶ batch ────────▶ protocol ─▶ buffers ─▶ program ─▶ delivered
@@ -7,21 +8,25 @@
 //!                   └─▶ interrupt, tick      how many)
 //! ```
 //!
-//! What is done when is the [policy's](laxity_qos::reception) to say; what it costs is charged here, on one CPU:
+//! The [policy](laxity_qos::reception) decides the schedule; one CPU is charged the costs here, by
+//! priority:
 //!
-//! 1. the interrupt routine, which nothing stops;
-//! 2. interrupts and clock ticks, of several that are due the one that has been due for longest;
-//! 3. the kernel, 4. a polling thread, 5. the program, each resumed where it was stopped.
+//! 1. the interrupt routine, which is not preemptible;
+//! 2. interrupts and clock ticks, the longest due first;
+//! 3. the kernel, 4. a polling thread, 5. the program, each resumed where it was preempted.
 //!
-//! A polling thread begins when the program has done with a packet, since threads of the x-kernel give way by themselves;
-//! the kernel does not wait for that. Packets of all interfaces reach one program in the order in which the protocol
-//! was done with them (thesis 7.4.3), or several, each with a share of the CPU (`programs.rs`).
+//! A polling thread begins when the program has finished a packet, since threads of the x-kernel
+//! yield voluntarily; the kernel does not wait for that. Packets of all interfaces reach one
+//! program in the order in which the protocol finished them (thesis 7.4.3), or several programs,
+//! each with a share of the CPU (`programs.rs`).
 //!
-//! Every packet that comes leaves by one output, delivered or dropped; where it was dropped is told, since that is what a
-//! policy is about: at the [ring](Dropped::Ring) a drop costs nothing, [early](Dropped::Early) an interrupt, and for want of
-//! [buffers](Dropped::ReceiveBuffers) all that was done for it. An interface that discards by [importance](Discard) takes back what
-//! is [late](Dropped::Late) before the host spends anything on it, and lets what is due sooner have the slot of what is due
-//! later, or never ([displaced](Dropped::Displaced)).
+//! Every packet leaves by one output, delivered or dropped. The output reports where it was
+//! dropped, since policies differ in that: a drop at the [ring](Dropped::Ring) costs no CPU time,
+//! an [early](Dropped::Early) one an interrupt, and one for want of
+//! [buffers](Dropped::ReceiveBuffers) wastes all work on the packet. An interface that discards by
+//! [importance](Discard) removes [late](Dropped::Late) packets before the host spends time on them,
+//! and gives the slot of a packet with a later or no deadline to one with an earlier deadline
+//! ([displaced](Dropped::Displaced)).
 
 mod buffers;
 mod cpu;
@@ -44,25 +49,25 @@ use programs::Programs;
 pub use programs::{ProgramConfig, Reservation};
 pub use ticks::{Intervals, NotADistribution, Ticks};
 
-/// A packet that has come in.
+/// An arrived packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrived {
-    /// Whose it is, by a number of the world's.
+    /// Its stream, by a number of the caller's.
     pub stream: u32,
-    /// The how-manyth of it, from 0.
+    /// Sequence number in its stream, from 0.
     pub number: u64,
     /// Class of service.
     pub class: Class,
-    /// Its bytes.
+    /// Its size.
     pub size: Bytes,
-    /// When it was there whole.
+    /// Arrival of its last bit.
     pub at: Time,
-    /// When it has to be delivered; [`Time::MAX`] if nobody minds.
+    /// Delivery deadline; [`Time::MAX`] for none.
     pub due: Time,
 }
 
 impl Arrived {
-    /// Where there is none yet.
+    /// Placeholder for no packet.
     const NONE: Self = Self {
         stream: 0,
         number: 0,
@@ -73,27 +78,27 @@ impl Arrived {
     };
 }
 
-/// What an activity takes.
+/// CPU time of an activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {
-    /// Always the same.
+    /// Constant.
     Fixed(Span),
     /// Exponentially distributed, with this mean.
     Exponential(Span),
 }
 
 impl Cost {
-    /// Nothing.
+    /// Zero.
     pub const NONE: Self = Cost::Fixed(Span::ZERO);
 
-    /// Its mean.
+    /// The mean.
     pub fn mean(self) -> Span {
         match self {
             Cost::Fixed(span) | Cost::Exponential(span) => span,
         }
     }
 
-    /// One of these, by chance from `random`.
+    /// Draws a value from `random`.
     #[inline]
     pub fn draw(self, random: &mut Exponentials) -> Span {
         match self {
@@ -103,16 +108,17 @@ impl Cost {
     }
 }
 
-/// What the host pays.
+/// CPU costs of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReceptionCosts {
     /// `C_intr`: an interrupt, of the adapter or of a clock that makes a thread ready.
     pub interrupt: Cost,
-    /// A tick that the kernel polls at.
+    /// A tick at which the kernel polls.
     pub poll: Cost,
     /// `C_sw`: from the program to a polling thread, and back.
     pub switch: Cost,
-    /// The first of a packet's two commands; where the protocol is deferred, finding out whose a packet is.
+    /// The first of a packet's two commands; with a deferred protocol, the demultiplexing of a
+    /// packet.
     pub announce: Cost,
     /// `C_ri`: the protocol.
     pub protocol: Cost,
@@ -120,57 +126,59 @@ pub struct ReceptionCosts {
     pub program: Cost,
 }
 
-/// An adapter's receiving side, and what the host has for it.
+/// Receive side of an adapter, with the host's part.
 #[derive(Debug, Clone)]
 pub struct InterfaceConfig {
-    /// When the host takes what has come.
+    /// When the host takes packets.
     pub policy: Policy,
     /// How a batch divides itself between classes.
     pub sharing: Sharing,
-    /// Packets that the adapter holds: of all, or of real time if classes are told apart.
+    /// Packets that the adapter holds: of all classes, or of real time if classes are separated.
     pub slots: u32,
-    /// Packets of best effort that it holds if classes are told apart.
+    /// Best-effort packets that it holds if classes are separated.
     pub slots_best_effort: u32,
-    /// Whether a packet takes two commands with a transfer between them (thesis Fig. 7.2), or is in host memory when its
-    /// one command is posted.
+    /// Whether a packet takes two commands with a transfer between them (thesis Fig. 7.2), or is in
+    /// host memory when its one command is posted.
     pub handshake: bool,
-    /// That transfer, one at a time.
+    /// Duration of that transfer, one at a time.
     pub transfer: Delay,
     /// Whether a packet that would find no buffer is refused at its first command.
     pub early_drop: bool,
-    /// Receive buffers; without any there is no program, and a packet is delivered when the protocol is done.
+    /// Receive buffers; `None` for no program: a packet is delivered when the protocol is done.
     pub buffers: Option<u32>,
-    /// Those of them that only real time may have.
+    /// Those of `buffers` reserved for real time.
     pub buffers_real_time: u32,
-    /// What is lost when not all can be kept.
+    /// Packets discarded on overload.
     pub discard: Discard,
     /// The clock that polls it.
     pub ticks: Option<Ticks>,
 }
 
-/// What an interface loses when it cannot keep all.
+/// Packets that an interface discards on overload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Discard {
-    /// What comes when there is no slot.
+    /// The arriving packet, if there is no slot.
     Newest,
-    /// What is late already, wherever it waits; and if there is no slot, what is due last. Best effort is due never, so it goes before
-    /// all that has a deadline, the newest first.
+    /// Late packets, wherever they wait; and if there is no slot, the packet with the latest
+    /// deadline. Best effort has none, so it is discarded before packets with a deadline, the
+    /// newest first.
     Importance,
 }
 
-/// What has become of a packet.
+/// Outcome of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reception {
-    /// Which one.
+    /// The packet.
     pub packet: Arrived,
-    /// `None` if its program has done with it. Else it is lost: at the [`Ring`](Dropped::Ring), where it may be [`Displaced`](Dropped::Displaced) or
-    /// [`Late`](Dropped::Late), too; [`Early`](Dropped::Early), for want of [`ReceiveBuffers`](Dropped::ReceiveBuffers), or
+    /// `None` if its program has finished it. Else the drop point: the [`Ring`](Dropped::Ring),
+    /// where it may be [`Displaced`](Dropped::Displaced) or [`Late`](Dropped::Late), too;
+    /// [`Early`](Dropped::Early), for want of [`ReceiveBuffers`](Dropped::ReceiveBuffers), or
     /// [`LateForProgram`](Dropped::LateForProgram).
     pub lost: Option<Dropped>,
 }
 
 impl Reception {
-    /// Its program has done with `packet`.
+    /// The program has finished `packet`.
     #[inline]
     pub fn delivered(packet: Arrived) -> Self {
         Self { packet, lost: None }
@@ -183,14 +191,14 @@ impl Reception {
     }
 }
 
-/// What the CPU was used for.
+/// CPU time by use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReceptionUses {
     /// Interrupts and ticks.
     pub signals: Span,
     /// Context switches.
     pub switches: Span,
-    /// First commands, or finding out whose a packet is.
+    /// First commands, or demultiplexing.
     pub announcements: Span,
     /// The protocol, of packets that were kept …
     pub protocol: Span,
@@ -201,24 +209,24 @@ pub struct ReceptionUses {
 }
 
 impl ReceptionUses {
-    /// What the network took of the CPU before any program.
+    /// CPU time of reception, without programs.
     pub fn reception(&self) -> Span {
         self.signals + self.switches + self.announcements + self.protocol + self.wasted
     }
 }
 
-/// What an interface and its policy have been through.
+/// Statistics of an interface and its policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InterfaceReport {
     /// Interrupts taken.
     pub interrupts: u64,
     /// Ticks taken.
     pub ticks: u64,
-    /// Ticks missed, since the last one's thread was still at work.
+    /// Ticks missed, since the last one's thread was still running.
     pub missed_ticks: u64,
     /// Batches of commands.
     pub batches: u64,
-    /// Most packets that the adapter held at once.
+    /// Maximum number of packets that the adapter held at once.
     pub longest_queue: u32,
 }
 
@@ -228,46 +236,44 @@ pub struct Receiver {
     costs: ReceptionCosts,
     random: Exponentials,
     interfaces: Vec<Interface>,
-    /// What the CPU does.
     running: Option<Running>,
-    /// What was stopped, by level.
+    /// Preempted work, by level.
     stopped: [Option<Stopped>; Level::COUNT],
-    /// The batch of each context that is under way.
+    /// The current batch of each context.
     batches: [Option<Open>; 3],
-    /// The programs, with what they have before them.
     programs: Programs,
-    /// The packet that a program is at, or was stopped at: of all, one program has one in its hands, since it gives way when it has done with it.
+    /// The packet that a program processes or was preempted at: at most one over all programs,
+    /// since a program yields only between packets.
     in_hands: Arrived,
     /// Receive buffers that all interfaces share.
     pool: u32,
     /// CPU time that programs have had.
     program: Span,
-    /// The interface whose signal has been due for longest, or will be next, and when. Each event asks for it several times and
-    /// changes it at most once, so it is kept until something happens that it depends on.
-    /// [`Time::MAX`] if there is none to come.
+    /// The next signal: its time ([`Time::MAX`] for never) and its interface, the one due for
+    /// longest. Cached, since each event reads it several times and changes it at most once.
     signal: (Time, usize),
     signal_is_known: bool,
-    /// Whether no adapter interrupts: then nothing that comes or is taken changes when the next signal is.
+    /// No adapter interrupts: arrivals and removals then do not change the next signal.
     is_quiet: bool,
-    /// Whether packets take two commands anywhere, so that transfers may end.
+    /// Some packets take two commands, so transfers may end.
     transfers: bool,
-    /// When it next wants to be called; [`Time::MAX`] for never.
+    /// Time of the next due call; [`Time::MAX`] for never.
     next: Time,
-    /// The interface whose polling thread had the CPU last, if no other thread has had it since.
+    /// The interface with the last running polling thread, if no other thread has run since.
     polling: Option<usize>,
-    /// The interface that is looked at first when several are ready.
+    /// The interface to poll first when several are ready.
     turn: Turn,
     spins: bool,
-    /// Whether an interface waits to go by another policy.
+    /// Whether an interface waits to change its policy.
     changes: bool,
     uses: ReceptionUses,
-    /// What has become of packets, and how much of that has been told.
+    /// Outcomes of packets, and how many of them were read.
     output: Vec<(Time, Reception)>,
     told: usize,
 }
 
 impl Receiver {
-    /// A host with `interfaces` and one program; what its work takes, where that is left to chance, is drawn from `random`.
+    /// A host with `interfaces` and one program; random durations are drawn from `random`.
     pub fn new(costs: ReceptionCosts, interfaces: Vec<Interface>, random: Stream) -> Self {
         let spins = interfaces.iter().any(|interface| interface.policy.spins());
         let is_quiet = !interfaces.iter().any(Interface::interrupts);
@@ -301,20 +307,21 @@ impl Receiver {
         receiver
     }
 
-    /// The same with these programs in place of one, at least one; the packets of stream `n` are for program `of[n]`.
+    /// Replaces the program by `programs`, at least one; packets of stream `n` go to program
+    /// `of[n]`.
     pub fn with_programs(mut self, programs: Vec<ProgramConfig>, of: Vec<usize>) -> Self {
         self.programs = Programs::new(programs, of);
         self
     }
 
-    /// The same with `pool` receive buffers that interfaces share when their own are full.
+    /// Adds `pool` receive buffers that interfaces share when their own are full.
     pub fn with_pool(mut self, pool: u32) -> Self {
         self.pool = pool;
         self
     }
 
-    /// A packet is whole at `interface`. Whether more may have come of that than that it waits there: an output, or another
-    /// [deadline](Self::next_deadline).
+    /// A packet has arrived at `interface`. Returns whether an output or the
+    /// [deadline](Self::next_deadline) may have changed.
     #[inline]
     pub fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) -> bool {
         let output = &mut self.output;
@@ -328,28 +335,29 @@ impl Receiver {
         true
     }
 
-    /// Apart, so that the one call for each event of the CPU's own need not be one.
+    /// Separate, so that `react` can be inlined for the CPU's own events.
     #[inline(never)]
     fn react_to_arrival(&mut self, now: Time) {
         self.react(now);
     }
 
-    /// Whether a packet that comes now at `interface` changes neither what the CPU does nor when that ends: no adapter interrupts, and the CPU is busy, or it rests and begins nothing
-    /// there before the next signal.
+    /// Whether an arrival at `interface` now leaves the CPU's work and its end unchanged: no
+    /// adapter interrupts, and the CPU is busy, or idle until the next signal.
     #[inline]
     fn is_deaf(&self, now: Time, interface: usize) -> bool {
         let rests = || now < self.next && self.interfaces[interface].ready == Ready::OnSignal;
         self.is_quiet && !self.changes && (self.running.is_some() || rests())
     }
 
-    /// `interface` is told to go by another policy. What was begun under the last one is finished first: a routine, a batch.
+    /// Changes the policy of `interface`. A routine or batch begun under the old policy is finished
+    /// first.
     pub fn change_policy(&mut self, now: Time, interface: usize, policy: Policy, ticks: Option<Ticks>) {
         self.interfaces[interface].change(policy, ticks);
         self.changes = true;
         self.react(now);
     }
 
-    /// The time that [`next_deadline`](Self::next_deadline) named has come.
+    /// Advances to the time that [`next_deadline`](Self::next_deadline) named.
     #[inline]
     pub fn timer(&mut self, now: Time) {
         if self.transfers {
@@ -367,13 +375,13 @@ impl Receiver {
         self.react(now);
     }
 
-    /// When it next wants [`timer`](Self::timer) to be called.
+    /// Time at which [`timer`](Self::timer) is next due.
     #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
         (self.next < Time::MAX).then_some(self.next)
     }
 
-    /// When what goes on ends, or a signal is heard.
+    /// When the current work ends, or a signal is taken.
     fn look_ahead(&mut self) -> Time {
         let mut next = self.running.as_ref().map_or(Time::MAX, |running| running.ends);
         if self.transfers {
@@ -382,8 +390,8 @@ impl Receiver {
         if self.hears_signals() { next.min(self.signal().0) } else { next }
     }
 
-    /// The next of what has become of packets, and when; told once, and to be asked for until there is none.
-    // It is read where it lies, for under load every other event has one.
+    /// The next outcome of a packet, with its time; to be called until there is none.
+    // Returned by reference, for under load every other event has one.
     #[inline]
     pub fn next_output(&mut self) -> Option<&(Time, Reception)> {
         if self.told == self.output.len() {
@@ -395,7 +403,7 @@ impl Receiver {
         self.output.get(self.told - 1)
     }
 
-    /// What the CPU was used for, up to `now`.
+    /// CPU time by use until `now`.
     pub fn uses(&self, now: Time) -> ReceptionUses {
         let mut uses = self.uses;
         if let Some(running) = &self.running {
@@ -404,27 +412,28 @@ impl Receiver {
         uses
     }
 
-    /// What the CPU is at, and since when: a signal, a switch, an announcement, the protocol or the program.
+    /// Current work of the CPU and its start: a signal, a switch, an announcement, the protocol or
+    /// the program.
     pub fn work(&self) -> Option<(&'static str, Time)> {
         self.running.as_ref().map(|running| (running.job.name(), running.since))
     }
 
-    /// Whether what is left of the CPU goes into asking adapters.
+    /// Whether the CPU polls adapters whenever it is idle.
     pub fn spins(&self) -> bool {
         self.spins
     }
 
-    /// What an interface has been through.
+    /// Statistics of an interface.
     pub fn report(&self, interface: usize) -> InterfaceReport {
         self.interfaces[interface].report
     }
 
-    /// Packets that have come and are neither delivered nor dropped.
+    /// Packets that are neither delivered nor dropped yet.
     pub fn under_way(&self) -> usize {
         let at_adapters: usize = self.interfaces.iter().map(|interface| interface.held()).sum();
         let running = self.running.iter().map(|running| running.job);
         let stopped = self.stopped.iter().flatten().map(|stopped| stopped.job);
-        // Of those that lie in nobody's slot or queue.
+        // Packets in no slot and no queue.
         let in_hand = running.chain(stopped).filter(|job| match job {
             Job::Announcement(interface) | Job::Protocol(interface) => {
                 !self.interfaces[*interface].taken().is_in_slot()
@@ -435,7 +444,7 @@ impl Receiver {
         at_adapters + self.programs.waiting() + in_hand.count()
     }
 
-    /// What is left of the buffers that all share.
+    /// State of the shared buffers.
     fn pool(&self) -> Pool {
         match self.pool {
             0 => Pool::default(),

@@ -1,13 +1,13 @@
-//! Workload: who sends how much, and when.
+//! Workload: sources of messages, with sizes and times.
 //!
-//! A guarantee is only as good as the traffic it was tried with. Periodic traffic never meets the worst case
-//! and Poisson traffic meets it by accident; so beside both stand an [`Adversary`] that does the worst that
-//! its specification allows, sources that [violate](Multiple) theirs on purpose, and [`Recorded`] traffic
-//! that never heard of one.
+//! A guarantee is only as good as its test traffic. Periodic traffic never meets the worst case and
+//! Poisson traffic meets it by accident. Therefore there are also an [`Adversary`] with the worst
+//! traffic of its specification, sources that [violate](Multiple) theirs on purpose, and
+//! [`Recorded`] traffic without a specification.
 //!
-//! All of them are open loop: what is sent does not depend on what became of it. A source therefore knows no
-//! network and no clock; it is a list of [`Arrival`]s that is made as it is read, not decreasing in time,
-//! the same for the same parameters and seed.
+//! All sources are open loop: arrivals do not depend on outcomes. A source therefore has no network
+//! and no clock; it is a lazy list of [`Arrival`]s, not decreasing in time, the same for the same
+//! parameters and seed.
 //!
 //! ```
 //! use laxity_engine::Seed;
@@ -70,7 +70,7 @@ pub enum SourceParameters {
     Periodic(PeriodicParameters),
     /// Bursts of messages at once.
     Bursty(BurstyParameters),
-    /// Messages that know nothing of each other.
+    /// Independent messages.
     Poisson(PoissonParameters),
     /// The worst that a specification allows.
     Adversary(AdversaryParameters),
@@ -87,7 +87,7 @@ pub enum Source {
     Periodic(Periodic),
     /// Bursts of messages at once.
     Bursty(Bursty),
-    /// Messages that know nothing of each other.
+    /// Independent messages.
     Poisson(Poisson),
     /// The worst that a specification allows.
     Adversary(Adversary),
@@ -111,7 +111,8 @@ impl Source {
     }
 
     /// The next message; `None` when the source has ended or time has.
-    // Each message asks for the next, so the commonest source is a few instructions where it is asked and the others are a call.
+    // Each message asks for the next, so the commonest source is a few instructions where it is
+    // asked and the others are a call.
     #[inline(always)]
     pub fn next_arrival(&mut self) -> Option<Arrival> {
         match self {
@@ -151,12 +152,12 @@ impl SourceError {
         self.parameter
     }
 
-    /// What is wrong with it.
+    /// Why it is invalid.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// What would be valid in its place.
+    /// The valid values.
     pub fn valid(&self) -> &'static str {
         self.valid
     }

@@ -1,4 +1,4 @@
-//! A switch: frames come in at any port, and leave by the one that leads on.
+//! A switch: frames arrive at any port, and leave by the output port of their route.
 //!
 //! ```text
 //!            ┌──────────────────────────────┐
@@ -6,21 +6,23 @@
 //!            └──────────────────────────────┘
 //! ```
 //!
-//! Inputs never wait for each other: who comes in is put into the queue of the port where he goes out, so all that there is to
-//! a switch is its outputs and the memory that they share (an output-queued switch; Karol, Hluchyj and Morgan 1987 have
-//! why the other kind is worse). A frame needs room until its last bit has left. It takes it, in this order,
+//! Inputs never wait for each other: a frame goes straight to the queue of its output port, so the
+//! model consists of the outputs and their shared memory (an output-queued switch; Karol, Hluchyj
+//! and Morgan 1987 show why input queueing is worse). A frame occupies memory until its last bit
+//! has left. It takes memory, in this order,
 //!
-//! 1. from what is set aside for its channel: admission says how much a guaranteed one may need, so whatever others send,
-//!    none of its frames is lost;
-//! 2. from what its port has to itself;
-//! 3. from what all ports share, as far as there is any left.
+//! 1. from its channel's reservation: admission computes how much a guaranteed channel may need, so
+//!    none of its frames is lost whatever the other traffic;
+//! 2. from its port's own memory;
+//! 3. from the memory that all ports share, while some is free.
 //!
-//! Who finds none is lost, and told. A port orders its frames as a host's link does, by the same disciplines: the deadline of a
-//! frame at the port before is its logical arrival here, so a guaranteed frame that comes ahead of its time is
-//! held ([`EarlyPolicy::HOLD`]) or goes before its time when nothing else would.
+//! A frame without memory is lost, and reported. A port orders its frames as a host's link does, by
+//! the same disciplines: the deadline of a frame at the previous hop is its logical arrival here,
+//! so an early guaranteed frame is held ([`EarlyPolicy::HOLD`]) or is sent early only on an
+//! otherwise idle link.
 //!
-//! What it takes from the last bit of a frame, or at a cut-through switch from its header, until it is in its queue is
-//! for whoever brings it here to wait: time is an argument, and a frame comes when it is there.
+//! The caller accounts for the forwarding latency, from the last bit of a frame (from its header at
+//! a cut-through switch) until the frame is in its queue: time is an argument of each call.
 
 use laxity_qos::channel::{ByChannel, ChannelId, Label, Packet, Slot};
 use laxity_qos::costs::LinkCosts;
@@ -30,16 +32,16 @@ use laxity_units::{Bytes, Span, Time};
 
 use crate::around::Around;
 
-/// A port on its way out.
+/// An output port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortConfig {
-    /// How long a frame of `S` bytes is on the link behind it.
+    /// Transmission time of a frame of `S` bytes on its link.
     pub link: LinkCosts,
-    /// In which order frames leave.
+    /// Queueing discipline of the port.
     pub order: Order,
-    /// What frames may do that are ahead of their time.
+    /// Treatment of early frames.
     pub early: EarlyPolicy,
-    /// The shortest frame of time, in orders that have frames.
+    /// The shortest time frame, in disciplines that have frames.
     pub frame: Span,
     /// Memory that no other port takes.
     pub memory: Bytes,
@@ -52,26 +54,26 @@ pub struct Flow {
     pub class: Class,
     /// Its deadline here, from the logical arrival; unused for best effort.
     pub deadline: Span,
-    /// Its rate where rates are shared; [`Vtick::NONE`] for what is left.
+    /// Its rate in a rate-based discipline; [`Vtick::NONE`] for residual capacity.
     pub tick: Vtick,
     /// Fixed priority, 0 the most urgent.
     pub level: u8,
-    /// Packets for which there is always room.
+    /// Number of its packets for which memory is reserved.
     pub reserved: u64,
 }
 
-/// What a switch does to the world around it; `P` is by what a frame is named.
+/// An output of the switch; `P` names a frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SwitchOutput<P = Packet> {
-    /// The first bit of a frame leaves, and when the last will.
+    /// The first bit of a frame leaves; the time is when the last bit will.
     Begun(P, Time),
-    /// The last bit of a frame has left, and where it lies is for whoever hears this.
+    /// The last bit of a frame has left; the receiver of this output frees its slot.
     Departed(P),
-    /// There was no room for a frame; where it lies likewise.
+    /// A frame was dropped for want of memory; the receiver of this output frees its slot.
     Discarded(P),
 }
 
-/// Whose room a frame takes.
+/// The account that a frame's memory is charged to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Room {
     Reserved,
@@ -83,10 +85,10 @@ enum Room {
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     slot: Slot,
-    /// Which of those that leave here its channel is.
+    /// Index of its channel at this port.
     flow: Label,
     room: Room,
-    /// When it came.
+    /// Its arrival time.
     came: Time,
 }
 
@@ -95,41 +97,42 @@ struct Port {
     link: LinkCosts,
     queue: Discipline<Frame>,
     sending: Option<Frame>,
-    /// When the last bit of what is sent leaves, or a held frame may; `Time::MAX` for neither.
+    /// When the last bit of the frame being sent leaves, or a held frame becomes eligible;
+    /// `Time::MAX` for neither.
     due: Time,
     memory: Memory,
     flows: ByChannel<Leaving>,
     report: PortReport,
 }
 
-/// A channel that leaves by a port, as it is there. A port of a large switch has thousands, and each frame looks at one of them when it comes and
-/// when it goes: at one line of memory.
+/// State of a channel at a port. A port of a large switch has thousands, and each frame accesses
+/// one at arrival and at departure: one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Leaving {
     flow: Flow,
-    /// Reserved places that are taken.
+    /// Reserved packets in use.
     used: u64,
-    /// Frames with a guarantee that are here.
+    /// Guaranteed frames present.
     here: u64,
-    /// The most of them that there ever were.
+    /// Maximum of `here` so far.
     most: u64,
 }
 
 const _: () = assert!(size_of::<Leaving>() == 64, "a channel at a port is a line");
 
-/// What a port has been through.
+/// Statistics of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PortReport {
-    /// For how long its link was busy.
+    /// Time for which its link was busy.
     pub busy: Span,
     /// Frames that have left.
     pub passed: u64,
-    /// Frames for which there was no room.
+    /// Frames dropped for want of memory.
     pub lost: u64,
     /// Frames that wait.
     pub waiting: usize,
-    /// Most frames that waited.
+    /// Maximum number of frames that waited.
     pub longest: usize,
 }
 
@@ -160,7 +163,7 @@ impl Memory {
 
 /// The ports of a switch, and the memory that they share.
 ///
-/// A frame lies where it lay on its way there: the table is not the switch's own, and what comes and goes is its name.
+/// Frames stay in the caller's packet table; the switch handles only their slots.
 #[derive(Debug)]
 pub struct Switch {
     ports: Vec<Port>,
@@ -168,7 +171,7 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// An empty switch with such `ports`, which share so much memory.
+    /// An empty switch with `ports` that share `shared` bytes of memory.
     pub fn new(ports: impl IntoIterator<Item = PortConfig>, shared: Bytes) -> Self {
         let port = |config: PortConfig| Port {
             link: config.link,
@@ -186,7 +189,7 @@ impl Switch {
         Self { ports: ports.into_iter().map(port).collect(), shared: Memory::of(shared) }
     }
 
-    /// Says which groups of channels have a rate together, before the run.
+    /// Sets the groups of channels that have a common rate, before the run.
     pub fn group(&mut self, groups: &Groups) {
         self.ports.iter_mut().for_each(|port| port.queue.group(groups));
     }
@@ -196,19 +199,20 @@ impl Switch {
         self.ports[port].flows.insert(channel, Leaving { flow, used: 0, here: 0, most: 0 });
     }
 
-    /// Where a channel is at `port`, for frames that are to come there; none if it does not leave by it.
+    /// Index of a channel at `port`, for frames on their way there; none if it does not leave by
+    /// it.
     pub fn label(&self, port: usize, channel: ChannelId) -> Label {
         self.ports[port].flows.label(channel)
     }
 
-    /// A frame comes for the channel that is kept there at `port`.
+    /// Prefetches the state of the channel at `label` of `port`.
     #[inline]
     pub fn fetch(&self, port: usize, label: Label) {
         self.ports[port].flows.fetch(label);
     }
 
-    /// A frame is there for `port`. Here and below `around` is where frames lie, and hears what the switch does. Panics if its channel
-    /// was not opened.
+    /// A frame arrives for `port`. Here and below, `around` holds the frames and receives the
+    /// outputs. Panics if its channel was not opened.
     pub fn receive(
         &mut self,
         now: Time,
@@ -244,7 +248,7 @@ impl Switch {
         port.report.longest = port.report.longest.max(port.queue.len());
     }
 
-    /// The time that [`next_deadline`](Self::next_deadline) named for `port` has come.
+    /// Advances `port` to the time that [`next_deadline`](Self::next_deadline) named.
     pub fn timer(&mut self, now: Time, port: usize, around: &mut impl Around<SwitchOutput<Slot>>) {
         let Self { ports, shared } = self;
         let port = &mut ports[port];
@@ -266,33 +270,34 @@ impl Switch {
         port.start(now, around);
     }
 
-    /// When `port` next wants [`timer`](Self::timer) to be called.
+    /// Time at which [`timer`](Self::timer) is next due for `port`.
     #[inline]
     pub fn next_deadline(&self, port: usize) -> Option<Time> {
         self.ports[port].due.named()
     }
 
-    /// Frames that wait at `port`, held ones included, beside the one that it sends.
+    /// Frames that wait at `port`, held ones included, without the frame being sent.
     pub fn waiting(&self, port: usize) -> usize {
         self.ports[port].queue.len()
     }
 
-    /// The most frames of `channel` with a guarantee that were at `port` at a time. Panics if it was not opened there.
+    /// Maximum number of guaranteed frames of `channel` at `port` at a time. Panics if it was not
+    /// opened there.
     pub fn most(&self, port: usize, channel: ChannelId) -> u64 {
         self.ports[port].flows[channel].most
     }
 
-    /// What `port` has been through by `now`.
+    /// Statistics of `port` until `now`.
     pub fn report(&self, port: usize, now: Time) -> PortReport {
         let port = &self.ports[port];
-        // All of a frame is counted when that begins to leave.
+        // The whole transmission time is counted when a frame begins.
         let left = if port.sending.is_some() { port.due.saturating_since(now) } else { Span::ZERO };
         PortReport { busy: port.report.busy - left, waiting: port.queue.len(), ..port.report }
     }
 }
 
 impl Port {
-    /// Begins the next frame, if the link is free and one may go.
+    /// Begins the next eligible frame, if the link is free.
     fn start(&mut self, now: Time, around: &mut impl Around<SwitchOutput<Slot>>) {
         if self.sending.is_some() {
             return;
@@ -315,8 +320,8 @@ impl Port {
     }
 }
 
-/// What a frame that comes with `tag` at `now` is here: what its contract guarantees counts as come when its deadline at the
-/// place before has passed, and what exceeds it stays without a guarantee.
+/// Tag of a frame here that arrives with `tag` at `now`. Logical arrival of a guaranteed frame is
+/// its deadline at the previous hop; a frame that exceeded its contract stays without a guarantee.
 fn tag(flow: &Flow, tag: &Tag, now: Time) -> Tag {
     match (flow.class, tag.class) {
         (Class::RealTime, Class::RealTime) => {

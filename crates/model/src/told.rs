@@ -1,7 +1,7 @@
-//! A component and what it has told, for whoever looks at it afterwards.
+//! A component with a record of its outputs.
 //!
-//! In a run what a component does is heard while it does it, by a world made for that. A test, or a program that drives one
-//! component by hand, would rather call first and look then.
+//! In a run, observers receive a component's outputs during the call. A test, or a program that
+//! drives one component by hand, calls first and reads the outputs then.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -14,11 +14,11 @@ use crate::around::{Around, Heard};
 use crate::host::{Endless, Host, Interrupt, Output};
 use crate::node::{Node, NodeOutput};
 
-/// A component that writes down what it tells, until it is asked for.
+/// A component with outputs recorded until polled.
 #[derive(Debug)]
 pub struct Told<C, O> {
     component: C,
-    /// Where packets lie while the component has them; what it tells has them whole.
+    /// The component's packets; recorded outputs contain whole packets.
     packets: Slots,
     output: VecDeque<O>,
 }
@@ -29,7 +29,7 @@ impl<C, O> Told<C, O> {
         Self { component, packets: Slots::default(), output: VecDeque::new() }
     }
 
-    /// What it did, oldest first.
+    /// The oldest recorded output.
     pub fn poll_output(&mut self) -> Option<O> {
         self.output.pop_front()
     }
@@ -123,7 +123,8 @@ impl Told<Host, Output> {
         let Self { component, packets, output } = self;
         let hear = |packets: &mut Slots, told: Output<Slot>| {
             output.push_back(match told {
-                // What frees a place of a response queue is the driver's business, and who has a bus the adapter's: neither is here.
+                // The driver handles freed entries of a response queue, and the adapters the bus:
+                // neither is here.
                 Output::Read(..) | Output::Copies(_) => return,
                 Output::Transmit(link, packet) => Output::Transmit(link, packets.take(packet)),
                 Output::Proceed(link, packet) => Output::Proceed(link, packets.take(packet)),

@@ -1,4 +1,5 @@
-//! A virtual-interface adapter: doorbells in, messages out, and a processor between that has to be everywhere.
+//! A virtual-interface adapter: doorbells in, messages out, and one processor that serves all
+//! units.
 //!
 //! ```text
 //!            doorbells          descriptors, data, completion
@@ -9,30 +10,36 @@
 //!                           └──── NRDMA ─────┴───────────────────── network
 //! ```
 //!
-//! After Nagar, Liu, Sivasubramaniam, Kandiraju and Gautam, "Incorporating Quality-of-Service in the Virtual Interface
-//! Architecture". A program rings a doorbell for each message that it sends or has room for. The processor (a LANai) finds the
-//! doorbell, fetches the descriptor from host memory by HDMA, then the data, hands it to NSDMA, and writes completion
-//! information back; what comes in by NRDMA goes up the same way. HDMA has a hardware queue, NSDMA and NRDMA have none. How the
-//! processor goes about it is the [`Firmware`]:
+//! After Nagar, Liu, Sivasubramaniam, Kandiraju and Gautam, "Incorporating Quality-of-Service in
+//! the Virtual Interface Architecture". A program rings a doorbell for each message that it sends
+//! or posts a receive buffer for. The processor (a LANai) finds the doorbell, fetches the
+//! descriptor from host memory by HDMA, then the data, hands it to NSDMA, and writes completion
+//! information back; messages received by NRDMA go up the same way. HDMA has a hardware queue,
+//! NSDMA and NRDMA have none. The [`Firmware`] determines the processor's schedule:
 //!
-//! * **SVIA** does one thing at a time, and waits for each transfer. With `overlap` it does not wait for NSDMA, so that one message
-//!   is on its way out while the next is fetched (Trapeze).
-//! * **PVIA** looks at one unit after the other and does what there is to do, so that all are busy. Queues are in order of
-//!   arrival.
-//! * **QoSVIA** does so too, and stamps each doorbell by [VirtualClock](laxity_qos::virtual_clock); the queues of HDMA and NSDMA are in
-//!   the order of the stamps, as far as an engine at work lets them ([`queue`]).
+//! * **SVIA** does one thing at a time, and waits for each transfer. With `overlap` it does not
+//!   wait for NSDMA, so one message leaves while the next is fetched (Trapeze).
+//! * **PVIA** polls one unit after the other and serves each, so that all units are busy. Queues
+//!   are FIFO.
+//! * **QoSVIA** polls likewise, and stamps each doorbell by
+//!   [VirtualClock](laxity_qos::virtual_clock); the queues of HDMA and NSDMA are in the order of
+//!   the stamps, as far as a busy engine permits (`via/queue.rs`).
 //!
-//! *Best effort* has a tick without end, and with VirtualClock alone may never be served. With a rate set aside
-//! ([`Limits::best_effort`]) it waits in a queue of its own before the first transfer, and is let in by a clock of that rate, for all of
-//! it together, or when HDMA has nothing to do. So it gets its rate under any load; what it gets beyond takes nothing
-//! from others but what is inside when they come. Virtual interfaces in [groups](Via::group) that have a rate together wait likewise ([`grouped`]).
+//! *Best effort* has an infinite tick, and with VirtualClock alone may starve. With a reserved rate
+//! ([`Limits::best_effort`]) it waits in a queue of its own before the first transfer, and is
+//! admitted by one clock of that rate for all of it, or when HDMA is idle. It therefore gets its
+//! rate under any load; its excess delays reserved traffic only by the excess that is inside when
+//! that traffic arrives. Virtual interfaces in [groups](Via::group) with a common rate wait
+//! likewise (`via/grouped.rs`).
 //!
-//! *Who does not trust others* needs more than stamps: doorbells that wait in one queue are served in the order in which they were rung, whosoever they are. Under QoSVIA they may be
-//! [told apart](Doorbells::Apart), and with them all that waits for the processor ([`apart`]).
+//! *Isolation of processes* needs more than stamps: doorbells in one queue are served in the order
+//! in which they were rung, whichever process rang them. Under QoSVIA the queues may be
+//! [separated](Doorbells::Apart), and with them all work that waits for the processor (`via/apart.rs`).
 //!
-//! **A state machine without a clock.** All that happens is told with its time: [`Via::ring`], [`Via::reach`], [`Via::timer`]; what it does
-//! in turn, down to each step of Table 1, comes out of [`Via::next_output`]. Under virtual time that is a simulation. Whoever has
-//! real memory moves it when told that a transfer is done, and calls when [`Via::next_deadline`] has come.
+//! **A state machine without a clock.** Each input carries its time: [`Via::ring`], [`Via::reach`],
+//! [`Via::timer`]; [`Via::next_output`] returns the results, down to each step of Table 1. Under
+//! virtual time that is a simulation. A caller with real memory moves the data when a transfer is
+//! reported done, and calls at [`Via::next_deadline`].
 
 mod apart;
 mod at_once;
@@ -76,21 +83,21 @@ use units::{Hdma, Nrdma, Nsdma, Unnoticed};
 pub struct Vi {
     /// `Vtick`: the rate reserved; `None` for best effort.
     pub vtick: Option<Vtick>,
-    /// Receive descriptors posted at the start, and fetched if the firmware fetches ahead; `None` if there are always some.
+    /// Receive descriptors posted at the start, and fetched if the firmware fetches ahead; `None`
+    /// for an unlimited supply.
     pub receives: Option<u32>,
-    /// By which rate it shares that of its [group](Via::group), if it is in one. Of QoSVIA only.
+    /// Weight by which it shares the rate of its [group](Via::group), if it is in one. QoSVIA only.
     pub share: Option<Vtick>,
-    /// The process that has it, for an adapter that tells them [apart](Doorbells::Apart). Less than 2³¹.
+    /// Its process, for an adapter that [separates](Doorbells::Apart) processes. Less than 2³¹.
     pub process: u32,
 }
 
-/// What the adapter keeps of a virtual interface.
 #[derive(Debug, Clone, Copy)]
 struct Endpoint {
     vtick: Option<Vtick>,
     sends: FlowClock,
     receives: FlowClock,
-    /// Descriptors for what may come; `None` if there are always some.
+    /// Receive descriptors available; `None` for an unlimited supply.
     descriptors: Option<u32>,
     share: Option<Vtick>,
 }
@@ -102,7 +109,7 @@ impl Endpoint {
     }
 }
 
-/// An adapter at work.
+/// A virtual-interface adapter.
 #[derive(Debug, Clone)]
 pub struct Via {
     config: ViaConfig,
@@ -112,29 +119,30 @@ pub struct Via {
     hdma: Hdma,
     nsdma: Nsdma,
     nrdma: Nrdma,
-    /// Descriptors whose data waits for room in the adapter's memory.
+    /// Jobs with data that waits for a buffer in the adapter's memory.
     without_buffer: queue::LiveQueue<JobId>,
-    /// Room in the adapter's memory for what goes out.
+    /// Free send buffers in the adapter's memory.
     buffers: Option<u32>,
-    /// Since when some of it is free again.
+    /// Since when one of them is free again.
     freed: Time,
     outside: Outside,
-    /// What waits of groups, if there are any.
+    /// Waiting messages of groups, if there are any.
     grouped: Option<Box<Grouped>>,
-    /// What waits of processes, in place of `doorbells`, if they are told apart.
+    /// Waiting doorbells by process, in place of `doorbells`, if processes are separated.
     apart: Option<Box<Apart<Doorbell>>>,
-    /// What of them is inside in turn, and may be given a stamp.
+    /// Admitted without a stamp, and may be given one.
     behind: Option<Box<Behind>>,
     processor: Processor,
     outputs: VecDeque<(Time, ViaOutput)>,
     watched: bool,
-    /// Whether what it is told is over when it is told, and nobody watches.
+    /// Each input is complete before the next one, and no step is observed.
     at_once: bool,
     report: ViaReport,
 }
 
 impl Via {
-    /// The adapter `config` with these virtual interfaces, by whose places messages name them.
+    /// An adapter with configuration `config` and these virtual interfaces, which messages name by
+    /// index.
     pub fn new(config: ViaConfig, vis: impl IntoIterator<Item = Vi>) -> Self {
         let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells: _ } =
             config.limits;
@@ -165,18 +173,19 @@ impl Via {
         via
     }
 
-    /// Which groups there are of its virtual interfaces, and the rate of all whose members send here together. Of QoSVIA only, before anything comes.
+    /// Sets the groups of its virtual interfaces, and the rate of all groups with members that send
+    /// here. QoSVIA only, before any input.
     pub fn group(&mut self, groups: &Groups, rate: Rate) {
         self.grouped = Some(Box::new(Grouped::new(groups, rate)));
         self.at_once = false;
     }
 
-    /// Whether it is done with whatever it is told before it is told anything else, so that nothing ever waits here.
+    /// Whether each input is complete before the next one, so that no queue ever forms here.
     pub fn is_at_once(&self) -> bool {
         self.at_once
     }
 
-    /// Tells each step and what each unit does from now on.
+    /// Reports each step and each unit's work from now on.
     pub fn watch(&mut self) {
         self.watched = true;
         self.at_once = false;
@@ -204,7 +213,7 @@ impl Via {
         self.settle(now);
     }
 
-    /// The first bit of a message is there, and the rest comes as fast as the link allows.
+    /// The first bit of a message has arrived; the rest follows at the link's speed.
     pub fn reach(&mut self, now: Time, message: Message) {
         if self.at_once {
             return self.reach_at_once(now, message);
@@ -215,8 +224,8 @@ impl Via {
         self.settle(now);
     }
 
-    /// A virtual interface is opened, whose place is the answer: `at` if it is in place of one that is closed, of which nothing may be
-    /// left, and else the next.
+    /// Opens a virtual interface and returns its index: `at` if it replaces a closed one, of which
+    /// no work may remain, else the next index.
     pub fn open(&mut self, now: Time, at: Option<u32>, vi: Vi) -> u32 {
         self.settle(now);
         let place = match at {
@@ -238,14 +247,14 @@ impl Via {
         place
     }
 
-    /// The receive descriptors of a virtual interface that the adapter knows of are no more.
+    /// Discards the known receive descriptors of a virtual interface.
     pub fn flush(&mut self, now: Time, vi: u32) {
         self.settle(now);
         let descriptors = &mut self.endpoints[vi as usize].descriptors;
         *descriptors = descriptors.map(|_| 0);
     }
 
-    /// A virtual interface has another rate from now on. What it has used up of the old one stays used up.
+    /// Changes the rate of a virtual interface. Its use of the old rate still counts.
     pub fn renegotiate(&mut self, now: Time, vi: u32, vtick: Option<Vtick>) {
         self.settle(now);
         let endpoint = &mut self.endpoints[vi as usize];
@@ -260,8 +269,9 @@ impl Via {
         self.look_again();
     }
 
-    /// What comes for a virtual interface has another bandwidth than what it sends itself: its other side's. It matters where processes are
-    /// told [apart](Doorbells::Apart), for what comes and for room that is posted for it.
+    /// Sets the bandwidth of messages that arrive for a virtual interface, which is the peer's and
+    /// may differ from its own. It matters where processes are [separated](Doorbells::Apart), for
+    /// arriving messages and for receive buffers posted for them.
     pub fn expect(&mut self, now: Time, vi: u32, vtick: Option<Vtick>) {
         self.settle(now);
         if let Some(apart) = &mut self.apart {
@@ -272,23 +282,23 @@ impl Via {
         }
     }
 
-    /// The time that [`next_deadline`](Self::next_deadline) named has come.
+    /// Advances to the time that [`next_deadline`](Self::next_deadline) named.
     pub fn timer(&mut self, now: Time) {
         self.settle(now);
     }
 
-    /// When something next happens by itself.
+    /// Time of the next internal event.
     pub fn next_deadline(&self) -> Option<Time> {
         let first = self.first();
         (first < Time::MAX).then_some(first)
     }
 
-    /// What was done and not told yet, with its time.
+    /// The next pending output, with its time.
     pub fn next_output(&mut self) -> Option<(Time, ViaOutput)> {
         self.outputs.pop_front()
     }
 
-    /// What it has been through.
+    /// Statistics so far.
     pub fn report(&self) -> ViaReport {
         ViaReport {
             longest_hdma: self.hdma.queue.longest(),
@@ -299,7 +309,7 @@ impl Via {
         }
     }
 
-    /// What waits or is worked on, both ways, doorbells included.
+    /// Work waiting or in progress, both directions, doorbells included.
     pub fn backlog(&self) -> usize {
         self.doorbells.len()
             + self.apart.as_ref().map_or(0, |apart| apart.len())
@@ -312,8 +322,8 @@ impl Via {
             + self.processor.load()
     }
 
-    /// Lets everything happen that is due by `now`, each at its own time; of what happens at one time the engines come first, so
-    /// that a processor that looks sees it.
+    /// Processes all events due by `now`, each at its own time. Events of the engines precede the
+    /// processor's at the same time, so that the processor sees them.
     fn settle(&mut self, now: Time) {
         loop {
             let at = self.first();
@@ -334,7 +344,7 @@ impl Via {
         }
     }
 
-    /// When something next happens by itself; [`Time::MAX`] for never.
+    /// Time of the next internal event; [`Time::MAX`] for never.
     #[inline]
     fn first(&self) -> Time {
         let engines = self.hdma.in_hand.until().min(self.nsdma.in_hand.until());
@@ -378,14 +388,14 @@ impl Via {
         let (job, since) = self.nsdma.end(at);
         self.report.units[Unit::Nsdma as usize].note(since, at);
         self.worked(at, Unit::Nsdma, "message out", self.jobs.of(job).message, since);
-        // With a queue of its own it goes on by itself.
+        // With a hardware queue NSDMA starts the next message without the processor.
         if self.config.limits.nsdma_queue {
             self.start_nsdma(at);
         }
         self.look_again();
     }
 
-    /// NSDMA begins what is next, if anything is.
+    /// NSDMA begins the next message, if one is ready.
     fn start_nsdma(&mut self, at: Time) {
         if let Some(job) = self.nsdma.start(at, self.config.engines.network, &self.jobs) {
             let Job { message, turn, .. } = *self.jobs.of(job);
@@ -395,7 +405,7 @@ impl Via {
 
     fn nrdma_ends(&mut self, at: Time) {
         let (job, since) = self.nrdma.end(at, self.config.engines.network, &mut self.jobs);
-        // The steps of Table 1 count from when it is there.
+        // The steps of Table 1 count from the arrival.
         self.jobs.of_mut(job).base = at;
         self.is_inside(job);
         self.report.units[Unit::Nrdma as usize].note(since, at);

@@ -1,7 +1,9 @@
-//! Any adapter under any load and every fault: nothing is lost without a word, nothing answered twice, nothing hangs.
+//! Any adapter under any load and every fault: no packet is lost silently or answered twice, and no
+//! adapter hangs.
 //!
-//! Random descriptions, packets both ways, breakdowns, resets, hosts that take their time to answer, and media with others
-//! at them. What an adapter is for differs with its description; what it owes the host does not, and is checked here.
+//! Random descriptions, packets both ways, faults, resets, slow hosts, and shared media. The
+//! purpose of an adapter differs with its description; its contract with the host does not, and is
+//! checked here.
 
 #[path = "adapter/buses.rs"]
 mod buses;
@@ -40,7 +42,8 @@ pub(crate) fn medium(dice: &mut Dice, seed: u64) -> (Medium, Span) {
                 latency: Span::from_us(dice.below(5)),
                 handling: Span::from_us(dice.below(5)),
             };
-            // The longest frame is 140 us and may overrun its holding; the debt keeps the token away for so many turns.
+            // The longest frame is 140 us and may overrun its holding; the debt keeps the token
+            // away for that many turns.
             let longest = rotation * (2 + 200 / (holding.as_ps() / 1_000_000));
             (Medium::TokenRing(TokenRing::new(ring).expect("valid")), longest)
         }
@@ -63,7 +66,7 @@ pub(crate) fn medium(dice: &mut Dice, seed: u64) -> (Medium, Span) {
     }
 }
 
-/// What happens to an adapter from outside.
+/// An input to an adapter.
 #[derive(Debug, Clone, Copy)]
 enum Act {
     Hand(Packet),
@@ -76,7 +79,7 @@ enum Act {
     Look,
 }
 
-/// What an adapter said, and when.
+/// Outputs of an adapter with their times.
 type Log = Vec<(Time, AdapterOutput)>;
 
 struct Bench {
@@ -90,7 +93,7 @@ struct Bench {
     dice: Dice,
     answer: Span,
     resets: u64,
-    /// What stages had done when somebody looked.
+    /// Statistics of stages at intermediate times.
     looks: Vec<(Time, Vec<StageReport>)>,
     /// Per response queue: when the host reads what was written last, and how much it has not.
     reads: Vec<Time>,
@@ -146,7 +149,7 @@ impl Bench {
                     let at = (now + Span::from_ps(late)).max(self.reads[queue]);
                     self.reads[queue] = at;
                     self.unread[queue] += 1;
-                    // What a reset gives back, the driver has at once.
+                    // The driver gets packets returned by a reset at once.
                     let most = slots[queue].map_or(usize::MAX, |slots| slots as usize);
                     assert!(self.unread[queue] <= most || self.resets > 0, "no more than there are places");
                     self.schedule(at, Act::Read(queue));
@@ -175,7 +178,8 @@ impl Bench {
         }
     }
 
-    /// Runs until nothing is left to do, and answers when that was; media go on for ever, so they do not count.
+    /// Runs until no event is left, and returns that time; media run for ever, so they do not
+    /// count.
     fn run(&mut self, no_later_than: impl Fn(&Bench) -> Time) -> Time {
         let mut now = Time::ZERO;
         loop {
@@ -305,8 +309,8 @@ fn run_with(
     }
 }
 
-/// Every packet that was taken is answered once, every frame that came passed on or discarded once, and a frame leaves
-/// exactly for what is transmitted or said to have left without the host being told.
+/// Every accepted packet is answered once, every arrived frame passed on or discarded once, and a
+/// frame leaves exactly for each packet that is transmitted or unconfirmed.
 fn check_accounts(seed: u64, outcome: &Outcome) {
     let mut transmitted = BTreeSet::new();
     let (mut failed, mut unconfirmed, mut left) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
@@ -383,7 +387,7 @@ fn every_packet_is_accounted_for_whatever_breaks() {
             *tally.entry(what).or_default() += 1;
         }
     }
-    // A test that never met what it is about would prove nothing.
+    // A test that never meets its subject would prove no property.
     for what in [
         "transmitted",
         "overload",
@@ -441,8 +445,9 @@ fn a_channel_keeps_its_order_where_every_queue_does() {
     assert!(seen > 150, "only {seen} cases keep order");
 }
 
-/// Whether a packet that is alone is carried through its stages at once or goes phase by phase, everything happens at the same times and every look at the stages finds
-/// the same; of passages one hears later, and of the same.
+/// Whether a packet that is alone is carried through its stages at once or goes phase by phase,
+/// everything happens at the same times and every look at the stages finds the same; of passages
+/// one hears later, and of the same.
 #[test]
 fn a_packet_that_is_alone_is_where_it_would_be_step_by_step() {
     let (mut later, mut interrupted) = (0, 0);

@@ -68,7 +68,7 @@ fn arrivals(index: usize, spec: &TrafficSpec, dice: &mut Dice<'_>, until: Time, 
     }
 }
 
-/// Best effort that floods from the start, or comes in pulses.
+/// Best effort that floods from the start, or arrives in pulses.
 fn flood(
     case: &Case,
     dice: &mut Dice<'_>,
@@ -120,7 +120,7 @@ fn channels_of(case: &Case, admitted: &[Admitted]) -> Vec<ChannelConfig> {
     channels
 }
 
-/// What was promised to a channel and what it got.
+/// Bound of a channel and its measured delay.
 #[derive(Debug, Clone, Copy)]
 struct Outcome {
     promised: Span,
@@ -159,7 +159,7 @@ fn run_admitted(
         *channel = ChannelConfig { core: at.core, application: at.core, link: at.link, ..*channel }
     });
     if !on.is_empty() {
-        // What has no guarantee waits for a buffer after each packet, in one case of three.
+        // Unreserved channels wait for a buffer after each packet, in one case of three.
         let few = |place: usize| case.dice[place % 60].is_multiple_of(3);
         let without = channels.iter_mut().enumerate().skip(admitted.len());
         without.filter(|(i, _)| few(30 + i)).for_each(|(_, channel)| channel.packet_slots = 1);
@@ -226,8 +226,8 @@ fn percent(part: Span, whole: Span) -> u64 {
     part.as_ps() * 100 / whole.as_ps()
 }
 
-/// A bound that admits nothing, or that nothing comes near, would pass the test above and be worth
-/// nothing. So: sets are admitted, and some messages come close to what was promised.
+/// A bound that admits no set, or that is far from every delay, would pass the test above and be
+/// useless. So: sets are admitted, and some messages get close to their bounds.
 #[test]
 fn the_bounds_are_neither_empty_nor_idle() {
     let models = [ResourceModel::Ideal, ResourceModel::O1, ResourceModel::O2, ResourceModel::O3];
@@ -250,8 +250,8 @@ fn the_bounds_are_neither_empty_nor_idle() {
     }
 }
 
-/// The papers' formulas are not sound against the same executable models, neither as they must be meant nor as printed: this
-/// finds counterexamples, so that nobody has to take our word for it.
+/// The papers' formulas are not sound against the same executable models, neither as intended nor
+/// as printed: this finds counterexamples.
 #[test]
 fn the_papers_bounds_are_exceeded() {
     let models = [ResourceModel::Ideal, ResourceModel::O1, ResourceModel::O2];
@@ -259,7 +259,8 @@ fn the_papers_bounds_are_exceeded() {
     for (model, formula) in models.into_iter().flat_map(|model| readings.map(|formula| (model, formula))) {
         let (mut broken, mut worst) = (0, 0);
         for mut case in drawn(600) {
-            // The papers know D_order, one packet with the adapter, a thread per channel and no interrupt cost.
+            // The papers know D_order, one packet with the adapter, a thread per channel and no
+            // interrupt cost.
             let schedule = match case.schedule {
                 Schedule::EdfByDemand => Schedule::EdfByDeadline,
                 schedule => schedule,

@@ -1,4 +1,4 @@
-//! What sources promise, checked against the definitions and not against their own arithmetic.
+//! Specifications of sources, checked against the definitions and not against their own arithmetic.
 
 use std::sync::Arc;
 
@@ -271,7 +271,8 @@ fn parameters_that_make_no_source_are_refused() {
     assert!(error.to_string().contains("list.txt has no times"), "{error}");
 }
 
-/// One message at a time, so every wait is seen: of a saving adversary's one in four is longer than it has to be.
+/// One message at a time, so every wait is seen: of a saving adversary's one in four is longer than
+/// it has to be.
 #[test]
 fn a_saving_adversary_waits_longer_at_times() {
     let interval = Span::from_us(10);

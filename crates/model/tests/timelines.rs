@@ -1,8 +1,9 @@
-//! What a host does, instant by instant, against schedules worked out by hand from the papers' rules.
+//! Steps of a host, instant by instant, against schedules worked out by hand from the papers'
+//! rules.
 //!
-//! A run of random traffic shows that nothing is lost; it does not show that a cost was charged twice, or to the wrong
-//! thread, or that two equals were served in the wrong order. These do. Every cost is another number, so that an instant that
-//! is off says by which.
+//! A run of random traffic shows that no packet is lost; it does not show a cost charged twice, or
+//! to the wrong thread, or two equals served in the wrong order. These tests do. All costs are
+//! different numbers, so a wrong instant identifies its cause.
 
 #[path = "timelines/accounts.rs"]
 mod accounts;

@@ -83,7 +83,8 @@ fn one_size_per_line() {
 
 #[test]
 fn rows_as_ffprobe_writes_them() {
-    // ffprobe 5.1, MPEG-1: `frame=pts_time,pkt_size,pict_type -of csv`, with the side data it will not leave out.
+    // ffprobe 5.1, MPEG-1: `frame=pts_time,pkt_size,pict_type -of csv`, with the side data it will
+    // not leave out.
     let csv = "frame,0.540000,4456,I,side_data,\nside_data,\n\nframe,0.580000,1154,B,side_data,\n\nframe,0.620000,875,B\n";
     let trace = text(csv).unwrap();
     assert_eq!((sizes(&trace), milliseconds(&trace)), (vec![4456, 1154, 875], vec![0, 40, 80]));

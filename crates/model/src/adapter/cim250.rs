@@ -1,4 +1,5 @@
-//! The Ancor VME CIM 250, a Fiber Channel adapter of 1993 (thesis §5.1), and its two improvements (§5.2).
+//! The Ancor VME CIM 250, a Fiber Channel adapter of 1993 (thesis §5.1), and its two improvements
+//! (§5.2).
 //!
 //! ```text
 //!  host                     CIM
@@ -11,19 +12,20 @@
 //!                 ◀──  transmit ack, interrupt
 //! ```
 //!
-//! The thesis measures `M_overhead`, all that a message costs beside DMA and Fiber Channel, as one sum of host
-//! and adapter. Here the host pays its part itself, so the adapter has what is left of it. The thesis has one
-//! number that divides it: until the address ack, DMA left out, a small message takes about 1220 us of the
-//! 1280 us (§5.1.3.1). What comes after is a response and its interrupt, so a response is worth no more than
-//! 60 us, and the two commands share the rest. That was measured on the device and the sum on END, so it is a hint and
-//! no more: equal shares for all five crossings give a response 190 us. What hangs on it is swept
-//! (`experiments/emulated-adapter/t5-split.toml`).
+//! The thesis measures `M_overhead`, the cost of a message beside DMA and Fiber Channel, as one sum
+//! of host and adapter. Here the host pays its part itself, so the adapter has the rest. One number
+//! in the thesis divides it: until the address ack, DMA left out, a small message takes about 1220
+//! us of the 1280 us (§5.1.3.1). The remainder is a response and its interrupt, so a response costs
+//! at most 60 us, and the two commands share the rest. That was measured on the device and the sum
+//! on END, so it is only a hint: equal shares for all five crossings give a response 190 us.
+//! `experiments/emulated-adapter/t5-split.toml` sweeps the split.
 //!
-//! When DMA is done, Fiber Channel is started and then the address ack is sent (Figure 5.3: `Xmit.do()` comes first): Fiber
-//! Channel's overhead runs from the end of the DMA, whatever keeps the processor from the ack. At depth 1 that hides the ack,
-//! and a message takes that much less than Eq. 5.2. The ack goes before commands at the processor, which cannot be
-//! interrupted; were it to wait for longer than the third of the overhead that needs no bus, Fiber Channel would wait
-//! for it after all, which takes a command and several responses at once.
+//! When DMA is done, Fiber Channel is started and then the address ack is sent (Figure 5.3:
+//! `Xmit.do()` is first): Fiber Channel's overhead runs from the end of the DMA, even if the
+//! processor delays the ack. At depth 1 that hides the ack, and a message takes that much less than
+//! Eq. 5.2. The ack goes before commands at the processor, which is not preemptible. Fiber Channel
+//! would wait for the ack only if the ack waited for longer than the third of the overhead that
+//! needs no bus, which takes a command and several responses at once.
 
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{ByteTime, Bytes, Span};
@@ -72,8 +74,8 @@ pub struct Cim250 {
 pub enum HostInterface {
     /// As built: two commands and three responses, and the second command waits for the first response.
     Full,
-    /// Simplified (§5.2.1): the host names the transaction itself, so there is no initialization; one command has
-    /// all, and the adapter answers when all is done.
+    /// Simplified (§5.2.1): the host names the transaction itself, so there is no initialization;
+    /// one command has all, and the adapter answers when all is done.
     Simple,
 }
 
@@ -198,8 +200,9 @@ mod tests {
     use crate::adapter::{Adapter, AdapterOutput, Pipeline, Response};
     use crate::told::Told;
 
-    /// Thesis Table 5.1 with round numbers: a command 400, a response 30; DMA of 1024 B in segments of 256 B takes 4 · 2 + 512 · 1 +
-    /// 512 · 0.5 = 776; Fiber Channel 300, a third of it beside the bus, and 2 frames of 512 B at 50 each.
+    /// Thesis Table 5.1 with round numbers: a command 400, a response 30; DMA of 1024 B in segments
+    /// of 256 B takes 4 · 2 + 512 · 1 + 512 · 0.5 = 776; Fiber Channel 300, a third of it beside
+    /// the bus, and 2 frames of 512 B at 50 each.
     const CIM: Cim250 = Cim250 {
         command: Span::from_us(400),
         response: Span::from_us(30),
@@ -243,7 +246,8 @@ mod tests {
         }
     }
 
-    /// What the host is told and when, of packets handed over at 0 and answered at once, and of one received.
+    /// Responses with their times, for packets handed over at 0 and answered at once, and for one
+    /// received packet.
     fn told(cim: &Cim250, packets: u64, received: bool) -> Vec<(u64, &'static str)> {
         let pipeline = Adapter::Pipeline(Box::new(Pipeline::new(cim.description())));
         let mut adapter = Told::new(pipeline);
@@ -275,17 +279,17 @@ mod tests {
         told
     }
 
-    /// Command 400, write ack 430, addresses 830, DMA 1606, address ack 1636, which hides 30 of the 100 beside the bus: 1706, then
-    /// 200 + 100 on it: 2006, and the transmit ack 2036.
+    /// Command 400, write ack 430, addresses 830, DMA 1606, address ack 1636, which hides 30 of the
+    /// 100 beside the bus: 1706, then 200 + 100 on it: 2006, and the transmit ack 2036.
     #[test]
     fn a_message_is_negotiated_moved_and_sent() {
         let expected = [(430, "write ack"), (1636, "address ack"), (2006, "frame"), (2036, "transmit ack")];
         assert_eq!(told(&CIM, 1, false), expected);
     }
 
-    /// Write 400 and 830, addresses 1230 and 1660 (a write ack of 30 before each pair), so DMA ends at 1230 + 776 = 2006,
-    /// when the processor has the third message's write, until 2060: the ack comes at 2090. Fiber Channel began at 2006 and
-    /// is on the bus from 2106 to 2406.
+    /// Write 400 and 830, addresses 1230 and 1660 (a write ack of 30 before each pair), so DMA ends
+    /// at 1230 + 776 = 2006, when the processor has the third message's write, until 2060: the ack
+    /// is at 2090. Fiber Channel began at 2006 and is on the bus from 2106 to 2406.
     #[test]
     fn fiber_channel_does_not_wait_behind_the_address_ack() {
         let told = told(&CIM, 3, false);
@@ -293,7 +297,8 @@ mod tests {
         assert_eq!((first("address ack"), first("frame")), (Some(2090), Some(2406)), "{told:?}");
     }
 
-    /// Commands and responses are work of the processor, which a faster one would do in less; DMA and frames are not.
+    /// Commands and responses are work of the processor, which a faster one would do in less; DMA
+    /// and frames are not.
     #[test]
     fn what_holds_the_processor_is_its_work() {
         let Description { transmit, receive, .. } = CIM.description();
@@ -310,9 +315,9 @@ mod tests {
         assert_eq!(told(&simple, 1, false), [(1576, "frame"), (1606, "transmit ack")]);
     }
 
-    /// The second message's DMA begins when the first's is done, at 1176; its command was, at 800. With one bus the first's frames take
-    /// that from 1276 to 1576, so the DMA ends at 1176 + 776 + 300 = 2252; with two it goes on until 1952. Then 100 beside the bus and 300
-    /// on it.
+    /// The second message's DMA begins when the first's is done, at 1176; its command was, at 800.
+    /// With one bus the first's frames take that from 1276 to 1576, so the DMA ends at 1176 + 776 +
+    /// 300 = 2252; with two it goes on until 1952. Then 100 beside the bus and 300 on it.
     #[test]
     fn two_memories_do_not_wait_for_each_other() {
         let simple = Cim250 { interface: HostInterface::Simple, ..CIM };
@@ -324,8 +329,8 @@ mod tests {
         assert_eq!(frames(Memory::Dual), [1576, 1952 + 100 + 300]);
     }
 
-    /// Read ack 30, its command 430, DMA 1206, address ack 1236, and the last 1266. The simple interface has the
-    /// command and the last: 400 + 776 + 30.
+    /// Read ack 30, its command 430, DMA 1206, address ack 1236, and the last 1266. The simple
+    /// interface has the command and the last: 400 + 776 + 30.
     #[test]
     fn a_frame_is_received_the_same_way() {
         let expected = [(30, "write ack"), (1236, "address ack"), (1266, "read ack")];

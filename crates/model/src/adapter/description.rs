@@ -1,4 +1,5 @@
-//! What an adapter is, as a file says it: stages, queues, resources, buffers and the host's interface.
+//! Description of an adapter, as a file gives it: stages, queues, resources, buffers and the host
+//! interface.
 //!
 //! ```text
 //!          command queues            transmit stages                 medium
@@ -6,9 +7,10 @@
 //!  host ◀── responses ◀────────────── receive stages ◀───────────────────────── frame
 //! ```
 //!
-//! This is thesis Table 4.1 as types. A stage serves one packet per server. Serving is a list of phases;
-//! a phase takes a time that depends on the packet, holds resources meanwhile (the adapter's processor, a
-//! bus), and may end with a response to the host, which the next phase may have to wait for an answer to.
+//! This is thesis Table 4.1 as types. A stage serves one packet per server. Service is a list of
+//! phases. A phase takes a time that depends on the packet, holds resources meanwhile (the
+//! adapter's processor, a bus), and may end with a response to the host, whose reply the next phase
+//! may have to wait for.
 
 mod check;
 mod contract;
@@ -33,67 +35,71 @@ pub const PROCESSOR: usize = 0;
 /// An adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
-    /// The host's side.
+    /// The host interface.
     pub interface: Interface,
-    /// What phases share; the first is the processor.
+    /// Resources that phases share; the first is the processor.
     pub resources: Vec<Resource>,
-    /// What a packet passes from the command queue to its completion; at least one.
+    /// Stages from the command queue to completion; at least one.
     pub transmit: Vec<Stage>,
-    /// What a frame passes from the medium to the host; without any it is there at once.
+    /// Stages from the medium to the host; without any, reception takes no time.
     pub receive: Vec<Stage>,
-    /// Where fetched packets lie until they complete.
+    /// Memory of fetched packets until they complete.
     pub transmit_buffers: Buffers,
-    /// Where received frames lie until the host has them.
+    /// Memory of received frames until the host has them.
     pub receive_buffers: Buffers,
-    /// Whether packets of the host are held to the contracts of their channels, where they are fetched.
+    /// Policing of the host's packets by their channels' contracts, where they are fetched.
     pub transmit_policing: Option<Policing>,
-    /// Whether frames are, where they come in.
+    /// Policing of frames by their channels' contracts, where they arrive.
     pub receive_policing: Option<Policing>,
-    /// The link that it is at: a frame is on the medium for no less than this takes. Nothing for one that keeps up.
+    /// Its link: a frame occupies the medium for at least this time. Zero for an adapter that keeps
+    /// up.
     pub link: LinkCosts,
 }
 
-/// What phases share: a processor, a bus.
+/// A resource that phases share: a processor, a bus.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
     /// Name in results.
     pub name: String,
-    /// Phases that hold it at once, at most; at least 1.
+    /// Maximum number of phases that hold it at once; at least 1.
     pub servers: u32,
-    /// Whether a phase of higher priority takes it from one of lower, which resumes with the time it had
-    /// left (thesis §4.3.3).
+    /// Whether a phase of higher priority preempts one of lower, which resumes with its remaining
+    /// time (thesis §4.3.3).
     pub preemptive: bool,
-    /// Among phases of one priority the one whose packet is more urgent goes first, real time by its deadline; and takes it from the other, if it
-    /// may be taken. Otherwise who has it keeps it, and else the older packet goes first.
+    /// Whether urgency orders phases of one priority, real time by its deadline, and preempts at a
+    /// preemptive resource. Otherwise the holder keeps it, and else the older packet goes first.
     pub urgent: bool,
-    /// The host's CPU takes it while it copies, before all phases, which go on with the time that they had left: a bus to the memory that
-    /// both of them move bytes of, whose cycles the CPU steals.
+    /// Whether the host's CPU occupies it while it copies, before all phases, which resume with
+    /// their remaining time: a memory bus with cycles that the CPU steals.
     pub host: bool,
-    /// The bus of the host that it is: one and the same for all adapters of a host that name it, with all else here the same.
+    /// Name of the host's bus that it is: one resource for all adapters of a host that name it,
+    /// with equal parameters.
     pub bus: Option<String>,
 }
 
-/// A stage: queues, servers, and what a server does to a packet.
+/// A stage: queues, servers, and the service of a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stage {
     /// Name in results.
     pub name: String,
-    /// Packets served at once, or batches of them; at least 1.
+    /// Packets (or batches) served at once; at least 1.
     pub servers: u32,
-    /// Packets that a server takes together, at most; at least 1. What a phase takes then is
-    /// [`Delay::of_all`] of them: one transfer for several descriptors, or one write for several completions.
+    /// Maximum number of packets that a server takes together; at least 1. A phase then takes
+    /// [`Delay::of_all`] of them: one transfer for several descriptors, or one write for several
+    /// completions.
     pub batch: u32,
-    /// For how long a server that could serve waits for more of them, until it has as many.
+    /// Maximum time for which a free server waits for a full batch.
     pub linger: Span,
-    /// Where packets wait; at least one, and every class has one that takes it.
+    /// Its queues; at least one, and every class has one that accepts it.
     pub queues: Vec<Queue>,
     /// Which queue is served next.
     pub selection: Selection,
-    /// What is done, in order; at least one.
+    /// The phases of service, in order; at least one.
     pub phases: Vec<Phase>,
-    /// Packets that it chooses ahead, at most: those that it has or that wait at the next stage beyond what that has servers for. With none it
-    /// chooses when the next stage is free for it, with one what is next is chosen while the one before is served there (thesis §4.4.1).
-    /// `None` for as many as there are places.
+    /// Maximum number of packets selected ahead: those in this stage or waiting at the next stage
+    /// beyond its servers. With 0 it selects when the next stage is free, with 1 the next packet is
+    /// selected while the one before is served there (thesis §4.4.1). `None`: limited only by queue
+    /// capacity.
     pub ahead: Option<u32>,
 }
 
@@ -113,7 +119,7 @@ impl Default for Stage {
 }
 
 impl Stage {
-    /// How long a server has a packet of `size` that waits for nothing.
+    /// Service time of a packet of `size` without waiting.
     pub fn service(&self, size: Bytes) -> Span {
         let phases = self.phases.iter().filter(|phase| phase.applies(size));
         phases.fold(Span::ZERO, |passed, phase| match phase.since_service {
@@ -122,14 +128,15 @@ impl Stage {
         })
     }
 
-    /// The first phase from `number` on that a packet of `size` with this tag goes through.
+    /// The first phase from `number` on that applies to a packet of `size` with this tag.
     pub(super) fn next_phase(&self, number: usize, size: Bytes, tag: &Tag) -> Option<usize> {
         (number..self.phases.len()).find(|n| self.phases[*n].is_for(size, tag))
     }
 }
 
 impl Stage {
-    /// The line through its times for nothing and for 64 KiB, which they lie below where bytes past a knee cost more: for disciplines that follow a fluid server.
+    /// The line through its times for 0 bytes and for 64 KiB, above the actual times where bytes
+    /// past a knee cost more: for disciplines that follow a fluid server.
     pub fn speed(&self) -> LinkCosts {
         const LARGE: Bytes = Bytes::from_kib(64);
         let (least, most) = (self.service(Bytes::ZERO), self.service(LARGE));
@@ -142,33 +149,33 @@ impl Stage {
 /// Which of a stage's queues is served next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Selection {
-    /// The one of highest priority that is not empty; those that are one by a flow's hash in turn.
+    /// The non-empty queue of highest priority; queues that are one by a flow's hash take turns.
     #[default]
     Priority,
     /// In turn.
     RoundRobin,
 }
 
-/// A queue before a stage. A packet joins the first that takes it.
+/// A queue before a stage. A packet joins the first that accepts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
-    /// Which packets it takes.
+    /// The packets that it accepts.
     pub takes: Takes,
-    /// In which order they leave.
+    /// Its discipline.
     pub order: Order,
-    /// The shortest frame of time, in orders that have frames.
+    /// The shortest time frame, in disciplines that have frames.
     pub frame: Span,
-    /// Rank among the stage's queues, 0 before all.
+    /// Priority among the stage's queues, 0 the highest.
     pub priority: u8,
-    /// Packets that it holds; `None` for as many as there are.
+    /// Its capacity in packets; `None` for unlimited.
     pub slots: Option<u32>,
-    /// What happens to one too many.
+    /// Treatment of a packet when it is full.
     pub overload: Overload,
-    /// What becomes of a packet that is late for its whole way: past when it is due at the end of that, if its channel is established.
+    /// Treatment of a packet past its end-to-end deadline, if its channel is established.
     pub late: Late,
-    /// How long before that it is late here, since what is left of its way takes so long.
+    /// Time before that deadline at which it is late here, for the rest of its path.
     pub margin: Span,
-    /// As many queues like this one, at least 1; a packet goes to one by its channel.
+    /// Number of queues like this one, at least 1; a packet's channel selects its queue.
     pub spread: u32,
 }
 
@@ -180,147 +187,151 @@ impl Default for Queue {
     }
 }
 
-/// What becomes of a packet whose deadline has passed: who looks at headers knows it before anything more is spent on the packet
-/// (thesis §3.3.2).
+/// Treatment of a packet after its deadline: an adapter that reads headers can detect it
+/// before spending more on the packet (thesis §3.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Late {
     /// It is served as any other.
     #[default]
     Keep,
-    /// It is lost, when it comes or when it would be served.
+    /// It is lost, on arrival or when it would be served.
     Drop,
 }
 
-/// What happens to a packet that finds no place.
+/// Treatment of a packet that finds no free slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overload {
-    /// It waits where it is, and with it what is behind.
+    /// It waits where it is, and blocks the packets behind it.
     #[default]
     Block,
     /// It is lost.
     Drop,
-    /// A real-time packet takes the place of a best-effort one that waits, if there is one; else it is
-    /// lost, as best effort is.
+    /// A real-time packet replaces a waiting best-effort one, if there is one; else it is lost, as
+    /// best effort is.
     Priority,
-    /// The least important is lost, of those that wait and the one that comes: best effort before real time, and of that what is
-    /// due last. Of queues only, and in an order that [displaces](Order::displaces).
+    /// The least important of the waiting packets and the arriving one is lost: best effort before
+    /// real time, then the latest deadline. Of queues only, and in a discipline that
+    /// [displaces](Order::displaces).
     Importance,
 }
 
 /// Buffers in the adapter's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Buffers {
-    /// How many there are, and for whom.
+    /// Their number and partition.
     pub pool: Pool,
-    /// What happens when there is none.
+    /// Treatment of a packet without a buffer.
     pub overload: Overload,
 }
 
-/// For whom buffers are.
+/// Partition of buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pool {
-    /// As many as are asked for.
+    /// No limit.
     #[default]
     Unlimited,
-    /// So many, for whoever comes.
+    /// This many, first come, first served.
     Shared(u32),
-    /// So many for each channel, for nobody else.
+    /// This many for each channel alone.
     PerChannel(u32),
-    /// Some for each channel, and beyond those so many for whoever comes.
+    /// Some for each channel, and beyond those a shared pool.
     Reserved {
-        /// What a channel has to itself, and has before any other.
+        /// A channel's own buffers, used first.
         own: Own,
-        /// For whoever comes.
+        /// The shared pool.
         shared: u32,
     },
 }
 
-/// A part of a stage's work.
+/// A part of a stage's service.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Phase {
-    /// How long it takes.
+    /// Its duration.
     pub delay: Delay,
-    /// It is there only for these packets …
+    /// It applies only to these packets …
     pub takes: Takes,
-    /// … and for those of at least this size …
+    /// … and to those of at least this size …
     pub from: Bytes,
-    /// … and at most this; `None` for any. Short messages by programmed I/O and long ones by DMA are two phases.
+    /// … and at most this; `None` for any. Short messages by programmed I/O and long ones by DMA
+    /// are two phases.
     pub up_to: Option<Bytes>,
     /// Resources it holds, all of them or none.
     pub holds: Vec<usize>,
-    /// Rank at its resources, 0 before all.
+    /// Priority at its resources, 0 the highest.
     pub priority: u8,
-    /// Instructions of the adapter's processor, which a faster one would do in less; otherwise a delay that
-    /// the hardware takes whatever processor it has (`c` and `d` of thesis §4.4.2).
+    /// Whether it is instructions of the adapter's processor, which a faster one would shorten;
+    /// otherwise a hardware delay (`c` and `d` of thesis §4.4.2).
     pub work: bool,
-    /// The frame goes over the medium meanwhile, which has to be free for it.
+    /// The frame is on the medium meanwhile, which has to be free for it.
     pub medium: bool,
-    /// What the host is told at its end.
+    /// The response to the host at its end.
     pub tells: Tells,
-    /// Its time counts from when the server took the packet: so much of it has passed already as the phases before it took.
-    /// What was started first and goes on by itself, while a processor does something else for the packet.
+    /// Its time counts from the start of service, so that the phases before it overlap with it: an
+    /// operation started first that runs while a processor does something else for the packet.
     pub since_service: bool,
-    /// At its end the packet has been copied, and its buffer is free; else it has it until it completes.
+    /// At its end the packet has been copied and its buffer is free; else the packet keeps it until
+    /// it completes.
     pub releases: bool,
-    /// It is done a segment of its [`delay`](Self::delay) at a time, and between two of them whoever is before it at its resources has those: what
-    /// becomes of a packet that is cut into cells.
+    /// It runs in segments of its [`delay`](Self::delay), with a preemption point between them: a
+    /// packet that is cut into cells.
     pub yields: bool,
-    /// What is added to a packet before it is cut into segments.
+    /// Bytes added to a packet before it is cut into segments.
     pub trailer: Bytes,
 }
 
 impl Phase {
-    /// What it takes for a packet of `size`.
+    /// Its duration for a packet of `size`.
     pub fn time(&self, size: Bytes) -> Span {
         self.delay.of(size + self.trailer)
     }
 
-    /// In how many parts that is done.
+    /// Its number of segments.
     pub fn parts(&self, size: Bytes) -> u64 {
         if self.yields { (size + self.trailer).div_ceil(self.delay.segment).max(1) } else { 1 }
     }
 
-    /// Whether a packet of `size` goes through it, if it is for packets like that otherwise.
+    /// Whether it applies to a packet of `size`, classes aside.
     pub fn applies(&self, size: Bytes) -> bool {
         size >= self.from && self.up_to.is_none_or(|most| size <= most)
     }
 
-    /// Whether a packet of `size` with this tag goes through it.
+    /// Whether it applies to a packet of `size` with this tag.
     pub fn is_for(&self, size: Bytes, tag: &Tag) -> bool {
         self.applies(size) && self.takes.admits(tag)
     }
 
-    /// Whether every packet goes through it.
+    /// Whether it applies to every packet.
     pub fn is_for_all(&self) -> bool {
         self.takes == Takes::All && self.from <= Bytes::new(1) && self.up_to.is_none()
     }
 }
 
-/// What a phase tells the host at its end.
+/// Response to the host at the end of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tells {
-    /// Nothing.
+    /// None.
     #[default]
     Nothing,
-    /// That it is done; the adapter goes on at once.
+    /// The phase is done; the adapter proceeds at once.
     Progress,
-    /// That it is done; the adapter goes on when the host's next command for the packet has come.
+    /// The phase is done; the adapter proceeds at the host's next command for the packet.
     Handshake,
 }
 
 impl Description {
-    /// Its resource that is a bus of the host, and the name of that.
+    /// Its resource that is a bus of the host, with the bus's name.
     pub fn bus(&self) -> Option<(usize, &str)> {
         let buses = self.resources.iter().enumerate();
         buses.filter_map(|(place, resource)| Some((place, resource.bus.as_deref()?))).next()
     }
 
-    /// Whether frames ask for the medium before they go.
+    /// Whether frames request the medium first.
     pub fn asks_for_medium(&self) -> bool {
         self.transmit.iter().flat_map(|stage| &stage.phases).any(|phase| phase.medium)
     }
 
-    /// The same adapter with a processor `C_sf` times as fast: work takes less, delays stay (thesis §4.4.2).
+    /// The same adapter with a processor `C_sf` times as fast: work takes less time, delays do not
+    /// change (thesis §4.4.2).
     #[must_use]
     pub fn with_speedup(mut self, csf: f64) -> Self {
         for phase in self.transmit.iter_mut().chain(&mut self.receive).flat_map(|stage| &mut stage.phases) {

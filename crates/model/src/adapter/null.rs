@@ -162,8 +162,8 @@ mod tests {
         }
     }
 
-    /// 10 and 1 for each of 5, 20 and 3 bytes, one after the other from 7 on: done at 22, 52 and 65. Two wait at most, and
-    /// the last leaves nothing behind it.
+    /// 10 and 1 for each of 5, 20 and 3 bytes, one after the other from 7 on: done at 22, 52 and
+    /// 65. Two wait at most, and the last leaves nothing behind it.
     #[test]
     fn packets_take_their_time_one_by_one() {
         let mut null = null(LinkCosts::new(Span::from_us(10), Span::from_us(1)));

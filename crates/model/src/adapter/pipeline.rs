@@ -1,9 +1,10 @@
-//! The generic adapter: a description at work.
+//! The generic adapter, which executes a description.
 //!
-//! Both ways through the adapter are rows of stations, one per stage, and share its resources. Whatever
-//! happens, [`Pipeline::settle`] then carries the whole to a state in which nothing more can happen at that
-//! instant: finished phases lead to the next, free servers take packets, free resources are given out by
-//! rank. A packet lies in one place from its command to its response, and what moves is the name of its slot. It is thesis Figure 4.4 with one addition: a stage may refuse a packet, and the server before it
+//! Each direction is a sequence of stations, one per stage; both share the resources. After each
+//! input, [`Pipeline::settle`] advances the whole until no more can happen at that instant:
+//! finished phases lead to the next, free servers take packets, free resources are allocated by
+//! rank. A packet stays in one slot from its command to its response; only the slot's name moves.
+//! It is thesis Figure 4.4 with one addition: a stage may refuse a packet, and the server before it
 //! then keeps it, so that a short queue behind a scheduled one does not undo its order.
 
 mod commands;
@@ -36,7 +37,7 @@ pub(crate) use resources::Ranked;
 use responses::Responses;
 use station::{Joined, Station};
 
-/// Which way a packet goes.
+/// Direction of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
     /// From the host to the medium.
@@ -45,82 +46,84 @@ pub enum Direction {
     Receive,
 }
 
-/// What a stage has done since the start.
+/// Statistics of a stage since the start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageReport {
-    /// Its name, `rx ` before it on the receiving side.
+    /// Its name, with the prefix `rx ` on the receive side.
     pub name: String,
-    /// Time that its servers were at work, summed over servers.
+    /// Busy time, summed over servers.
     pub busy: Span,
     /// Packets that wait in it now.
     pub waiting: usize,
-    /// Most that ever did.
+    /// Maximum number that waited.
     pub longest: usize,
     /// Packets that have passed it.
     pub passed: u64,
 }
 
-/// An adapter that does what a [`Description`] says.
+/// An adapter that executes a [`Description`].
 #[derive(Debug)]
 pub struct Pipeline {
     description: Description,
-    /// The stations of both ways, transmitting ones first.
+    /// The stations of both directions, transmit stations first.
     stations: Vec<Station>,
-    /// How many of them transmit.
+    /// Number of transmit stations.
     transmitting: usize,
-    /// The stations that count as having a frame for the medium: the one whose phase is on it, and before it
-    /// those that do nothing but select.
+    /// The stations that count as having a frame for the medium: the one with the phase on it, and
+    /// before it those that only select.
     link: Option<std::ops::RangeInclusive<usize>>,
-    /// The stations that choose no more ahead than they are told.
+    /// The stations with a limit on packets selected ahead.
     choosing: Vec<usize>,
-    /// The command queues, and the one to look at first before all.
+    /// The command queues, and their order by priority.
     rings: Vec<Ring>,
     by_priority: Vec<usize>,
-    /// The one after the one fetched from last, for taking turns.
+    /// The queue after the one fetched from last, for taking turns.
     turn: usize,
     transmit_buffers: Buffering,
     receive_buffers: Buffering,
     transmit_policer: Option<Policer>,
     receive_policer: Option<Policer>,
     responses: Responses,
-    /// Per resource: it does nothing.
+    /// Per resource: stalled, so it serves no phase.
     stalled: Vec<bool>,
-    /// Until when the host has the resources that it shares; [`Time::ZERO`] if it has not.
+    /// Until when the host holds the resources that it shares; [`Time::ZERO`] if it does not.
     copying: Time,
     refuses: bool,
     stopped: bool,
-    /// A shorter frame is padded to this.
+    /// Minimum frame time; shorter frames are padded.
     shortest_frame: Span,
-    /// Nobody else is on the medium.
+    /// The medium is its own.
     owns_link: bool,
     /// A frame waits for the medium or is on it.
     requested: bool,
-    /// When it wants to be called; `Time::MAX` for never.
+    /// Time of the next due call; `Time::MAX` for never.
     due: Time,
-    /// Who has which resource is to be decided anew.
+    /// Resources have to be allocated again.
     unassigned: bool,
-    /// The station of the only job that wants any, which has just begun to, and so has whatever works.
+    /// The station of the only job that wants resources, which has just begun to, and so gets all
+    /// that work.
     alone: Option<usize>,
-    /// Commands are taken as they are written, and what is said of a packet finds its place: one queue of commands, looked into without
-    /// delay, whose places are free when the adapter has them, nobody held to a contract, no end to responses, nothing chosen ahead.
+    /// Commands are taken at once and responses always fit: one command queue, polled without
+    /// delay, with entries free when the adapter has them, no policing, unlimited responses, no
+    /// selection ahead.
     is_plain: bool,
-    /// Something in it is broken.
+    /// Some fault is active.
     hindered: bool,
-    /// Jobs that have or want one, and one more if outsiders do.
+    /// Jobs that hold or want a resource, plus one if outsiders do.
     contenders: usize,
-    /// One if others may want what it holds, else none.
+    /// 1 if others may want the resources that it holds, else 0.
     outsiders: usize,
-    /// Where it sits at a bus that others sit at, too.
+    /// Its seat at a shared bus.
     seat: Option<usize>,
-    /// Packets that are in none of the stations while they go on unseen.
+    /// Packets on the express path, in none of the stations.
     express: Express,
-    /// Empty between two calls; kept for its memory.
+    /// Empty between two calls; kept to reuse its memory.
     ranks: Vec<Ranked>,
     recording: bool,
 }
 
 impl Pipeline {
-    /// An idle adapter; panics on a description that is none.
+    /// An idle adapter; panics on an invalid description.
     pub fn new(description: Description) -> Self {
         if let Err(flaw) = description.check() {
             panic!("a description is checked when it is read: {flaw:?}");
@@ -183,17 +186,17 @@ impl Pipeline {
         all
     }
 
-    /// Says which groups of channels have a rate together, before the run.
+    /// Sets the groups of channels that have a common rate, before the run.
     pub(super) fn group(&mut self, groups: &Groups) {
         self.stations.iter_mut().for_each(|station| station.group(groups));
     }
 
-    /// What it is.
+    /// Its description.
     pub fn description(&self) -> &Description {
         &self.description
     }
 
-    /// What its stages have done by `now`, transmitting ones first.
+    /// Statistics of its stages until `now`, transmit stages first.
     pub fn stages(&self, now: Time) -> impl Iterator<Item = StageReport> {
         self.stations.iter().enumerate().map(move |(i, station)| {
             let mut report = station.report(now);
@@ -215,7 +218,7 @@ impl Pipeline {
         let jobs = self.stations.iter_mut().flat_map(|station| &mut station.jobs);
         let mut asked =
             jobs.filter(|job| job.at == At::Host && around.packets().at(job.slot).is_same(packet));
-        // A command for what a reset has swept away finds nothing.
+        // A command for a packet that a reset removed is ignored.
         if let Some(job) = asked.next() {
             job.at = At::Next(job.phase + 1);
         }
@@ -265,7 +268,7 @@ impl Pipeline {
         self.settle(now, around);
     }
 
-    /// The host's CPU has what they share for so long, after what it had to copy before.
+    /// The host's CPU holds the shared resources for `span`, after any copy in progress.
     pub(super) fn copies(&mut self, now: Time, span: Span, around: &mut impl Around<AdapterOutput<Slot>>) {
         if self.description.resources.iter().any(|resource| resource.host) {
             self.stop(now, around);
@@ -297,7 +300,7 @@ impl Pipeline {
         self.transmit_buffers.in_use() + self.receive_buffers.in_use()
     }
 
-    /// The most frames that had come in and were in it at a time.
+    /// Maximum number of received frames in it at a time.
     pub(super) fn most_received(&self) -> u64 {
         self.receive_buffers.most()
     }
@@ -333,8 +336,8 @@ impl Pipeline {
             if seldom(self.stopped) {
                 ends = Time::MAX;
             }
-            // A packet goes as far as it can in one pass, for stations come in its order. Another pass is for what moves
-            // against that order, places that became free, and for phases that take no time.
+            // Stations are in path order, so a packet goes as far as it can in one pass. Another
+            // pass serves movement against that order, freed slots, and phases of zero time.
             let waits = self.has_commands();
             let again = ends <= now || moved && (astir || waits);
             if !again {
@@ -350,7 +353,7 @@ impl Pipeline {
         }
     }
 
-    /// Lets station `i` do all it can at `now`; answers whether that was anything.
+    /// Advances station `i` as far as possible at `now`; returns whether it changed.
     fn work(&mut self, i: usize, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) -> bool {
         let mut moved = false;
         loop {
@@ -367,7 +370,7 @@ impl Pipeline {
                     }
                 };
                 moved = true;
-                // What leaves makes room for the one behind it in the list.
+                // A packet that leaves moves the next one to its index.
                 if leaves && !self.leave(i, n, now, around) {
                     n += 1;
                 }
@@ -389,7 +392,7 @@ impl Pipeline {
         }
     }
 
-    /// Tells who chooses ahead how many packets it may have, for what the next stage has.
+    /// Sets how many packets each station may select ahead, by the state of its next stage.
     #[inline(never)]
     fn look_ahead(&mut self) {
         for n in 0..self.choosing.len() {
@@ -402,7 +405,7 @@ impl Pipeline {
         }
     }
 
-    /// Passes a packet that is done at station `i` on; answers whether it could go.
+    /// Passes a finished packet of station `i` on; returns whether it could go.
     #[inline(never)]
     fn leave(
         &mut self,
@@ -436,7 +439,7 @@ impl Pipeline {
         true
     }
 
-    /// A packet has passed the last stage of its way.
+    /// A packet has passed its last stage.
     #[inline]
     fn complete(
         &mut self,

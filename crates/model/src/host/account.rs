@@ -13,14 +13,14 @@ use crate::around::Around;
 pub(super) struct Account {
     /// Of each core.
     pub(super) uses: Vec<Uses>,
-    /// Of what was computed, whose it is.
+    /// Time of each computing application.
     pub(super) computed: Vec<Span>,
     /// Whether each stretch of it is put out, too.
     pub(super) recording: bool,
 }
 
 impl Account {
-    /// Of so many cores.
+    /// An empty account for `cores` cores.
     pub(super) fn new(cores: usize) -> Self {
         Self { uses: vec![Uses::default(); cores], computed: Vec::new(), recording: false }
     }
@@ -31,8 +31,9 @@ impl Account {
         self.uses.first().map(fetch);
     }
 
-    /// Accounts for what `activity` has done on `core` since it began or resumed: the switch to its thread, then the work.
-    // Four stretches a packet, and nearly all are of work alone that nobody traces: those are a sum, added where they end.
+    /// Accounts for what `activity` has done on `core` since it began or resumed: the switch to its
+    /// thread, then the work.
+    // Four intervals per packet, nearly all without a trace: those are a sum, added at their end.
     #[inline(always)]
     pub(super) fn log(
         &mut self,

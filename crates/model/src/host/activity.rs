@@ -1,10 +1,10 @@
-//! What a core is busy with, what that costs, and where the time went.
+//! Activities of a core, their costs, and accounting.
 
 use laxity_qos::channel::{ChannelId, CoreId, LinkParadigm, Thread, Work};
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Bytes, Span, Time};
 
-/// What CPU time is spent on.
+/// Use of CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Use {
     /// Making packets of messages, or messages of packets.
@@ -21,7 +21,7 @@ pub enum Use {
     Computation,
     /// Programs that take messages.
     Program,
-    /// Waiting for another core to be through with the link scheduler.
+    /// Waiting for another core to leave the link scheduler.
     Spin,
 }
 
@@ -84,7 +84,7 @@ pub struct Busy {
     pub thread: Option<Thread>,
     /// The channel it was for, where one can be named.
     pub channel: Option<ChannelId>,
-    /// What for.
+    /// Its use.
     pub used: Use,
     /// From when.
     pub began: Time,
@@ -92,7 +92,7 @@ pub struct Busy {
     pub ended: Time,
 }
 
-/// What is done, and for which channel where one can be named.
+/// The activity, with its channel where one can be named.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     Process(ChannelId),
@@ -102,9 +102,9 @@ pub(super) enum Kind {
     Read(ChannelId),
     /// An interrupt that announces a packet of that channel.
     Interrupt(ChannelId),
-    /// One that announces none, as a timer's.
+    /// An interrupt without a packet, such as a timer's.
     Alert,
-    /// Waits for the link scheduler, until somebody lets it in.
+    /// Spins for the link scheduler.
     Spin,
 }
 
@@ -117,24 +117,24 @@ pub(super) struct Activity {
     /// Since when without interruption.
     pub(super) began: Time,
     pub(super) ends: Time,
-    /// How much of what is left is switching to the thread, which comes first.
+    /// Remaining time of the switch to the thread, which goes first.
     pub(super) switch: Span,
 }
 
 impl Activity {
-    /// What an interrupt does from `now` on, which takes `cost`.
+    /// An interrupt's activity from `now` on, of duration `cost`.
     #[inline]
     pub(super) fn above(now: Time, cost: Span, used: Use, kind: Kind) -> Self {
         Self { kind, thread: None, used, began: now, ends: now + cost, switch: Span::ZERO }
     }
 
-    /// What `thread` does, after a switch to it that takes `switch`.
+    /// Activity of `thread`, after a switch of duration `switch`.
     #[inline]
     pub(super) fn of(thread: Thread, switch: Span, (now, cost): (Time, Span), used: Use, kind: Kind) -> Self {
         Self { kind, thread: Some(thread), used, began: now, ends: now + cost + switch, switch }
     }
 
-    /// Waits for the link scheduler from `now` on, for however long.
+    /// Spins for the link scheduler from `now` on, without a known end.
     pub(super) fn spinning(now: Time) -> Self {
         let (kind, used) = (Kind::Spin, Use::Spin);
         Self { kind, thread: None, used, began: now, ends: Time::MAX, switch: Span::ZERO }
@@ -146,14 +146,16 @@ impl Activity {
         matches!(self.kind, Kind::Spin)
     }
 
-    /// The link scheduler's queues are shared with the interrupt, so it keeps interrupts out; and so does who waits for it, or the interrupt
-    /// would wait behind whom it stopped.
+    /// Whether interrupts are masked. The interrupt shares the link scheduler's queues, so the
+    /// scheduler masks it; a core that spins masks it too, since the interrupt would otherwise wait
+    /// for the core that it preempted.
     #[inline]
     pub(super) fn masks_interrupts(&self) -> bool {
         matches!(self.kind, Kind::Transmit(_) | Kind::Spin)
     }
 
-    /// Stops at `now`, finished or not; answers when the switch to its thread was over, which then is not done again.
+    /// Stops at `now`, finished or not; returns when the switch to its thread was over, which is
+    /// then not repeated.
     #[inline]
     pub(super) fn switched(&mut self, now: Time) -> Time {
         let switched = now.min(self.began + self.switch);
@@ -161,7 +163,7 @@ impl Activity {
         switched
     }
 
-    /// What it has taken until `now` since it began or went on: the switch to its thread, and the work.
+    /// Time used until `now` since it began or resumed: the switch to its thread, and the work.
     pub(super) fn spent(&self, now: Time) -> (Span, Span) {
         let now = now.min(self.ends);
         let switched = now.min(self.began + self.switch);
@@ -182,7 +184,7 @@ impl Activity {
     }
 }
 
-/// The price of a piece of work on a packet of `bytes`.
+/// Cost of a piece of work on a packet of `bytes`.
 #[inline]
 pub fn cost_of(costs: &HostCosts, work: Work, bytes: Bytes) -> Span {
     let (sent, received) = (costs.send_byte * bytes.get(), costs.receive_byte * bytes.get());
@@ -196,7 +198,7 @@ pub fn cost_of(costs: &HostCosts, work: Work, bytes: Bytes) -> Span {
     }
 }
 
-/// What of that is copying.
+/// The part of that cost that is copying.
 #[inline]
 pub(super) fn copied_in(costs: &HostCosts, work: Work, bytes: Bytes) -> Span {
     match work {
@@ -206,13 +208,13 @@ pub(super) fn copied_in(costs: &HostCosts, work: Work, bytes: Bytes) -> Span {
     }
 }
 
-/// The price of starting a transmission of `bytes`.
+/// Cost of starting a transmission of `bytes`.
 #[inline]
 pub fn cost_of_transmit(costs: &HostCosts, paradigm: LinkParadigm, bytes: Bytes) -> Span {
     costs.transmit(paradigm) + costs.transfer_byte * bytes.get()
 }
 
-/// What a piece of work counts as.
+/// Account of a piece of work.
 #[inline]
 pub fn use_of(work: Work) -> Use {
     match work {

@@ -1,15 +1,15 @@
-//! The applications of a host: what they have to send, and what becomes of a send that finds no room.
+//! The applications of a host: their messages, and sends that find no room.
 //!
-//! An application that shares the CPU waits for it, and pays `send_call` for each message when it sends it, once. One whose
-//! channel makes senders wait ([`MessageOverflow::Block`](laxity_qos::channel::MessageOverflow::Block)) and has no room
-//! sleeps: what it has to send meanwhile neither wakes it nor costs anything. When there is room it is made ready again, and
-//! sends as many messages as fit.
+//! An application that shares the CPU waits for it, and pays `send_call` once for each message when
+//! it sends it. One with a blocking channel
+//! ([`MessageOverflow::Block`](laxity_qos::channel::MessageOverflow::Block)) that has no room
+//! sleeps: further messages neither wake it nor cost CPU time. When there is room it becomes ready
+//! again, and sends as many messages as fit.
 //!
-//! Senders that wait are asked in the order in which they began to: whoever has waited longest is the first whose message
-//! is queued, or who is made ready. Sources without end wait from the start, and send for nothing as soon as there is room;
-//! they stand for a backlog that was always there.
+//! Blocked senders are served in FIFO order. Endless sources wait from the start, and send at no
+//! cost as soon as there is room; they model a permanent backlog.
 //!
-//! The host whose time is charged and the one in a thread share this file, for what they may differ in is only who pays.
+//! The simulated host and the threaded one share this file; they differ only in the CPU charge.
 
 use std::collections::VecDeque;
 
@@ -25,13 +25,14 @@ const OPEN: &str = "a sender's channel is open as long as the host";
 /// Where a channel's sending application runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applications {
-    /// On a core of this host, as a thread above all handlers: a send waits for a preemption point and costs time.
+    /// On a core of this host, as a thread above all handlers: a send waits for a preemption point
+    /// and costs time.
     Shared,
-    /// On other processors: a send happens when it is due and costs this host nothing.
+    /// On other processors: a send happens when it is due and costs this host no time.
     Separate,
 }
 
-/// Messages without end: there is always another, as soon as it may be sent.
+/// An endless source: there is always another message, as soon as it may be sent.
 #[derive(Debug)]
 pub struct Endless {
     sizes: Sizes,
@@ -41,8 +42,8 @@ pub struct Endless {
 }
 
 impl Endless {
-    /// Messages of sizes drawn from `random`, of which at most `most` are sent and not yet transmitted or lost, as far
-    /// as the host knows; `None` for as many as there is room for.
+    /// Messages of sizes drawn from `random`, with at most `most` outstanding (sent and not known
+    /// to be transmitted or lost); `None` for no limit but the queue.
     pub fn new(sizes: Sizes, random: Stream, most: Option<u32>) -> Self {
         Self { sizes, random, most, outstanding: 0 }
     }
@@ -53,12 +54,12 @@ impl Endless {
         more.then(|| self.sizes.draw(&mut self.random))
     }
 
-    /// A message was sent, and answered so.
+    /// Records a send and its result.
     fn answered(&mut self, answer: Sent) {
         self.outstanding += u32::from(matches!(answer, Sent::Accepted { .. } | Sent::Excess { .. }));
     }
 
-    /// The last packet of a message is out of the adapter.
+    /// The last packet of a message has left the adapter.
     #[inline]
     fn returned(&mut self) {
         self.outstanding = self.outstanding.saturating_sub(1);
@@ -70,49 +71,49 @@ impl Endless {
 pub struct Senders {
     placement: Applications,
     all: ByChannel<Sender>,
-    /// Channels whose applications wait for room, longest first.
+    /// Channels with blocked senders, longest first.
     waiting: Vec<ChannelId>,
-    /// Something other than room may let one of those go on that wait: it has been sent for, or what it waited for has come back.
+    /// A blocked sender may proceed for a reason other than room: a new request, or a completion.
     stirred: bool,
-    /// Whether any of them sends without end: nobody else asks what comes back.
+    /// Whether any source is endless: only those need completions.
     any_endless: bool,
 }
 
 #[derive(Debug, Default)]
 struct Sender {
     core: CoreId,
-    /// Messages it has produced and not sent: waiting for the CPU, or for room in the message queue.
+    /// Messages produced and not sent: waiting for the CPU, or for room in the message queue.
     pending: VecDeque<Bytes>,
-    /// Messages that it is sending, now that it has the CPU.
+    /// Messages being sent in its current CPU time.
     sending: u64,
     /// It waits for the CPU.
     ready: bool,
     /// It waits for room.
     waits: bool,
-    /// It always has another message.
+    /// Its endless source.
     endless: Option<Endless>,
 }
 
 impl Senders {
-    /// None yet.
+    /// No senders yet.
     pub fn new(placement: Applications) -> Self {
         Self { placement, all: ByChannel::default(), waiting: Vec::new(), stirred: true, any_endless: false }
     }
 
-    /// Adds the application of `channel`, which is `core`'s.
+    /// Adds the application of `channel`, which runs on `core`.
     pub fn open(&mut self, channel: ChannelId, core: CoreId) {
         self.all.insert(channel, Sender { core, ..Sender::default() });
     }
 
-    /// A message comes for `channel`, which was the how-manyth to be opened, as `label` has it.
+    /// Prefetches the sender of `channel`, at index `label`.
     #[inline]
     pub(super) fn fetch(&self, channel: ChannelId, label: Label) {
         self.all.fetch_way(channel);
         self.all.fetch(label);
     }
 
-    /// The application of `channel` has a message to send. Here and below `answered` is told each send's channel, size and
-    /// answer; a send that has to wait has none yet.
+    /// The application of `channel` has a message to send. Here and below, `answered` receives each
+    /// send's channel, size and result; a send that has to wait has no result yet.
     pub fn offer(
         &mut self,
         now: Time,
@@ -124,7 +125,7 @@ impl Senders {
         self.stirred = true;
         let sender = &mut self.all[channel];
         if sender.waits || sender.ready {
-            // What came before still waits, and a channel delivers in sequence.
+            // Earlier messages still wait, and a channel delivers in sequence.
         } else if subsystem.room(channel).expect(OPEN) <= sender.sending {
             sender.waits = true;
             self.waiting.push(channel);
@@ -138,7 +139,7 @@ impl Senders {
         sender.pending.push_back(size);
     }
 
-    /// The application of `channel` from now on always has another message.
+    /// From now on the application of `channel` always has another message.
     pub fn send_without_end(&mut self, channel: ChannelId, endless: Endless) {
         (self.stirred, self.any_endless) = (true, true);
         let sender = &mut self.all[channel];
@@ -149,7 +150,7 @@ impl Senders {
         }
     }
 
-    /// The application of `channel` has got the CPU; answers how many messages it will send.
+    /// The application of `channel` has the CPU; returns how many messages it will send.
     pub fn dispatch(&mut self, channel: ChannelId, subsystem: &Subsystem) -> u64 {
         self.stirred = true;
         let sender = &mut self.all[channel];
@@ -163,7 +164,7 @@ impl Senders {
         sender.sending
     }
 
-    /// The application of `channel` sends what it has had the CPU for.
+    /// The application of `channel` sends the messages of its CPU time.
     pub fn send(
         &mut self,
         now: Time,
@@ -177,13 +178,13 @@ impl Senders {
         sender.send(now, channel, messages, subsystem, answered);
     }
 
-    /// Whether [`retry`](Self::retry) may find anything since this was last asked: on a host of one core nobody else is to be asked.
+    /// Whether [`retry`](Self::retry) may find work since the last call, on a host of one core.
     #[inline]
     pub(super) fn may_go_on(&mut self, subsystem: &mut Subsystem) -> bool {
         std::mem::take(&mut self.stirred) | subsystem.has_made_room()
     }
 
-    /// Lets those of `core` go on for whom there is room by now; answers whether there is anything new to be done by it.
+    /// Resumes blocked senders of `core` that have room now; returns whether the core has new work.
     #[inline]
     pub fn retry(
         &mut self,
@@ -202,7 +203,7 @@ impl Senders {
             if sender.endless.is_some() || self.placement == Applications::Separate {
                 let (sent, refused) = sender.resend(now, channel, subsystem, answered);
                 any |= sent;
-                // There is still room, and it tries again.
+                // There is still room, so it tries again.
                 self.stirred |= refused;
                 sender.waits = sender.endless.is_some() || !sender.pending.is_empty();
             } else if subsystem.room(channel).expect(OPEN) > sender.sending {
@@ -220,7 +221,7 @@ impl Senders {
         any
     }
 
-    /// A packet is out of the adapter; its application may wait for that.
+    /// A packet has left the adapter; its endless source may wait for that.
     #[inline]
     pub fn returned(&mut self, packet: &Packet) {
         if self.any_endless
@@ -262,8 +263,8 @@ impl Sender {
         }
     }
 
-    /// Sends as long as there is room and something to send; answers whether anything was queued, and whether the last was refused though
-    /// there was room.
+    /// Sends while there is room and a message; returns whether any was queued, and whether the
+    /// last was refused despite room.
     #[inline]
     fn resend(
         &mut self,
@@ -282,7 +283,8 @@ impl Sender {
             }
             answered(channel, size, answer);
             if matches!(answer, Sent::Dropped(_)) {
-                // What is refused leaves room for the next, which would be refused as well, without end.
+                // A refusal leaves room for the next message, which would be refused as well,
+                // without end.
                 return (any, true);
             }
             any = true;

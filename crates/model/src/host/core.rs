@@ -1,4 +1,4 @@
-//! A core of a host: what it is busy with, and what waits to interrupt it.
+//! A core of a host: its current work, and pending interrupts.
 
 use laxity_qos::channel::{LinkId, Slot, Thread};
 use laxity_qos::short_queue::ShortQueue;
@@ -7,12 +7,12 @@ use laxity_units::{Span, Time};
 use super::activity::Activity;
 use super::{Entry, Interrupt};
 
-/// What is still to be served.
+/// A pending interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pending {
     pub(super) interrupt: Interrupt<Slot>,
     pub(super) entry: Entry,
-    /// Whose adapter announced it, and in which of its response queues.
+    /// The adapter's link, and its response queue.
     pub(super) link: LinkId,
     pub(super) queue: u32,
 }
@@ -31,10 +31,10 @@ impl Pending {
 pub(super) struct Core {
     /// Now: at most one of a thread's work and, above it, an interrupt's.
     pub(super) running: Option<Activity>,
-    /// What is left of the thread's work, while it stands still for an interrupt.
+    /// Remaining time of the thread's work, while an interrupt is served.
     pub(super) interrupted: Option<Span>,
     pub(super) interrupt: Option<Activity>,
-    /// Interrupts that have come and not been served, the one being served first.
+    /// Pending interrupts, the one being served first.
     pub(super) pending: ShortQueue<Pending>,
     pub(super) last_thread: Option<Thread>,
     /// When the subsystem wants to be woken here; `Time::MAX` for never.
@@ -43,7 +43,7 @@ pub(super) struct Core {
     pub(super) awake: bool,
     /// It has been served, and of what it found current not all may have been started.
     pub(super) woken: bool,
-    /// It has found nothing to do, and nothing has interrupted it since.
+    /// It is idle, and has not been interrupted since.
     pub(super) asleep: bool,
 }
 
@@ -83,7 +83,7 @@ impl Core {
         }
     }
 
-    /// What it is at, since it began or went on with that: an interrupt, or a thread that none has stopped.
+    /// Its current activity: an interrupt, or a thread that is not interrupted.
     pub(super) fn under_way(&self) -> Option<&Activity> {
         self.interrupt.as_ref().or(self.running.as_ref().filter(|_| self.interrupted.is_none()))
     }

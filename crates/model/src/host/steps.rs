@@ -1,4 +1,5 @@
-//! What cores do, one thing after the other: they serve interrupts, go on with what those stopped, and ask the subsystem what is next.
+//! Steps of the cores: they serve interrupts, resume interrupted work, and ask the subsystem for
+//! the next step.
 
 use laxity_qos::channel::{CoreId, Slot, Step, Taken, Thread};
 use laxity_qos::costs::HostCosts;
@@ -10,14 +11,14 @@ use super::core::{Core, Pending};
 use super::{Entry, Host, Interrupt, Output, answers};
 use crate::around::Around;
 
-/// A core copies for so long.
+/// Reports a core's copy of this duration.
 fn copies(span: Span, around: &mut impl Around<Output<Slot>>) {
     if !span.is_zero() {
         around.tell(Output::Copies(span));
     }
 }
 
-/// What an interrupt takes before what it announces is done.
+/// Cost of an interrupt before its handler acts.
 #[inline]
 fn cost_of_interrupt(costs: &HostCosts, Pending { interrupt, entry, .. }: &Pending) -> Span {
     let response = if interrupt.packet().is_none() { Span::ZERO } else { costs.response };
@@ -42,7 +43,7 @@ impl Host {
         (0..self.cores.len() as u8).map(CoreId)
     }
 
-    /// What somebody outside the host has given to cores that sleep wakes them for nothing.
+    /// Wakes idle cores at no cost for work from outside the host.
     #[inline]
     pub(super) fn came_from_outside(&mut self) {
         if !self.cores.is_one() {
@@ -54,11 +55,11 @@ impl Host {
         }
     }
 
-    /// Carries on as far as `now` allows.
+    /// Advances all cores to `now`.
     ///
-    /// A timer that is due goes first, whatever it was that came at the same instant: the queues have to be looked at
-    /// for what has become current before anybody is served from them. What one core does may be what another has waited for, so all are
-    /// asked again until none has anything to do.
+    /// A due timer goes first at its instant: the queues are checked for eligible packets before
+    /// any is served. A step of one core may unblock another, so all cores are polled until none
+    /// has work.
     pub(super) fn settle(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) {
         if mostly(self.cores.is_one()) {
             loop {
@@ -74,7 +75,7 @@ impl Host {
         self.due = self.cores.iter().map(Core::due).min().unwrap_or(Time::MAX);
     }
 
-    /// The same of several cores.
+    /// As `settle`, for several cores.
     #[inline(never)]
     fn settle_all(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) {
         loop {
@@ -90,17 +91,17 @@ impl Host {
         }
     }
 
-    /// Asks when the subsystem wants to be woken next on `core`; answers whether that is now.
+    /// Sets the subsystem's next wake-up of `core`; returns whether it is due now.
     #[inline(always)]
     fn ask(&mut self, core: CoreId, now: Time) -> bool {
         let wakeup = self.subsystem.next_awaited(core, now);
         let core = self.core(core);
-        // One that is announced already is not asked for again.
+        // A wake-up already announced is not repeated.
         core.wakeup = if wakeup > now || !core.awake { wakeup } else { Time::MAX };
         core.wakeup <= now
     }
 
-    /// Lets each core go as far as it can by itself; answers whether any did anything.
+    /// Advances each core by itself as far as possible; returns whether any advanced.
     fn advance_all(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
         let mut any = false;
         for core in self.all_cores() {
@@ -111,8 +112,8 @@ impl Host {
         any
     }
 
-    /// Does one thing that is due at `now` on `core`; answers whether there was one.
-    // Always, so that who has one core asks for none.
+    /// Performs one step due at `now` on `core`; returns whether there was one.
+    // Inlined, so that a host with one core does not search.
     #[inline(always)]
     fn advance(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
         let of = &mut self.cores[usize::from(core.0)];
@@ -166,14 +167,14 @@ impl Host {
         let sent = self.retry(core, now, around);
         let started = self.start(core, now, around);
         if mostly(self.cores.is_one() && !self.preemptive) {
-            // What has begun and takes its time is all there is until it ends.
+            // Non-preemptive work that takes time is the only step until it ends.
             return started && self.cores.first().running.as_ref().is_some_and(|of| of.ends <= now);
         }
-        // What was sent may be for another core.
+        // A sent message may be for another core.
         started || sent && !self.cores.is_one()
     }
 
-    /// Lets applications of `core` go on that have waited; answers whether there is anything new to be done by it.
+    /// Resumes blocked applications of `core`; returns whether the core has new work.
     #[inline]
     fn retry(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
         let Self { senders, subsystem, .. } = self;
@@ -181,7 +182,7 @@ impl Host {
         may && senders.retry(now, core, subsystem, &mut answers(around))
     }
 
-    /// Whether another core has given `core`, which sleeps, something to do, and that costs an interrupt.
+    /// Whether another core has given the idle `core` work, at the cost of an interrupt.
     #[inline]
     fn is_called(&mut self, core: CoreId) -> bool {
         !self.cores.is_one() && !self.costs.ipi.is_zero() && self.subsystem.was_called(core)
@@ -241,7 +242,7 @@ impl Host {
         true
     }
 
-    /// Lets `core`, which waits for the link scheduler, go on if it has been let in; answers whether it has.
+    /// Ends the spin of `core` if it has entered the link scheduler; returns whether it has.
     #[cold]
     #[inline(never)]
     fn stop_spinning(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
@@ -259,7 +260,7 @@ impl Host {
         true
     }
 
-    /// The thread's work is done.
+    /// Finishes the thread's work.
     #[inline(always)]
     fn finish(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) {
         let of = &mut self.cores[usize::from(core.0)];
@@ -292,7 +293,7 @@ impl Host {
         }
     }
 
-    /// The link has been scheduled, and the packet goes.
+    /// Link scheduling is done, and the packet is handed over.
     fn hand_over(&mut self, core: CoreId, around: &mut impl Around<Output<Slot>>) {
         let packet = self.handing.take().expect("the link was scheduled for a packet");
         let link = self.subsystem.link_of(around.packets().at(packet).channel);
@@ -300,7 +301,7 @@ impl Host {
         around.tell(Output::Transmit(link, packet));
     }
 
-    /// Schedules links in an interrupt, where that is done there.
+    /// Schedules links in an interrupt, where the configuration says so.
     fn schedule_links(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) {
         match self.subsystem.interrupt_transmit(core, now) {
             Taken::Packet(packet) => {
@@ -324,8 +325,9 @@ impl Host {
         of.interrupt = None;
         if schedules_link {
             self.hand_over(core, around);
-            // Of one link the next completion is another interrupt; of several each may have waited for this one. A timer is one for all packets that turned current when it
-            // was due, and there may be places for several.
+            // With one link the next completion is another interrupt; with several, each may have
+            // waited for this one. One timer covers all packets that became eligible when it was
+            // due, and several may fit.
             if seldom(self.subsystem.links() > 1 || self.core(core).woken) {
                 self.schedule_links(core, now, around);
             }
@@ -352,7 +354,7 @@ impl Host {
             Interrupt::Handshake(packet) => around.tell(Output::Proceed(link, packet)),
             Interrupt::Received(packet) => {
                 let packets = around.packets();
-                // A packet that finds no buffer is in the subsystem's counters.
+                // The subsystem counts a packet that finds no buffer.
                 let received = subsystem.receive(now, packets.at(packet).channel, packet, packets);
                 received.expect("an adapter receives packets of open channels only");
             }
@@ -364,7 +366,7 @@ impl Host {
         self.schedule_links(core, now, around);
     }
 
-    /// Takes the core from the packet or slice in progress if something more urgent waits and policy allows.
+    /// Preempts the packet or slice in progress if more urgent work waits and policy allows.
     #[inline(never)]
     fn preempt(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
         let gives_way = |a: &Activity| matches!(a.kind, Kind::Process(_) | Kind::Compute(_) | Kind::Read(_));
@@ -375,7 +377,7 @@ impl Host {
         let mut activity = of.running.take().expect("a packet is in progress");
         self.account.log(core, &mut activity, now, around);
         let thread = activity.thread.expect("a thread processes packets");
-        // What is left of a switch is lost: whoever comes back is switched to again.
+        // The rest of a switch is lost: a resumed thread is switched to again.
         let left = activity.ends.saturating_since(now).saturating_sub(activity.switch);
         match activity.kind {
             Kind::Compute(_) => drop(self.subsystem.computed(core, now, left)),

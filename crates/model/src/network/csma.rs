@@ -1,12 +1,12 @@
-//! CSMA/CD: whoever finds the medium silent sends, and whoever is interrupted tries again later.
+//! CSMA/CD: a station that senses an idle medium sends, and backs off after a collision.
 //!
-//! The access method of IEEE 802.3 (§4.2) with the parameters of 10 and 100 Mbit/s, in bit times: a slot of
-//! 512, a gap of 96 between frames, a jam of 32 after a collision, and 16 attempts. After its n-th collision
-//! a frame waits for r slots, r from 0 to 2^min(n, 10) − 1, each as likely.
+//! The access method of IEEE 802.3 (§4.2) with the parameters of 10 and 100 Mbit/s, in bit times: a
+//! slot of 512, a gap of 96 between frames, a jam of 32 after a collision, and 16 attempts. After
+//! its n-th collision a frame waits for r slots, r uniform from 0 to 2^min(n, 10) − 1.
 //!
-//! The obvious model has one flag, busy or not, and no collisions: they come from what stations do *not* know
-//! yet. So every signal is heard `propagation` later by all but its sender, and each station decides by what
-//! it hears:
+//! A model with one busy flag has no collisions: they result from signals that stations have *not*
+//! sensed yet. So each signal reaches the other stations `propagation` later, and each station
+//! decides by the signals that have reached it:
 //!
 //! ```text
 //! A  ┃████████░░│                     A starts; B hears nothing yet and starts too; each hears the other,
@@ -14,16 +14,16 @@
 //!     ↔ less than propagation
 //! ```
 //!
-//! In the first two thirds of the gap a carrier makes a station wait anew; in the last it is ignored, as the
-//! standard has it. Without that rule the sender, first to know that its frame has ended, would always be
-//! first again.
+//! In the first two thirds of the gap a carrier restarts a station's wait; in the last third it is
+//! ignored, as in the standard. Otherwise the sender, first to sense the end of its frame, would
+//! always be first again.
 //!
-//! Stations are equally far from each other. A frame that was sent has been alone on the medium at every
-//! station: a collision with it can begin until it has been heard by all and their gaps are over, and is
-//! heard by the sender no later than 2 propagation + gap/3 after the frame began, which
-//! [`CsmaParameters::check`] keeps, with the jam, within a slot. Therefore no frame may be shorter than a
-//! slot (64 B, preamble excluded). Not modelled: the preamble, unless an adapter counts it as part of its
-//! frame, and the longer slot of half-duplex gigabit Ethernet.
+//! Stations are equally far from each other. A sent frame has been alone on the medium at every
+//! station. A collision with it can begin until all have sensed it and their gaps are over, and its
+//! sender senses the collision at most 2 propagation + gap/3 after the frame began;
+//! [`CsmaParameters::check`] keeps this, with the jam, within a slot. Therefore no frame may be
+//! shorter than a slot (64 B, preamble excluded). Not modelled: the preamble, unless an adapter
+//! counts it as part of its frame, and the longer slot of half-duplex gigabit Ethernet.
 
 mod background;
 mod report;
@@ -43,12 +43,12 @@ const ATTEMPTS: u32 = 16;
 /// Collisions after which the range of the wait no longer doubles.
 const DOUBLINGS: u32 = 10;
 
-/// What a [`Csma`] medium is.
+/// Parameters of a [`Csma`] medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CsmaParameters {
-    /// Of the medium; above zero.
+    /// Bit rate of the medium; above zero.
     pub rate: Rate,
-    /// Stations that ask; at least one.
+    /// Number of requesting stations; at least one.
     pub stations: usize,
     /// From any station to any other; at most 224 bit times.
     pub propagation: Span,
@@ -56,15 +56,15 @@ pub struct CsmaParameters {
     pub others: Option<Background>,
 }
 
-/// Stations of which only the load is of interest.
+/// Stations that only contribute load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Background {
-    /// How many; at least one. Each has a queue without end and sends its frames in order.
+    /// Their number; at least one. Each has an unlimited FIFO queue.
     pub stations: u32,
     /// Each frame; at least 64 B.
     pub frame: Bytes,
-    /// What all of them offer together, of whole frames: a Poisson process, each frame at any of them. Above
-    /// zero, and at most the rate of the medium.
+    /// Their total offered load, of whole frames: a Poisson process, each frame at a random
+    /// station. Above zero, and at most the rate of the medium.
     pub load: Rate,
 }
 
@@ -73,7 +73,7 @@ pub struct Background {
 struct Bits {
     slot: Span,
     gap: Span,
-    /// The part of the gap in which a carrier is heeded.
+    /// The part of the gap in which a carrier restarts the wait.
     heeded: Span,
     jam: Span,
 }
@@ -86,7 +86,7 @@ impl Bits {
 }
 
 impl CsmaParameters {
-    /// What is wrong with the parameters, if anything is.
+    /// Checks the parameters; the error names the first invalid one.
     pub fn check(&self) -> Result<(), NetworkError> {
         if self.rate.is_zero() {
             return Err(NetworkError::new("rate", "is zero", "a rate above zero, such as `10 Mbit/s`"));
@@ -104,45 +104,45 @@ impl CsmaParameters {
     }
 }
 
-/// What one station sends: a frame, or what was left of one.
+/// A station's signal: a frame, or a fragment.
 #[derive(Debug, Clone, Copy)]
 struct Signal {
     station: usize,
     from: Time,
-    /// Not known while a frame is being sent.
+    /// Unknown while a frame is being sent.
     to: Option<Time>,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Phase {
     Idle,
-    /// Sends once it may, from then on.
+    /// Sends as soon as permitted, from this time on.
     Waiting(Time),
-    /// Since then.
+    /// Since this time.
     Sending(Time),
 }
 
 #[derive(Debug, Clone)]
 struct Station {
     phase: Phase,
-    /// When the present frame was first asked for.
+    /// First request of the present frame.
     asked: Time,
     /// Attempts at the present frame.
     attempts: u32,
-    /// The end of the latest signal that it heard, of those no longer kept.
+    /// End of the latest signal it sensed, among those no longer kept.
     quiet: Option<Time>,
 }
 
-/// What happens next, in the order in which it happens at one instant.
+/// The next event; the order decides at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A frame comes to one of the others.
+    /// A frame arrives at a background station.
     Offered,
-    /// One of the others has sent its frame.
+    /// A background station has sent its frame.
     Sent(usize),
     /// A station begins to send.
     Begins(usize),
-    /// A station hears another while it sends.
+    /// A station senses another's signal while it sends.
     Collides(usize),
 }
 
@@ -152,9 +152,9 @@ pub struct Csma {
     parameters: CsmaParameters,
     bits: Bits,
     random: Stream,
-    /// By their beginnings.
+    /// Signals by their start.
     signals: Vec<Signal>,
-    /// Those that ask, then the others.
+    /// The requesting stations, then the background stations.
     stations: Vec<Station>,
     others: Option<Others>,
     report: CsmaReport,
@@ -162,7 +162,7 @@ pub struct Csma {
 }
 
 impl Csma {
-    /// The medium, silent; waits after collisions and the others' load are drawn from `random`.
+    /// An idle medium; backoff and background load are drawn from `random`.
     pub fn new(parameters: CsmaParameters, mut random: Stream) -> Result<Csma, NetworkError> {
         parameters.check()?;
         let others = parameters.others.map(|others| Others::new(others, parameters.rate, &mut random));
@@ -202,7 +202,7 @@ impl Csma {
                 );
                 self.succeed(now, station);
             }
-            // Under a real clock a station may learn too late that it collided.
+            // Under a real clock a station may learn of its collision too late.
             _ if self.output.contains(&MediumOutput::Abort(station))
                 || self.output.contains(&MediumOutput::GiveUp(station)) => {}
             _ => panic!("station {station} has sent a frame that was not granted"),
@@ -343,7 +343,7 @@ impl Csma {
         }
     }
 
-    /// One of the others is done with a frame; asks for the next if there is one.
+    /// A background station has finished a frame; requests the next if there is one.
     fn next_frame(&mut self, at: Time, station: usize) {
         let others = self.others.as_mut().expect("a station past those that ask is one of the others");
         if others.done(station - self.parameters.stations) {
@@ -351,7 +351,7 @@ impl Csma {
         }
     }
 
-    /// The station's signal ends at `end`; answers when it began.
+    /// Ends the station's signal at `end`; returns its start.
     fn fall_silent(&mut self, station: usize, end: Time) -> Time {
         let open = |signal: &&mut Signal| signal.station == station && signal.to.is_none();
         let signal = self.signals.iter_mut().find(open).expect("who sends has a signal without an end");
@@ -361,8 +361,9 @@ impl Csma {
         signal.from
     }
 
-    /// When `station`, ready at `ready`, begins to send, by what is known; `None` while it hears a signal of
-    /// which the end is not known. Whether a signal was waited for is decided when it begins, and stays so.
+    /// When `station`, ready at `ready`, begins to send, as far as known; `None` while it senses a
+    /// signal of unknown end. The decision to wait for a signal is made at the signal's start, and
+    /// is final.
     fn begins(&self, station: usize, ready: Time) -> Option<Time> {
         let propagation = self.parameters.propagation;
         let mut quiet = self.stations[station].quiet;
@@ -381,7 +382,7 @@ impl Csma {
         Some(ready.max(gap_ends(quiet)))
     }
 
-    /// When `station`, which sends since `from`, hears another, by what is known.
+    /// When `station`, which sends since `from`, senses another signal, as far as known.
     fn collides(&self, station: usize, from: Time) -> Option<Time> {
         let propagation = self.parameters.propagation;
         let heard = self.signals.iter().filter(|signal| signal.station != station);
@@ -389,9 +390,9 @@ impl Csma {
         heard.map(|signal| from.max(signal.from + propagation)).min()
     }
 
-    /// Drops signals that everybody has heard the end of before `now`, and who waited for it still waits or
-    /// has begun: a station that ignored a signal began within a third of a gap of hearing it, which no
-    /// signal is shorter than.
+    /// Drops signals with an end that all stations have sensed before `now`, if stations that
+    /// waited for them still wait or have begun: a station that ignored a signal began within a
+    /// third of a gap of sensing it, and no signal is shorter than that.
     fn forget(&mut self, now: Time) {
         let propagation = self.parameters.propagation;
         let over = |signal: &Signal| signal.to.is_some_and(|to| to + propagation < now);

@@ -1,19 +1,18 @@
-//! What happens to a frame on the way: it comes late, twice, damaged, out of order, or not at all.
+//! Impairments of frames on a path: delay, duplication, corruption, reordering, loss.
 //!
-//! The kinds and their names are those of Linux's netem. Where that leaves something to its implementation,
-//! the choice here is stated and differs in three points:
+//! The kinds and their names are those of Linux's netem. The choices here differ in three points:
 //!
-//! * *Jitter keeps order.* netem delays each packet by itself, so a jitter larger than the spacing of packets
-//!   reorders them, which no queue in a network does. Here a frame arrives no sooner than the one before it;
-//!   out of order comes only what was drawn for [`Reordering`].
-//! * *Reordered is late, not early.* netem sends a reordered packet at once and leaves the others their
-//!   delay, which is then the way's shortest time undercut. Here it is held back, as on a longer way, and
-//!   others overtake.
-//! * *Each copy is on its own.* A duplicate is lost, damaged and delayed independently of the original.
+//! * *Jitter keeps order.* netem delays each packet independently, so a jitter larger than the
+//!   packet spacing reorders packets, which no queue in a network does. Here a frame arrives no
+//!   sooner than the one before it; only [`Reordering`] reorders.
+//! * *Reordered is late, not early.* netem sends a reordered packet at once, below the path's
+//!   minimum delay. Here it is held back, as on a longer path, and others overtake.
+//! * *Copies are independent.* A duplicate is lost, damaged and delayed independently of the
+//!   original.
 //!
-//! Every frame draws the same random numbers whether they are used or not. So with the same seed the frames
-//! that are lost at 1 % are among those lost at 2 %, and a change of one probability changes nothing of the
-//! others': two runs differ by what was changed, and not by luck.
+//! Every frame draws the same random numbers whether they are used or not. So with the same seed
+//! the frames lost at 1 % are among those lost at 2 %, and a change of one probability does not
+//! affect the others: two runs differ only by the change.
 
 use std::fmt;
 
@@ -27,9 +26,9 @@ use super::NetworkError;
 pub struct Probability(f64);
 
 impl Probability {
-    /// What never happens.
+    /// Probability 0.
     pub const NEVER: Probability = Probability(0.0);
-    /// What always happens.
+    /// Probability 1.
     pub const ALWAYS: Probability = Probability(1.0);
 
     /// The probability `value`; `None` if it is not one.
@@ -56,31 +55,31 @@ impl fmt::Display for Probability {
 /// Frames that are overtaken.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Reordering {
-    /// Of a frame, independently of others.
+    /// Per frame, independently.
     pub probability: Probability,
-    /// How much longer such a frame takes.
+    /// Extra delay of such a frame.
     pub by: Span,
 }
 
-/// What [`Impairments`] do.
+/// Parameters of [`Impairments`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ImpairmentParameters {
-    /// The least time that every frame takes.
+    /// Minimum delay of every frame.
     pub delay: Span,
-    /// A frame takes longer by a span up to this, each as likely, or longer still if one before it does.
+    /// Maximum of a uniform extra delay; a frame is later still if one before it is.
     pub jitter: Span,
-    /// That a frame never arrives.
+    /// Probability that a frame never arrives.
     pub loss: Probability,
-    /// That a frame arrives damaged.
+    /// Probability that a frame arrives damaged.
     pub corruption: Probability,
-    /// That a frame is sent twice.
+    /// Probability that a frame is sent twice.
     pub duplication: Probability,
     /// Frames that are overtaken.
     pub reordering: Reordering,
 }
 
 impl ImpairmentParameters {
-    /// What is wrong with the parameters, if anything is.
+    /// Checks the parameters; the error names the first invalid one.
     pub fn check(&self) -> Result<(), NetworkError> {
         let Reordering { probability, by } = self.reordering;
         if probability > Probability::NEVER && by.is_zero() {
@@ -94,13 +93,13 @@ impl ImpairmentParameters {
 /// A frame that arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery {
-    /// When.
+    /// Arrival time.
     pub at: Time,
     /// Whether it is damaged.
     pub corrupted: bool,
 }
 
-/// What happened to frames; `offered + duplicated = delivered + lost`.
+/// Statistics of frames; `offered + duplicated = delivered + lost`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ImpairmentCounts {
     /// Frames sent.
@@ -132,7 +131,7 @@ impl std::ops::Add for ImpairmentCounts {
     }
 }
 
-/// The way from one station to another.
+/// The path from one station to another.
 #[derive(Debug, Clone)]
 pub struct Impairments {
     parameters: ImpairmentParameters,
@@ -143,14 +142,14 @@ pub struct Impairments {
 }
 
 impl Impairments {
-    /// A way with `parameters`, on which chance is `random`.
+    /// A path with `parameters`, which draws from `random`.
     pub fn new(parameters: ImpairmentParameters, random: Stream) -> Result<Impairments, NetworkError> {
         parameters.check()?;
         Ok(Impairments { parameters, random, last: Time::ZERO, counts: ImpairmentCounts::default() })
     }
 
-    /// A frame's last bit is sent, no earlier than that of any before; answers when it arrives: never, once,
-    /// or twice.
+    /// A frame's last bit is sent, no earlier than that of any before; returns its arrivals: none,
+    /// one, or two.
     pub fn pass(&mut self, now: Time) -> impl Iterator<Item = Delivery> + use<> {
         self.counts.offered += 1;
         let twice = self.parameters.duplication.happens(&mut self.random);
@@ -160,12 +159,12 @@ impl Impairments {
         [first, second].into_iter().flatten()
     }
 
-    /// What happened so far.
+    /// Statistics so far.
     pub fn counts(&self) -> ImpairmentCounts {
         self.counts
     }
 
-    /// One copy of a frame, if there is one; draws either way.
+    /// One copy of a frame, if it exists; draws random numbers either way.
     fn copy(&mut self, now: Time, exists: bool) -> Option<Delivery> {
         let ImpairmentParameters { delay, jitter, loss, corruption, reordering, .. } = self.parameters;
         let random = &mut self.random;
@@ -215,7 +214,7 @@ mod tests {
         }
     }
 
-    /// A frame every 10 us: what arrives of each.
+    /// Sends a frame every 10 us and returns the arrivals of each.
     fn pass(
         parameters: ImpairmentParameters,
         seed: u64,
@@ -226,8 +225,8 @@ mod tests {
         (sent.collect(), way.counts())
     }
 
-    /// Whether `count` of `trials` is within six deviations of what probability `p` makes, and four, as where
-    /// little is expected its distribution is no normal one.
+    /// Whether `count` of `trials` is within six deviations of the expectation for probability `p`,
+    /// plus four, since a small expectation is not normally distributed.
     fn likely(count: u64, trials: u64, p: Probability) -> bool {
         let (n, p) = (trials as f64, p.value());
         (count as f64 - n * p).abs() <= 6.0 * (n * p * (1.0 - p)).sqrt() + 4.0
@@ -257,7 +256,8 @@ mod tests {
             prop_assert!(all.windows(2).all(|pair| pair[0] <= pair[1]));
             for (k, frame) in sent.iter().enumerate() {
                 let now = Time::ZERO + Span::from_us(10 * k as u64);
-                // Held up by those before it, a frame still arrives within the way's longest time.
+                // Delayed by those before it, a frame still arrives within the path's maximum
+                // delay.
                 for delivery in frame {
                     let took = delivery.at.since(now);
                     prop_assert!(parameters.delay <= took && took <= parameters.delay + parameters.jitter);
@@ -265,7 +265,8 @@ mod tests {
             }
         }
 
-        /// More loss loses what less loss lost, and more; what arrives is damaged under both or neither.
+        /// A higher loss includes the losses of a lower one; surviving frames are damaged under
+        /// both or neither.
         #[test]
         fn what_is_not_changed_stays(parameters in parameters(), seed: u64, more in probability()) {
             prop_assume!(more >= parameters.loss);

@@ -1,7 +1,6 @@
-//! Links of their own: every station is granted what it asks for, at once.
+//! Links of their own: every station is granted each request at once.
 //!
-//! It stands beside the shared media so that an adapter needs no second code for a link that nobody else
-//! uses.
+//! It exists beside the shared media so that an adapter needs no second code for a private link.
 
 use std::collections::VecDeque;
 
@@ -51,7 +50,8 @@ impl PointToPoint {
 mod tests {
     use super::*;
 
-    /// Each station is granted at once, whatever the others do; a grant that was withdrawn before anybody saw it is void.
+    /// Each station is granted at once, whatever the others do; a grant that was withdrawn before
+    /// anybody saw it is void.
     #[test]
     fn every_station_has_its_link() {
         let mut links = PointToPoint::new(3);

@@ -9,7 +9,8 @@ fn us(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
-/// Two stations of each: links of their own, a ring whose token comes to station 1 at 50 first, and 10 Mbit/s.
+/// Two stations of each: links of their own, a ring with its token at station 1 at 50 first, and 10
+/// Mbit/s.
 fn media() -> [Medium; 3] {
     let holding = vec![Span::from_us(30); 2];
     let (latency, handling) = (Span::ZERO, Span::ZERO);
@@ -23,7 +24,7 @@ fn media() -> [Medium; 3] {
     ]
 }
 
-/// What the medium says next, and when: now, or when its timers are due.
+/// The next output of the medium, with its time: now, or when its timers are due.
 fn next(medium: &mut Medium, now: Time) -> Option<(Time, MediumOutput)> {
     let mut now = now;
     loop {
@@ -35,8 +36,9 @@ fn next(medium: &mut Medium, now: Time) -> Option<(Time, MediumOutput)> {
     }
 }
 
-/// Station 1 asks at 10 for two frames of 60; the second goes after the gap of 9.6, or when the ring has paid for it: the token came
-/// at 50, the frame ends at 110, 30 too late, so the next holding at 160 is nothing, and the one after it at 210.
+/// Station 1 asks at 10 for two frames of 60; the second goes after the gap of 9.6, or when the
+/// ring has paid for it: the token arrived at 50, the frame ends at 110, 30 too late, so the next
+/// holding at 160 is zero, and the one after it at 210.
 #[test]
 fn a_frame_is_asked_for_granted_and_sent() {
     let second = [us(110), us(210), us(10 + 60) + Span::from_ns(9600)];

@@ -1,12 +1,12 @@
-//! A token ring: a station sends while it holds the token, for its holding time and no longer.
+//! A token ring: a station sends while it holds the token, at most for its holding time.
 //!
-//! The thesis (§6.4.1, Figure 6.4) gives the node THT of every TTRT: the token arrives, the node sends until
-//! THT has passed or nothing is left to send, and the token comes back TTRT − THT later, however it was used.
-//! A frame that is being sent when THT expires is finished; the excess is noted and taken off the next
-//! holding. Here there are n such stations in ring order. What the thesis calls the rest of the ring holds
-//! the token for TTRT − ΣTHT of every rotation, the time for passing it on, `latency` a hop, *included*: were
-//! it added, a rotation in which everybody uses what it may would take longer than the TTRT that the THTs
-//! were chosen for.
+//! The thesis (§6.4.1, Figure 6.4) gives the node THT of every TTRT: the token arrives, the node
+//! sends until THT has passed or its queue is empty, and the token returns TTRT − THT later,
+//! however it was used. A frame that is being sent when THT expires is finished; the excess is
+//! recorded and subtracted from the next holding. Here there are n such stations in ring order. The
+//! rest of the ring holds the token for TTRT − ΣTHT of every rotation, `latency` a hop *included*:
+//! were the latency added, a rotation with full use would exceed the TTRT that the THTs were chosen
+//! for.
 //!
 //! ```text
 //! station 0 ══ THT₀ ══▷                                    ══ THT₀ ══▷
@@ -15,21 +15,21 @@
 //!           └───────────────────── TTRT ──────────────────┘
 //! ```
 //!
-//! On END the token's arrival and its expiry are requests to the time device like any other, which cost the station's
-//! processor something each time (§6.4.3: "due to increased token processing overhead"): `handling` passes from the
-//! token's arrival until the station may send, and again between its last frame and the token's going on. Both are
-//! part of the holding, so that THT/TTRT stays what a station has of the link and TTRT what a rotation takes;
-//! frames have THT − 2 `handling` of it, and always one if the token stays at all. Below, F_j then is the longest frame and twice
-//! the handling.
+//! On END the token's arrival and its expiry are requests to the time device, each of which costs
+//! processor time (§6.4.3: "due to increased token processing overhead"): `handling` passes from
+//! the token's arrival until the station may send, and again between its last frame and the token's
+//! departure. Both are part of the holding, so that THT/TTRT stays the station's share of the link
+//! and TTRT the rotation time. Frames have THT − 2 `handling` of it, and always one frame if the
+//! token stays at all. Below, F_j then is the longest frame and twice the handling.
 //!
 //! # What is guaranteed
 //!
-//! The thesis claims a fraction THT/TTRT of the link and that a node "does not have to wait any longer than
-//! *TTRT* to receive the token". Let F_j be the longest frame of station j, in time. On arrival the allowance
-//! is THT_j − d_j, or nothing if the debt d_j is at least THT_j, in which case d_j falls by THT_j and the
-//! station is passed over. A debt is made only in a holding with an allowance, which has paid the old debt
-//! off, by one frame that began before the end of the holding; so 0 ≤ d_j < F_j always, and in any m
-//! consecutive holdings station j holds the token for at most
+//! The thesis claims a fraction THT/TTRT of the link and that a node "does not have to wait any
+//! longer than *TTRT* to receive the token". Let F_j be the longest frame of station j, in time. On
+//! arrival the allowance is THT_j − d_j, or zero if the debt d_j is at least THT_j; then d_j falls
+//! by THT_j and the station is passed over. Only a holding with an allowance, which has paid the
+//! old debt, makes a debt, by one frame that began before the end of the holding. So 0 ≤ d_j < F_j
+//! always, and in any m consecutive holdings station j holds the token for at most
 //!
 //! ```text
 //! m THT_j + d_j(after) − d_j(before)  <  m THT_j + F_j                            (1)
@@ -37,28 +37,30 @@
 //!
 //! with equality on the left if it is saturated.
 //!
-//! * *Share.* Of a time T in which all are saturated, station j holds THT_j/TTRT × T, give or take ΣF and a
-//!   rotation. If others leave some of theirs, rotations are shorter and it holds more. The claim is exact.
-//! * *Rotation.* From one arrival to the next take less than TTRT + ΣF, over m rotations less than m TTRT +
-//!   ΣF: the excess does not add up. From arrival to arrival, TTRT alone is **not** a bound, even for a
-//!   single station.
+//! * *Share.* Of a time T in which all are saturated, station j holds THT_j/TTRT × T, up to ΣF and
+//!   a rotation. If others leave some of theirs, rotations are shorter and it holds more. The claim
+//!   is exact.
+//! * *Rotation.* One rotation takes less than TTRT + ΣF, m rotations less than m TTRT + ΣF: the
+//!   excess does not accumulate. TTRT alone is **not** a bound on a rotation, even for a single
+//!   station.
 //! * *Wait.* A ready frame waits while the token is with the others, by (1), for
 //!
 //! ```text
 //! k (TTRT − THT_i) + Σ_{j≠i} F_j,    k = 1 + ⌊F_i / THT_i⌋                          (2)
 //! ```
 //!
-//!   where k − 1 counts the holdings that an overrun can cost; its own station's
-//!   handling comes on top, as the token goes on and as it comes back. So the claim holds for the thesis's single station with
-//!   frames of at most THT (it waits TTRT − THT), and in general if also Σ_{j≠i} F_j ≤ THT_i; it is wrong for a frame
-//!   longer than THT, and for a station with a small THT among others that overrun. The tests show either.
+//!   where k − 1 counts the holdings that an overrun can cost; the station's own handling is added,
+//! on departure and on arrival. So the claim holds for the thesis's single station with frames of
+//! at most THT (it waits TTRT − THT), and in general if also Σ_{j≠i} F_j ≤ THT_i; it is wrong for a
+//! frame longer than THT, and for a station with a small THT among others that overrun. The tests
+//! show both cases.
 
 use laxity_qos::short_queue::ShortQueue;
 use laxity_units::{Span, Time};
 
 use super::{MediumOutput, NetworkError};
 
-/// What a [`TokenRing`] is.
+/// Parameters of a [`TokenRing`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRingParameters {
     /// Target token rotation time, TTRT: of a rotation in which every station uses its holding time.
@@ -66,15 +68,15 @@ pub struct TokenRingParameters {
     /// Token holding time, THT, of each station, in ring order: at least one, none zero, together less than
     /// `rotation`.
     pub holding: Vec<Span>,
-    /// Passing the token from one station to the next, part of what the stations leave of `rotation`.
+    /// Time to pass the token to the next station, part of `rotation` − Σ`holding`.
     pub latency: Span,
-    /// What a station does with the token when it comes, before the first frame, and again before it goes on; twice that is
-    /// less than any holding time.
+    /// Processing time of the token before the first frame, and again before it departs; twice that
+    /// is less than any holding time.
     pub handling: Span,
 }
 
 impl TokenRingParameters {
-    /// What is wrong with the parameters, if anything is.
+    /// Checks the parameters; the error names the first invalid one.
     pub fn check(&self) -> Result<(), NetworkError> {
         let valid = "a holding time above zero for each station";
         if self.holding.is_empty() {
@@ -107,35 +109,36 @@ impl TokenRingParameters {
     }
 }
 
-/// What the token did for a station.
+/// Statistics of a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RingStation {
     /// Frames that it was allowed to send.
     pub grants: u64,
-    /// Times that it held the token.
+    /// Number of token holdings.
     pub holdings: u64,
-    /// For how long in all.
+    /// Total holding time.
     pub held: Span,
-    /// From a request to its grant, at most.
+    /// Maximum time from a request to its grant.
     pub longest_wait: Span,
-    /// From one arrival of the token to the next, at most.
+    /// Maximum time between two arrivals of the token.
     pub longest_rotation: Span,
-    /// What holdings exceeded their allowance by, in all; each excess was taken off later holdings.
+    /// Total excess of holdings over their allowance; each excess was subtracted from later
+    /// holdings.
     pub overrun: Span,
     /// The largest excess.
     pub longest_overrun: Span,
-    /// Times that the token passed by with a frame waiting, because the debt was a whole holding time or
-    /// more.
+    /// Number of times that the token passed by with a frame waiting, because the debt was a whole
+    /// holding time or more.
     pub passed_over: u64,
-    /// Times that a timer was called so late that a whole holding had gone by; only under a real clock.
+    /// Number of timer calls late by a whole holding or more; only under a real clock.
     pub missed: u64,
 }
 
-/// A ring on which one token goes round.
+/// A ring with one token.
 #[derive(Debug)]
 pub struct TokenRing {
     parameters: TokenRingParameters,
-    /// What the rest of the ring keeps the token for, hops excluded.
+    /// Time for which the rest of the ring keeps the token, hops excluded.
     others: Span,
     token: Token,
     stations: Vec<Station>,
@@ -149,7 +152,7 @@ enum Token {
         to: usize,
         at: Time,
     },
-    /// It has come, and the station can send from `ready` on; `until` as below.
+    /// It has arrived, and the station can send from `ready` on; `until` as below.
     Taken {
         by: usize,
         since: Time,
@@ -169,9 +172,9 @@ enum Token {
 struct Station {
     /// Since when a frame waits for its grant.
     waiting: Option<Time>,
-    /// When the token last came.
+    /// Last arrival of the token.
     arrived: Option<Time>,
-    /// To be taken off the next holdings.
+    /// Time to subtract from the next holdings.
     debt: Span,
 }
 
@@ -229,7 +232,8 @@ impl TokenRing {
                 self.release(now.min(until));
                 self.settle(now);
             }
-            // What was taken is passed on when it is ready, unless another frame has come by then.
+            // A token without a frame is passed on when it is ready, unless another frame is
+            // requested by then.
             _ => {}
         }
     }
@@ -238,7 +242,7 @@ impl TokenRing {
         self.settle(now);
     }
 
-    /// Nothing while nobody waits: an idle token's place is computed when it is asked for.
+    /// None while no station waits: an idle token's position is computed on demand.
     pub(super) fn next_deadline(&self) -> Option<Time> {
         match self.token {
             Token::Held { sending: true, .. } => None,
@@ -260,7 +264,7 @@ impl TokenRing {
         self.stations.iter().any(|station| station.waiting.is_some())
     }
 
-    /// When the token next does something, if nobody does anything to it.
+    /// Time of the token's next event without further input.
     #[inline]
     fn goes_on_at(&self) -> Time {
         match self.token {
@@ -271,7 +275,7 @@ impl TokenRing {
         }
     }
 
-    /// Moves the token to where it is at `now`.
+    /// Advances the token to `now`.
     #[inline]
     fn settle(&mut self, now: Time) {
         if self.goes_on_at() <= now {
@@ -285,7 +289,7 @@ impl TokenRing {
         while self.goes_on_at() <= now {
             match self.token {
                 Token::Travels { to, at } => {
-                    // After a rotation in which nobody wanted it, all that follow are alike.
+                    // After a rotation without requests, all following rotations are equal.
                     if steps > self.stations.len() && !self.somebody_waits() {
                         self.skip_rotations(at, now);
                         steps = 0;
@@ -300,7 +304,7 @@ impl TokenRing {
         }
     }
 
-    /// Lets the token, due at `at`, go round as often as it can until `now` with nobody sending.
+    /// Skips whole rotations from `at` to `now` in which no station sends.
     fn skip_rotations(&mut self, at: Time, now: Time) {
         let rotation = self.others + self.parameters.latency * self.stations.len() as u64;
         let rounds = now.since(at).div_floor(rotation);
@@ -338,8 +342,8 @@ impl TokenRing {
         self.pass_on(to, at);
     }
 
-    /// The station that has the token is ready to send, at `ready`: one frame however little of its allowance is left, as END
-    /// does, where the expiry finds the frame under way.
+    /// The station with the token is ready to send at `ready`: it may send one frame however small
+    /// its allowance, as on END, where the expiry finds the frame in progress.
     fn take_up(&mut self, by: usize, since: Time, ready: Time, until: Time, now: Time) {
         let waits = self.stations[by].waiting.is_some();
         let in_time = now < ready + self.parameters.holding[by];

@@ -1,4 +1,4 @@
-//! An adapter with its driver, and who hears whom in a node.
+//! An adapter with its driver, and the observers within a node.
 
 use laxity_qos::channel::{LinkId, Packet, Slot, Slots};
 use laxity_qos::few::Few;
@@ -36,7 +36,7 @@ struct OfHost<'a, F> {
     tell: &'a mut F,
 }
 
-/// Who hears what the host does.
+/// The observer of the host.
 #[inline]
 pub(super) fn of_host<'a>(
     now: Time,
@@ -53,7 +53,7 @@ impl<F: FnMut(NodeOutput<&Packet>)> Around<Output<Slot>> for OfHost<'_, F> {
         &mut self.shared.packets
     }
 
-    // Always, here and below: who tells something knows what it is, so all but a line or two of this goes.
+    // Inlined, here and below: the caller knows the output's kind, so most of this is eliminated.
     #[inline(always)]
     fn tell(&mut self, output: Output<Slot>) {
         let Self { now, devices, shared, tell } = self;
@@ -64,7 +64,7 @@ impl<F: FnMut(NodeOutput<&Packet>)> Around<Output<Slot>> for OfHost<'_, F> {
                 let packet = shared.packets.at_mut(slot);
                 packet.handed = now;
                 let class = packet.tag.class;
-                // A driver in which nothing waits has nothing to do but to pass it on.
+                // A driver without waiting packets only passes it on.
                 let idle = driver.waiting() == 0;
                 if mostly(idle)
                     && adapter.transmit(now, slot, &mut of_adapter(now, link, driver, shared, *tell))
@@ -106,7 +106,8 @@ fn copies(
     }
 }
 
-/// Hears what the adapter does: its responses are for the host, through the driver if that is here; the rest is for the world.
+/// Hears what the adapter does: its responses are for the host, through the driver if that is here;
+/// the rest is for the world.
 struct OfAdapter<'a, F> {
     now: Time,
     link: LinkId,
@@ -115,7 +116,7 @@ struct OfAdapter<'a, F> {
     tell: &'a mut F,
 }
 
-/// Who hears what the adapter does.
+/// The observer of an adapter.
 #[inline]
 pub(super) fn of_adapter<'a>(
     now: Time,

@@ -1,13 +1,13 @@
-//! The host's device driver: what stands between a host that wants to know and an adapter that may not say.
+//! The host's device driver, between the host and an adapter that may fail to report.
 //!
-//! While nothing is wrong it passes packets one way and responses the other. It is there for when something is: a full
-//! command queue, an interrupt that never comes, an adapter that stops. Then a packet waits here, a
-//! watchdog reads responses that nobody announced, and an adapter that has had a packet for too long, or has none and
-//! takes none, is reset, so that each of its packets comes back as transmitted or failed. The host can neither
-//! hang nor lose account of a buffer.
+//! Without faults it passes packets one way and responses the other. It handles a full command
+//! queue, a lost interrupt, and an adapter that stops: a packet waits here, a watchdog reads
+//! unannounced responses, and an adapter that has held a packet for too long, or holds none and
+//! accepts none, is reset, so that each of its packets returns as transmitted or failed. The host
+//! can neither hang nor lose a buffer.
 //!
-//! Packets wait here in the order in which the host handed them over, but a full queue of one class does not
-//! hold up the other: that would undo the adapter's own order.
+//! Packets wait in the order in which the host handed them over, but a full queue of one class does
+//! not block the other: that would undo the adapter's own order.
 
 use std::collections::VecDeque;
 
@@ -21,16 +21,18 @@ use super::watchdog::{Look, Watchdog};
 use crate::adapter::{Adapter, Notification, Response};
 use crate::host::Entry;
 
-/// When a driver gives up waiting.
+/// Time-outs of a driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DriverConfig {
-    /// Responses that no interrupt announced are found at multiples of this; `None` for never.
+    /// Polling interval of the watchdog for unannounced responses, at its multiples; `None` for
+    /// never.
     pub watchdog: Option<Span>,
-    /// An adapter that has had a packet for so long, or has had none and refused one, is reset; `None` for never.
+    /// An adapter that has held a packet for this long, or has held none and refused one, is reset;
+    /// `None` for never.
     pub reset_after: Option<Span>,
 }
 
-/// What a driver has been through.
+/// Statistics of a driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DriverReport {
     /// Interrupts that the adapter raised.
@@ -41,7 +43,7 @@ pub struct DriverReport {
     pub recovered: u64,
     /// Resets of the adapter.
     pub resets: u64,
-    /// Most packets that waited for room in a command queue.
+    /// Maximum number of packets that waited for room in a command queue.
     pub longest_backlog: usize,
 }
 
@@ -49,27 +51,28 @@ pub struct DriverReport {
 pub(super) struct Driver {
     notification: Notification,
     watchdog: Watchdog<Slot>,
-    /// Packets that found the command queues full, by class, each with its place in the order.
+    /// Packets that found the command queues full, by class, each with its sequence number.
     backlog: [VecDeque<(u64, Slot)>; 2],
-    /// Packets that ever waited here, if only for an instant.
+    /// Number of packets that ever waited here, if only for an instant.
     waited: u64,
-    /// What the adapter has written and the host not read.
+    /// Responses written and not read.
     mailbox: Mailbox,
-    /// A host elsewhere looks for itself.
+    /// A remote host polls by itself.
     hands_over: bool,
-    /// The host pays for a look that finds nothing.
+    /// The host pays for a poll that finds no response.
     pays_for_looks: bool,
     /// Each response interrupts by itself, and there is one queue of them.
     is_plain: bool,
-    /// Responses are handed to a host elsewhere at once: nothing is to be announced later and nobody counts places.
+    /// Responses go to a remote host at once: no moderation and no bounded queue.
     passes_on: bool,
-    /// The share of interrupts that get lost, and the chance that decides.
+    /// Fraction of interrupts that are lost, and its random stream.
     loses: Option<Box<(f64, Stream)>>,
     pub(super) report: DriverReport,
 }
 
 impl Driver {
-    /// The driver of `adapter`, for a host that is here and may pay for `looks`, or for one that is elsewhere.
+    /// The driver of `adapter`; `looks` is whether a local host pays for polls, `None` for a remote
+    /// host.
     pub(super) fn new(config: DriverConfig, adapter: &Adapter, looks: Option<bool>) -> Self {
         let (interface, notification) = (adapter.interface(), adapter.notification());
         let polls = notification != Notification::Interrupt;
@@ -105,13 +108,13 @@ impl Driver {
         self.backlog[0].len() + self.backlog[1].len()
     }
 
-    /// Whether a packet waits for room, or a response for the host to read it.
+    /// Whether a packet waits for room, or an announced response for the host.
     #[inline]
     pub(super) fn is_busy(&self) -> bool {
         self.waiting() > 0 || self.mailbox.is_announced()
     }
 
-    /// The packet that has waited longest among classes that the adapter has not `refused`.
+    /// The oldest waiting packet of the classes that the adapter has not `refused`.
     pub(super) fn first_waiting(&self, refused: [bool; 2]) -> Option<Slot> {
         let fronts = self.backlog.iter().zip(refused).filter(|(_, refused)| !refused);
         fronts
@@ -120,13 +123,13 @@ impl Driver {
             .map(|(_, packet)| *packet)
     }
 
-    /// The adapter has taken the packet that is the first of its class.
+    /// The adapter has accepted the first packet of its class.
     pub(super) fn handed(&mut self, now: Time, packet: Slot, class: Class) {
         self.backlog[class as usize].pop_front();
         self.watchdog.handed(now, packet);
     }
 
-    /// The adapter has taken a packet at once, which waited for no more than that.
+    /// The adapter has accepted a packet at once.
     #[inline]
     pub(super) fn passed(&mut self, now: Time, packet: Slot) {
         self.waited += 1;
@@ -134,7 +137,8 @@ impl Driver {
         self.watchdog.handed(now, packet);
     }
 
-    /// All that could be handed over has been; answers when it next has something to do, `Time::MAX` for never.
+    /// All possible packets have been handed over; returns the next due call, `Time::MAX` for
+    /// never.
     #[inline(never)]
     pub(super) fn settled(&mut self, now: Time) -> Time {
         self.watchdog.waiting(now, self.waiting() > 0);
@@ -147,7 +151,7 @@ impl Driver {
         self.watchdog.has_reset();
     }
 
-    /// Whether what the adapter says is for a host elsewhere, at once.
+    /// Whether responses go to a remote host at once.
     #[inline]
     pub(super) fn passes_on(&self) -> bool {
         self.passes_on
@@ -162,7 +166,7 @@ impl Driver {
         }
     }
 
-    /// A response waits until its queue interrupts, or is looked into.
+    /// Stores a response until its queue interrupts or is polled.
     #[inline(never)]
     fn gather(&mut self, now: Time, response: Response<Slot>, packet: &Packet) {
         self.mailbox.write(now, response, packet);
@@ -172,7 +176,7 @@ impl Driver {
         self.raise(now);
     }
 
-    /// Lets response queues interrupt that are due.
+    /// Raises the interrupts of response queues that are due.
     pub(super) fn raise(&mut self, now: Time) {
         let Self { notification, mailbox, loses, report, .. } = self;
         if *notification == Notification::Interrupt {
@@ -180,17 +184,17 @@ impl Driver {
         }
     }
 
-    /// Whether an interrupt tells the host of a response.
+    /// Whether an interrupt announces a response to the host.
     pub(super) fn announces(&mut self) -> bool {
         self.notification == Notification::Interrupt && reaches(&mut self.loses, &mut self.report)
     }
 
-    /// Whether the host pays for a look that finds nothing.
+    /// Whether the host pays for a poll that finds no response.
     pub(super) fn pays_for_looks(&self) -> bool {
         self.pays_for_looks
     }
 
-    /// The next response that the host was told of, or that was written before one of those.
+    /// The next announced response, or one written before an announced one.
     #[inline]
     pub(super) fn read_announced(&mut self) -> Option<(Response<Slot>, u32, Entry)> {
         let read = self.mailbox.read_announced()?;
@@ -198,7 +202,7 @@ impl Driver {
         Some(read)
     }
 
-    /// The next response, and in which queue it was.
+    /// The next response, and its queue.
     pub(super) fn read(&mut self) -> Option<(Response<Slot>, u32)> {
         let read = self.mailbox.read()?;
         self.returned(&read.0);
@@ -212,25 +216,26 @@ impl Driver {
         }
     }
 
-    /// The host has served a response of that queue; answers whose place is free, if the adapter wants it back.
+    /// The host has served a response of that queue; returns the queue if the adapter counts its
+    /// entries.
     #[inline]
     pub(super) fn served(&mut self, queue: u32) -> Option<usize> {
         self.mailbox.is_bounded().then_some(queue as usize)
     }
 
-    /// Whether there is nothing in it, and nothing that it has to watch all the same: it is neither [busy](Self::is_busy) nor [alert](Self::is_alert).
+    /// Whether it is neither [busy](Self::is_busy) nor [alert](Self::is_alert).
     #[inline]
     pub(super) fn is_quiet(&self) -> bool {
         self.waiting() == 0 && !self.is_alert()
     }
 
-    /// Whether it has anything to watch: responses that nobody has read, or how long the adapter takes.
+    /// Whether it has to watch unread responses, or the adapter's time.
     #[inline]
     pub(super) fn is_alert(&self) -> bool {
         !self.mailbox.is_empty() || self.watchdog.is_strict() || self.pays_for_looks
     }
 
-    /// Whether the host looks at the response queue at `now` without having been told.
+    /// Whether the host polls the response queue at `now` without an announcement.
     pub(super) fn looks(&mut self, now: Time) -> bool {
         if self.mailbox.is_empty() && !self.pays_for_looks {
             return false;
@@ -241,7 +246,7 @@ impl Driver {
         true
     }
 
-    /// Whether the adapter has kept a packet too long, or has refused any.
+    /// Whether the adapter has held a packet too long, or has refused any.
     pub(super) fn gives_up(&self, now: Time) -> bool {
         self.watchdog.gives_up(now)
     }
@@ -255,7 +260,7 @@ impl Driver {
     }
 }
 
-/// An interrupt is raised: whether it reaches the host.
+/// Counts a raised interrupt; returns whether it reaches the host.
 fn reaches(loses: &mut Option<Box<(f64, Stream)>>, report: &mut DriverReport) -> bool {
     let lost = loses.as_mut().is_some_and(|loses| loses.1.chance(loses.0));
     report.interrupts += 1;
@@ -308,7 +313,6 @@ pub(super) mod tests {
         }
     }
 
-    /// Names of places with packets.
     fn slots<const N: usize>() -> [Slot; N] {
         let mut packets = Slots::default();
         std::array::from_fn(|_| packets.put(&packet()))
@@ -353,7 +357,7 @@ pub(super) mod tests {
         })))
     }
 
-    /// In the order in which they were handed over, but a class that is refused does not hold up the other.
+    /// Packets keep their order, but a refused class does not block the other.
     #[test]
     fn packets_wait_in_order() {
         let mut driver = driver(None, None, Notification::Interrupt);
@@ -375,8 +379,8 @@ pub(super) mod tests {
         assert_eq!(driver.next_deadline(at(0)), None, "nothing is to be waited for");
     }
 
-    /// The first packet was handed over at 10 and the second at 15: a reset is due at 110, at 115 once the first is back, and
-    /// never once both are.
+    /// The first packet was handed over at 10 and the second at 15: a reset is due at 110, at 115
+    /// once the first is back, and never once both are.
     #[test]
     fn a_packet_that_is_kept_too_long_calls_for_a_reset() {
         let mut driver = driver(None, Some(100), Notification::Interrupt);
@@ -396,7 +400,7 @@ pub(super) mod tests {
         assert_eq!((driver.next_deadline(at(20)), driver.gives_up(at(9999))), (None, false));
     }
 
-    /// Refused since 20, though it is refused again at 30; a reset starts that anew.
+    /// The adapter refuses since 20 and again at 30; a reset restarts the time-out.
     #[test]
     fn an_adapter_that_refuses_calls_for_a_reset() {
         let mut driver = driver(None, Some(100), Notification::Interrupt);
@@ -411,14 +415,15 @@ pub(super) mod tests {
         assert_eq!((driver.next_deadline(at(120)), driver.report.resets), (None, 1));
         driver.settled(at(130));
         assert_eq!(driver.next_deadline(at(130)), Some(at(230)));
-        // Another is with the adapter, so that it refuses is no wonder.
+        // The adapter holds another packet, so a refusal is normal.
         driver.wait(packets[1], Class::RealTime);
         driver.handed(at(140), packets[0], Class::RealTime);
         driver.settled(at(140));
         assert_eq!(driver.next_deadline(at(140)), Some(at(240)));
     }
 
-    /// Every interrupt is lost; the watchdog looks at multiples of 50 and finds both responses at the next.
+    /// Every interrupt is lost; the watchdog polls at multiples of 50 and finds both responses at
+    /// the next.
     #[test]
     fn a_watchdog_finds_what_no_interrupt_announced() {
         let mut driver = driver(Some(50), None, Notification::Interrupt);
@@ -434,7 +439,7 @@ pub(super) mod tests {
         assert_eq!((driver.report.lost_interrupts, driver.report.recovered), (2, 2));
         driver.lose_interrupts(None);
         driver.written(at(101), Response::Received(packets[2]), &packet());
-        // Whoever is told of the third reads the two before it, and not a fourth that nobody announces.
+        // The announcement of the third also covers the two before it, and not a fourth.
         driver.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
         driver.written(at(102), Response::Received(packets[3]), &packet());
         let read: Vec<_> = std::iter::from_fn(|| driver.read_announced()).map(|(.., entry)| entry).collect();
@@ -443,7 +448,8 @@ pub(super) mod tests {
         assert_eq!(driver.report.lost_interrupts, 3);
     }
 
-    /// A host that polls is told nothing, so nothing can get lost; it looks at multiples of 30, if there is anything.
+    /// A polling host gets no interrupts, so none is lost; it polls at multiples of 30, if there is
+    /// a response.
     #[test]
     fn a_host_that_polls_looks_at_its_times() {
         let mut driver = driver(None, None, Notification::Poll(Span::from_us(30)));
@@ -455,8 +461,9 @@ pub(super) mod tests {
         assert_eq!((driver.report.recovered, driver.report.lost_interrupts), (0, 0));
     }
 
-    /// Three are enough, one waits for no more than 50, and 80 lie between two interrupts. The first two come at 10 and 20 and are
-    /// announced at 60; four more come until 75, which are enough, and wait until 140.
+    /// A batch is three responses, the maximum delay is 50, and interrupts are 80 apart. The first
+    /// two arrive at 10 and 20 and are announced at 60; four more arrive until 75, a full batch,
+    /// and wait until 140.
     #[test]
     fn responses_wait_for_company() {
         let moderation =

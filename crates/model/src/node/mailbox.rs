@@ -1,7 +1,8 @@
-//! The response queues as the host sees them: what the adapter has written, and when the host is told.
+//! The response queues as the host sees them: written responses, and their announcement.
 //!
-//! An interrupt announces all that its queue then holds. Without moderation each response is one; with it they wait for company
-//! ([`Moderation`](crate::adapter::Moderation)), and the host pays for entering its routine once. Each queue has an interrupt of its own.
+//! An interrupt announces all responses of its queue. Without moderation each response interrupts;
+//! with it interrupts are delayed ([`Moderation`](crate::adapter::Moderation)), and the host pays
+//! for one handler entry per batch. Each queue has an interrupt of its own.
 
 use laxity_qos::channel::{Packet, Slot};
 use laxity_qos::few::Few;
@@ -14,15 +15,15 @@ use crate::host::Entry;
 /// The response queues of an adapter.
 #[derive(Debug)]
 pub(super) struct Mailbox {
-    /// What tells queues apart; `None` where there is only one.
+    /// Assignment of responses to queues; `None` where there is only one.
     interface: Option<Box<Interface>>,
     lines: Few<Line>,
-    /// Responses that nobody has read, in all.
+    /// Total number of unread responses.
     unread: usize,
-    /// The host is elsewhere: what an interrupt should have announced is handed on whether it got lost or not, the last of it with the
-    /// interrupt.
+    /// The host is remote: announced responses are passed on even if the interrupt was lost, the
+    /// last of them with the interrupt.
     elsewhere: bool,
-    /// Whether the adapter wants places back.
+    /// Whether the adapter counts queue entries.
     bounded: bool,
 }
 
@@ -31,9 +32,9 @@ pub(super) struct Mailbox {
 struct Line {
     queue: ResponseQueue,
     responses: ShortQueue<Response<Slot>>,
-    /// How many of them an interrupt has announced, or a later one's.
+    /// Number of responses announced by their own or a later interrupt.
     announced: usize,
-    /// Interrupts that have announced them and whose routine has not begun.
+    /// Interrupts that have announced them, with handlers that have not begun.
     interrupts: usize,
     /// Responses written since the last interrupt, and when the first of them was.
     gathered: u32,
@@ -48,7 +49,7 @@ impl Line {
         Self { queue, responses, announced: 0, interrupts: 0, gathered: 0, oldest, last: None }
     }
 
-    /// When it next interrupts; `Time::MAX` while it has no reason to.
+    /// Time of its next interrupt; `Time::MAX` for none.
     #[inline]
     fn due(&self) -> Time {
         match self.gathered {
@@ -61,7 +62,7 @@ impl Line {
         let response = self.responses.pop_front()?;
         self.announced = self.announced.saturating_sub(1);
         if self.responses.is_empty() {
-            // Nobody is told of what has been read.
+            // Responses that were read need no announcement.
             (self.gathered, self.interrupts) = (0, 0);
         }
         Some(response)
@@ -69,7 +70,7 @@ impl Line {
 }
 
 impl Mailbox {
-    /// Empty queues of `interface`; one without end that announces each response without any.
+    /// Empty queues of `interface`; without one, an unlimited queue that announces each response.
     pub(super) fn new(interface: Option<&Interface>, elsewhere: bool) -> Self {
         let queues: Vec<ResponseQueue> = match interface {
             Some(interface) => interface.all_responses().copied().collect(),
@@ -86,12 +87,12 @@ impl Mailbox {
         }
     }
 
-    /// Whether there is one queue, and each response in it is announced by itself.
+    /// Whether there is one queue without moderation.
     pub(super) fn is_plain(&self) -> bool {
         self.lines.is_one() && self.lines.first().queue.moderation.is_none()
     }
 
-    /// Whether anything is announced and not read.
+    /// Whether an announced response is unread.
     #[inline]
     pub(super) fn is_announced(&self) -> bool {
         self.lines.any(|line| line.announced > 0)
@@ -102,13 +103,13 @@ impl Mailbox {
         self.unread == 0
     }
 
-    /// Responses that nobody has read.
+    /// Number of unread responses.
     pub(super) fn len(&self) -> usize {
         self.unread
     }
 
-    /// The adapter has written a response into a queue where each [is announced by itself](Self::is_plain); its interrupt `reaches` the
-    /// host, or gets lost.
+    /// The adapter has written a response into a [plain](Self::is_plain) queue; its interrupt
+    /// `reaches` the host, or is lost.
     #[inline]
     pub(super) fn announce(&mut self, response: Response<Slot>, reaches: bool) {
         let line = self.lines.first_mut();
@@ -134,7 +135,7 @@ impl Mailbox {
         line.gathered += 1;
     }
 
-    /// When the next queue interrupts; `Time::MAX` for never.
+    /// Time of the next interrupt; `Time::MAX` for never.
     #[inline]
     pub(super) fn due(&self) -> Time {
         if self.unread == 0 {
@@ -143,7 +144,7 @@ impl Mailbox {
         self.lines.iter().map(Line::due).min().unwrap_or(Time::MAX)
     }
 
-    /// Lets those queues interrupt that are due; `reaches` says whether an interrupt reaches the host.
+    /// Raises due interrupts; `reaches` decides whether an interrupt reaches the host.
     #[inline]
     pub(super) fn raise(&mut self, now: Time, mut reaches: impl FnMut() -> bool) {
         for line in self.lines.iter_mut() {
@@ -159,15 +160,15 @@ impl Mailbox {
         }
     }
 
-    /// Makes all readable that there is, without an interrupt.
+    /// Makes all responses readable without an interrupt.
     pub(super) fn uncover(&mut self) {
         for line in self.lines.iter_mut() {
             line.announced = line.responses.len();
         }
     }
 
-    /// The next response that the host was told of, or that was written before one of those, in which queue it was, and what reading it
-    /// begins with.
+    /// The next announced response, or one written before an announced one, its queue, and the
+    /// first cost of reading it.
     pub(super) fn read_announced(&mut self) -> Option<(Response<Slot>, u32, Entry)> {
         let number = self.lines.iter().position(|line| line.announced > 0)?;
         let line = &mut self.lines[number];
@@ -179,7 +180,7 @@ impl Mailbox {
         Some((response, number as u32, entry))
     }
 
-    /// The next response, whether the host was told of it or not, and in which queue it was.
+    /// The next response, announced or not, and its queue.
     pub(super) fn read(&mut self) -> Option<(Response<Slot>, u32)> {
         let number = self.lines.iter().position(|line| !line.responses.is_empty())?;
         let line = &mut self.lines[number];
@@ -188,7 +189,7 @@ impl Mailbox {
         Some((response, number as u32))
     }
 
-    /// Whether the adapter wants to know which queue has a free place when the host has served a response.
+    /// Whether the adapter needs to know the queue of each served response.
     #[inline]
     pub(super) fn is_bounded(&self) -> bool {
         self.bounded
@@ -215,7 +216,7 @@ mod tests {
         }
     }
 
-    /// Channels are spread over two queues. Whichever it is that something lies in, the host is told.
+    /// Channels are spread over two queues; each queue notifies the host.
     #[test]
     fn each_queue_is_heard() {
         let interface = interface(ResponseQueue { spread: 2, ..ResponseQueue::default() });
@@ -235,7 +236,8 @@ mod tests {
         assert!(queues.contains(&0) && queues.contains(&1), "{queues:?}");
     }
 
-    /// A response of 0 is announced at 10, unless somebody looks before; then one of 8 waits for company of its own until 18, and not for what is left of the other's time.
+    /// A response of 0 is announced at 10, unless the host polls before; then a response of 8 waits
+    /// its own delay until 18, and not the rest of the first one's.
     #[test]
     fn who_comes_after_a_look_waits_from_then_on() {
         let moderation = Moderation { frames: None, delay: Span::from_us(10), interval: Span::ZERO };

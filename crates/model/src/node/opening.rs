@@ -1,4 +1,4 @@
-//! A node before the run: what it consists of, and what is opened at it.
+//! A node before the run: its construction, and the opening of channels.
 
 use laxity_qos::channel::{ChannelConfig, ChannelId, Computing, CoreId, Label, LinkId};
 use laxity_qos::costs::LinkCosts;
@@ -23,8 +23,9 @@ impl Node {
         Self { host: Some(host), devices, shared, due }
     }
 
-    /// Gives the host another adapter, on which a packet takes what `speed` says; before the run. Channels are opened by the link
-    /// that is answered. Panics without a host: one that is elsewhere has one adapter.
+    /// Gives the host another adapter, on which a packet takes what `speed` says; before the run.
+    /// Channels are opened by the link that is answered. Panics without a host: one that is
+    /// elsewhere has one adapter.
     pub fn add_adapter(&mut self, driver: DriverConfig, mut adapter: Adapter, speed: LinkCosts) -> LinkId {
         adapter.sit(LinkId(self.devices.len() as u8), &mut self.shared.buses);
         let host = self.host.as_mut().expect("the node has a host");
@@ -33,13 +34,13 @@ impl Node {
         host.add_link(speed)
     }
 
-    /// The response queues of the adapter of `link` interrupt these cores of the host, in turn; before the run. Panics without a host, or such
-    /// a core.
+    /// The response queues of the adapter of `link` interrupt these cores of the host, in turn;
+    /// before the run. Panics without a host, or such a core.
     pub fn steer(&mut self, link: LinkId, cores: &[CoreId]) {
         self.host.as_mut().expect("the node has a host").steer(link, cores);
     }
 
-    /// An adapter whose host is elsewhere, and has a driver of its own.
+    /// An adapter with a remote host, which has a driver of its own.
     pub fn without_host(mut adapter: Adapter) -> Self {
         let mut shared = Shared::default();
         adapter.sit(LinkId::FIRST, &mut shared.buses);
@@ -64,12 +65,13 @@ impl Node {
         self.host.as_mut().expect("the node has a host").open_as(id, config);
     }
 
-    /// Where its host keeps a channel, for packets that are to come there; none if it is elsewhere, or does not know it.
+    /// Index of a channel at its host, for packets on their way there; none if the host is remote,
+    /// or does not know it.
     pub fn label(&self, id: ChannelId) -> Label {
         self.host.as_ref().map_or(Label::NONE, |host| host.subsystem().label(id))
     }
 
-    /// The adapter of a link is told of a channel that is established through it, before the run.
+    /// Establishes a channel at the adapter of a link, before the run.
     pub fn establish(&mut self, link: LinkId, id: ChannelId, contract: &Contract) {
         self.device(link).adapter.establish(id, contract);
     }
@@ -93,13 +95,13 @@ impl Node {
         self.devices.each(|device| device.adapter.record());
     }
 
-    /// The medium of that adapter is a link of its own: it asks nobody.
+    /// The medium of that adapter is a link of its own, without requests.
     pub fn own_the_link(&mut self, link: LinkId) {
         self.device(link).adapter.own_the_link();
     }
 
-    /// Also puts out when a packet begins to leave by `link`. Panics if its adapter is described: then the medium knows it, and nobody
-    /// before.
+    /// Also outputs when a packet begins to leave by `link`. Panics if its adapter is described:
+    /// then only the medium knows that time.
     pub fn announce_packets(&mut self, link: LinkId) {
         match &mut self.device(link).adapter {
             Adapter::Null(adapter) => adapter.announce(),

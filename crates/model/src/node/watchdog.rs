@@ -1,8 +1,9 @@
-//! What tells a driver that something is wrong: how long an adapter has had a packet, and responses that nobody announced.
+//! Fault detection for a driver: the time for which an adapter has held a packet, and unannounced
+//! responses.
 //!
-//! A driver in a simulation and one in a thread notice the same things and differ in what they then do, so this is theirs in
-//! common. It keeps no clock and reads no queue: it is told what is handed over, what has come back, and whether anything is
-//! unread.
+//! The drivers of the simulation and of real threads detect the same faults and react differently;
+//! this is the common part. It has no clock and reads no queue: the driver reports hand-overs,
+//! returns, and unread responses.
 
 use std::collections::VecDeque;
 
@@ -12,35 +13,35 @@ use laxity_units::{Span, Time};
 use super::DriverConfig;
 use crate::adapter::Notification;
 
-/// Why a host looks at the response queue.
+/// Why a host polls the response queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// It polls, and it is time.
+    /// Its polling time is due.
     Poll,
-    /// To find what no interrupt announced.
+    /// To find unannounced responses.
     Watch,
 }
 
-/// Watches over an adapter whose packets are named by `P`.
+/// Watchdog of an adapter; `P` names a packet.
 #[derive(Debug)]
 pub struct Watchdog<P> {
     config: DriverConfig,
     notification: Notification,
-    /// Packets that the adapter has, and since when; kept only if that matters.
+    /// Packets that the adapter holds, and since when; kept only with `reset_after`.
     outstanding: VecDeque<(P, Time)>,
-    /// Since when packets wait and the adapter has none.
+    /// Since when packets wait and the adapter holds none.
     refused: Option<Time>,
-    /// When the host looked last: as the run begins there is nothing to see.
+    /// Time of the last poll: at the start of the run there are no responses.
     looked: Time,
 }
 
 impl<P: PartialEq> Watchdog<P> {
-    /// Watches as `config` has it over an adapter that announces responses as `notification` has it.
+    /// A watchdog for an adapter with this notification.
     pub fn new(config: DriverConfig, notification: Notification) -> Self {
         Self { config, notification, outstanding: VecDeque::new(), refused: None, looked: Time::ZERO }
     }
 
-    /// The adapter has taken a packet.
+    /// The adapter has accepted a packet.
     #[inline]
     pub fn handed(&mut self, now: Time, packet: P) {
         if self.config.reset_after.is_some() {
@@ -48,7 +49,7 @@ impl<P: PartialEq> Watchdog<P> {
         }
     }
 
-    /// A packet has come back, transmitted or lost.
+    /// A packet has returned, transmitted or lost.
     #[inline]
     pub fn returned(&mut self, packet: &P) {
         if seldom(!self.outstanding.is_empty()) {
@@ -63,37 +64,37 @@ impl<P: PartialEq> Watchdog<P> {
         }
     }
 
-    /// Whether packets wait for room at `now`, all that could be handed over having been.
+    /// Records whether packets wait for room at `now`, after all possible hand-overs.
     pub fn waiting(&mut self, now: Time, waits: bool) {
         let refuses = waits && self.outstanding.is_empty();
         self.refused = if refuses { self.refused.or(Some(now)) } else { None };
     }
 
-    /// Whether it watches how long packets take.
+    /// Whether it limits the time of packets.
     #[inline]
     pub fn is_strict(&self) -> bool {
         self.config.reset_after.is_some()
     }
 
-    /// Whether the adapter has kept a packet too long, or has refused any, and is to be reset.
+    /// Whether the adapter has held a packet too long, or has refused any, and is to be reset.
     #[inline]
     pub fn gives_up(&self, now: Time) -> bool {
         self.reset_at().is_some_and(|at| at <= now)
     }
 
-    /// When that will be, as far as is known; `None` for never.
+    /// Time of that reset, as far as known; `None` for never.
     pub fn reset_at(&self) -> Option<Time> {
         let kept = self.outstanding.front().map(|(_, since)| *since);
         Some(kept.or(self.refused)? + self.config.reset_after?)
     }
 
-    /// The adapter was reset: each packet comes back as lost, or was on its way back already.
+    /// The adapter was reset: each packet returns as lost, or was already returning.
     pub fn has_reset(&mut self) {
         self.outstanding.clear();
         self.refused = None;
     }
 
-    /// Why the host looks at the response queue at `now` without having been told, if it does.
+    /// Why the host polls the response queue at `now` without an announcement, if it does.
     pub fn looks(&self, now: Time) -> Option<Look> {
         let on_time = |every: Span| now.is_multiple_of(every);
         match self.notification {
@@ -102,12 +103,13 @@ impl<P: PartialEq> Watchdog<P> {
         }
     }
 
-    /// The host has looked.
+    /// The host has polled.
     pub fn looked(&mut self, now: Time) {
         self.looked = now;
     }
 
-    /// When it next does: at `now` if it is time and it has not looked, for another thing that happens at the same instant may have come first; `None` for never.
+    /// Time of the next poll: `now` if it is due and not done, since another event of the same
+    /// instant may have been first; `None` for never.
     pub fn next_look(&self, now: Time) -> Option<Time> {
         let is_to_come = |every: Span| now.is_multiple_of(every) && self.looked != now;
         let next = |every: Span| if is_to_come(every) { now } else { now.next_multiple_of(every) };
@@ -127,8 +129,9 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
-    /// Kept since 10 with a limit of 100: a reset at 110, and no other while what was lost by it is still on its way back,
-    /// though nothing is taken meanwhile; what is handed over at 150 is watched anew.
+    /// Held since 10 with a limit of 100: a reset at 110, and no other while the lost packets
+    /// return, though none is accepted meanwhile; a packet handed over at 150 restarts the
+    /// time-out.
     #[test]
     fn one_reset_is_enough() {
         let config = DriverConfig { watchdog: None, reset_after: Some(Span::from_us(100)) };
@@ -145,7 +148,8 @@ mod tests {
         assert_eq!(watchdog.reset_at(), None);
     }
 
-    /// What waits while the adapter has a packet is not refused: that is from 50 on, when it has none. From when it takes another, that is what is watched.
+    /// A packet that waits while the adapter holds another is not refused: refusal counts from 50,
+    /// when it holds none. From the next hand-over, that packet is timed.
     #[test]
     fn who_has_a_packet_refuses_nobody() {
         let config = DriverConfig { watchdog: None, reset_after: Some(Span::from_us(100)) };
@@ -160,7 +164,8 @@ mod tests {
         assert_eq!(watchdog.reset_at(), Some(at(160)));
     }
 
-    /// It polls at multiples of 30 and watches at multiples of 50; at 150 it polls, so that nothing is found by chance.
+    /// It polls at multiples of 30 and watches at multiples of 50; at 150 it polls, so no response
+    /// counts as recovered.
     #[test]
     fn whoever_polls_is_watched_too() {
         let config = DriverConfig { watchdog: Some(Span::from_us(50)), reset_after: None };
@@ -174,7 +179,7 @@ mod tests {
         assert_eq!(next, [30, 50, 60, 150].map(|us| Some(at(us))));
     }
 
-    /// A message is offered at 60, before the host has looked: it still does, once.
+    /// A message is offered at 60, before the host has polled: it still polls, once.
     #[test]
     fn a_look_is_not_passed_over() {
         let config = DriverConfig { watchdog: None, reset_after: None };

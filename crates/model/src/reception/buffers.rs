@@ -1,9 +1,11 @@
-//! Receive buffers: an interface's own, of which real time may have some to itself, and what it may have of a common pool.
+//! Receive buffers: an interface's own, partly reserved for real time, and its part of a common
+//! pool.
 //!
-//! A pool for all lets a busy interface take every buffer, and an idle one that is told of a shortage backs off for nothing (thesis
-//! §7.4.2); buffers of each alone lie idle where others are short. Thesis §7.4.4 proposes both: a number of its own for each interface, and
-//! a pool for the rest. Any buffer is as good as another, so which packet lies in whose is a matter of counting: best effort
-//! fills the interface's own that are not for real time, real time what is left of its own, and what exceeds that is the pool's.
+//! With one pool a busy interface may take every buffer, and an idle one backs off needlessly at a
+//! shortage (thesis §7.4.2); with own buffers only, some are idle where others are short. Thesis
+//! §7.4.4 proposes both: own buffers for each interface, and a pool for the rest. Buffers are
+//! equal, so their assignment is counting: best effort fills the interface's own that are not for
+//! real time, real time the rest of its own, and the excess is the pool's.
 
 use laxity_qos::discipline::Class;
 
@@ -27,13 +29,13 @@ impl Buffers {
         self.own
     }
 
-    /// Own buffers that hold nothing and are promised.
+    /// Own buffers that are empty and promised.
     pub(super) fn promised(&self) -> u32 {
         let of_pool = self.of_pool() - self.filled_of_pool();
         self.promised[0] + self.promised[1] - of_pool
     }
 
-    /// Own buffers that hold nothing.
+    /// Own buffers that are empty.
     pub(super) fn free(&self) -> u32 {
         self.own - (self.filled[0] + self.filled[1] - self.filled_of_pool())
     }
@@ -76,7 +78,7 @@ impl Buffers {
         [self.filled[0] + self.promised[0], self.filled[1] + self.promised[1]]
     }
 
-    /// What of so many packets finds no room in its own buffers.
+    /// Number of these packets without room in its own buffers.
     fn beyond(&self, [real_time, best_effort]: [u32; 2]) -> u32 {
         let rest = best_effort.min(self.own - self.real_time);
         (best_effort - rest) + real_time.saturating_sub(self.own - rest)

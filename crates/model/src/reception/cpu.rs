@@ -1,4 +1,4 @@
-//! The CPU: who has it, who is stopped, and what follows when a piece of work is done.
+//! The CPU: allocation, preemption, and completion of work.
 
 use laxity_qos::channel::Dropped;
 use laxity_qos::reception::sharing::Taken;
@@ -8,7 +8,7 @@ use laxity_units::{Span, Time};
 use super::interface::{Command, Interface, Pool, Ready};
 use super::{Receiver, Reception, ReceptionUses};
 
-/// Who may be stopped by an interrupt, and goes on in this order.
+/// Preemptible work, in the order of resumption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
     Kernel,
@@ -29,17 +29,17 @@ pub(super) enum Job {
     Tick(usize),
     /// To an interface's polling thread.
     Switch(usize),
-    /// The first command of a packet, or one of a packet that is refused: what the interface has [taken](Interface::taken) last. It lies there, as
-    /// what is copied right after it was written is waited for.
+    /// The first command of a packet, or one of a refused packet: the one that the interface has
+    /// [taken](Interface::taken) last. It stays there, since copying freshly written data stalls.
     Announcement(usize),
-    /// The protocol, of what the interface has taken last.
+    /// The protocol, for the command taken last.
     Protocol(usize),
-    /// The program, with the packet of an interface that is in its hands ([`Receiver::in_hands`]).
+    /// The program, with the current packet ([`Receiver::in_hands`]).
     Program(usize),
 }
 
 impl Job {
-    /// What it is called in a trace.
+    /// Its name in a trace.
     pub(super) fn name(self) -> &'static str {
         match self {
             Job::Interrupt(_) => "interrupt",
@@ -51,7 +51,7 @@ impl Job {
         }
     }
 
-    /// What it is accounted as. Protocol whose packet is dropped is moved to what was wasted when that is known.
+    /// Its account. Protocol time of a packet that is dropped later moves to `wasted`.
     pub(super) fn use_of(self, uses: &mut ReceptionUses) -> &mut Span {
         match self {
             Job::Interrupt(_) | Job::Tick(_) => &mut uses.signals,
@@ -63,20 +63,20 @@ impl Job {
     }
 }
 
-/// Work under way.
+/// Work in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Running {
     pub(super) job: Job,
     /// When it began, or was resumed.
     pub(super) since: Time,
     pub(super) ends: Time,
-    /// What the whole of it takes.
+    /// Its total duration.
     pub(super) whole: Span,
-    /// How it may be stopped; `None` if it is not.
+    /// Its level if preemptible; `None` if not.
     level: Option<Level>,
 }
 
-/// Work that an interrupt stopped.
+/// Preempted work.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stopped {
     pub(super) job: Job,
@@ -84,7 +84,7 @@ pub(super) struct Stopped {
     whole: Span,
 }
 
-/// A batch under way.
+/// A batch in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Open {
     interface: usize,
@@ -95,14 +95,14 @@ pub(super) struct Open {
 }
 
 impl Receiver {
-    /// Whether an interrupt or tick would be heard now: not while one is, nor in a routine.
+    /// Whether an interrupt or tick is taken now: not during another one, nor in a routine.
     #[inline]
     pub(super) fn hears_signals(&self) -> bool {
         self.batches[Context::Routine as usize].is_none()
             && self.running.as_ref().is_none_or(|running| running.level.is_some())
     }
 
-    /// How a signal may stop `job`; `None` for what nothing stops.
+    /// Preemption level of `job`; `None` for non-preemptive work.
     #[inline]
     fn level(&self, job: Job) -> Option<Level> {
         match job {
@@ -119,20 +119,20 @@ impl Receiver {
         }
     }
 
-    /// Packets that the program has before it, the one in its hands included.
+    /// Packets before the program, the current one included.
     fn backlog(&self) -> u32 {
         let running = matches!(&self.running, Some(Running { job: Job::Program(..), .. }));
         self.programs.waiting() as u32 + u32::from(running || self.stopped[Level::Program as usize].is_some())
     }
 
-    /// The signal that has been due for longest, or will be next, and whose it is.
+    /// The next signal: its time, the longest due first, and its interface.
     fn next_signal(&self) -> Option<(Time, usize)> {
         let backlog = self.backlog();
         let signals = self.interfaces.iter().enumerate();
         signals.filter_map(|(i, interface)| interface.next_signal(backlog).map(|at| (at, i))).min()
     }
 
-    /// The same, looked for only if something has happened on which it depends.
+    /// The same, recomputed only after a change.
     #[inline]
     pub(super) fn signal(&mut self) -> (Time, usize) {
         if !self.signal_is_known {
@@ -142,14 +142,14 @@ impl Receiver {
         self.signal
     }
 
-    /// The interface whose signal has been due for longest.
+    /// The interface of the signal due for longest.
     #[inline]
     fn due_signal(&mut self, now: Time) -> Option<usize> {
         let (at, interface) = self.signal();
         (at <= now).then_some(interface)
     }
 
-    /// Stops what a signal stops, and finds the CPU something to do.
+    /// Preempts work for a due signal, and starts work while the CPU is idle.
     #[inline(always)]
     pub(super) fn react(&mut self, now: Time) {
         loop {
@@ -157,7 +157,7 @@ impl Receiver {
                 self.change_policies(now);
             }
             let goes_on = match self.running {
-                // Signals went first. Only where an adapter interrupts may one be due by what was begun.
+                // Signals went first. One may be due again only where an adapter interrupts.
                 None => self.begin(now) && !(self.is_quiet && self.running.is_some()),
                 Some(_) => self.due_signal(now).is_some() && self.stop(now),
             };
@@ -168,7 +168,7 @@ impl Receiver {
         self.next = self.look_ahead();
     }
 
-    /// Stops what the CPU is at, for a signal; whether it can be stopped.
+    /// Preempts the current work for a signal; returns whether that was possible.
     fn stop(&mut self, now: Time) -> bool {
         let Some(running) = self.running.filter(|_| self.hears_signals()) else { return false };
         let Some(level) = running.level else { return false };
@@ -179,7 +179,7 @@ impl Receiver {
         true
     }
 
-    /// Lets interfaces go by the policies that they were told, if nothing of theirs is under way.
+    /// Applies scheduled policies of interfaces without work in progress.
     fn change_policies(&mut self, now: Time) {
         for i in 0..self.interfaces.len() {
             if self.interfaces[i].is_to_change() && !self.is_at_work(i) {
@@ -192,7 +192,7 @@ impl Receiver {
         self.is_quiet = !self.interfaces.iter().any(Interface::interrupts);
     }
 
-    /// Whether the host is at something of an interface's, its packets for programs aside.
+    /// Whether work of an interface is in progress, except packets for programs.
     fn is_at_work(&self, interface: usize) -> bool {
         let of = |job: &Job| match job {
             Job::Interrupt(i) | Job::Tick(i) | Job::Switch(i) | Job::Announcement(i) | Job::Protocol(i) => {
@@ -205,7 +205,7 @@ impl Receiver {
             || self.batches.iter().flatten().any(|open| open.interface == interface)
     }
 
-    /// Adds up what `running` has used of the CPU.
+    /// Accounts the CPU time of `running`.
     #[inline]
     pub(super) fn account(&mut self, running: &Running, now: Time) {
         let used = now.saturating_since(running.since);
@@ -224,17 +224,17 @@ impl Receiver {
         }
     }
 
-    /// The batch that is under way where an interface's would be.
+    /// The batch slot of an interface's context.
     fn batch(&mut self, interface: usize) -> &mut Option<Open> {
         &mut self.batches[self.interfaces[interface].context() as usize]
     }
 
-    /// The batch of an interface that is under way.
+    /// The interface's batch in progress.
     fn open(&mut self, interface: usize) -> Option<&mut Open> {
         self.batch(interface).as_mut().filter(|open| open.interface == interface)
     }
 
-    /// Gives the CPU to what goes first; whether anything wanted it, or changed.
+    /// Starts the most urgent work; returns whether the state changed.
     #[inline]
     fn begin(&mut self, now: Time) -> bool {
         let is_open = |receiver: &Self, context: Context| receiver.batches[context as usize].is_some();
@@ -259,14 +259,14 @@ impl Receiver {
         self.go_on(now, context)
     }
 
-    /// The same where no batch is open or may be.
+    /// As `begin`, where no batch is in progress or may begin.
     fn begin_without_batch(&mut self, now: Time) -> bool {
         if self.resume(now, Level::Program) {
             return true;
         }
         if let Some(interface) = self.ready(Context::Thread) {
             self.interfaces[interface].ready = Ready::OnSignal;
-            // Asking again without the program in between is the same thread going on.
+            // Polling again without the program in between continues the same thread.
             let again = self.polling.replace(interface) == Some(interface);
             let cost = if again { Span::ZERO } else { self.costs.switch.draw(&mut self.random) };
             return self.start(now, Job::Switch(interface), cost);
@@ -306,13 +306,13 @@ impl Receiver {
         self.due_signal(now).is_some()
     }
 
-    /// An interface of `context` whose batch may begin.
+    /// An interface of `context` that may begin a batch.
     fn ready(&mut self, context: Context) -> Option<usize> {
         let program = self.program;
         self.turn.find(self.interfaces.len(), |i| self.interfaces[i].may_begin(context, program))
     }
 
-    /// An interface that waits for the program to have nothing left, and has commands.
+    /// An interface that has commands and waits for the program to be idle.
     fn ready_without_program(&mut self) -> Option<usize> {
         self.turn.find(self.interfaces.len(), |i| self.interfaces[i].may_begin_without_program())
     }
@@ -337,7 +337,7 @@ impl Receiver {
         true
     }
 
-    /// An interface interrupts, or its clock ticks.
+    /// Takes an interrupt or a tick of an interface.
     #[inline(never)]
     fn hear(&mut self, now: Time, interface: usize) -> bool {
         self.signal_is_known = false;
@@ -361,7 +361,7 @@ impl Receiver {
         self.start(now, Job::Tick(interface), cost)
     }
 
-    /// Whether the polling thread of `interface` has a batch under way, or is on its way to one.
+    /// Whether the polling thread of `interface` has a batch in progress, or is being switched to.
     fn has_thread_at_work(&self, interface: usize) -> bool {
         self.batches[Context::Thread as usize].is_some_and(|open| open.interface == interface)
             || self.stopped.iter().flatten().any(|stopped| stopped.job == Job::Switch(interface))
@@ -376,7 +376,7 @@ impl Receiver {
         true
     }
 
-    /// The next command of the batch in `context`, or its end.
+    /// Starts the next command of the batch in `context`, or ends the batch.
     #[inline]
     fn go_on(&mut self, now: Time, context: Context) -> bool {
         let (pool, backlog) = (self.pool(), self.backlog());
@@ -405,7 +405,8 @@ impl Receiver {
         let batch = Batch { began, taken, received, used };
         let again = target.policy.left(now, &batch, &target.load(pool, backlog, taken, received));
         target.again(again, self.program);
-        // Polling again with nothing taken and the program at rest would take no time and never end.
+        // Polling again with an empty batch and an idle program would loop without end at one
+        // instant.
         if batch.taken == 0 && again == Again::AtOnce {
             target.ready = Ready::AfterProgram;
         }
@@ -423,13 +424,13 @@ impl Receiver {
         cost.draw(&mut self.random)
     }
 
-    /// A piece of work that takes no time is done.
+    /// Finishes work of zero duration.
     #[inline(never)]
     fn finish_at_once(&mut self, now: Time, job: Job) {
         self.finish(now, job, Span::ZERO);
     }
 
-    /// A piece of work is done.
+    /// Finishes a piece of work.
     #[inline(always)]
     pub(super) fn finish(&mut self, now: Time, job: Job, took: Span) {
         self.signal_is_known &= self.is_quiet;
@@ -440,7 +441,7 @@ impl Receiver {
                         self.open_batch(now, interface);
                     }
                     Context::Kernel => {
-                        // A tick begins anew; what an interrupt found at work goes on.
+                        // A tick restarts the batch; an interrupt during a batch lets it continue.
                         if matches!(job, Job::Tick(_)) || self.open(interface).is_none() {
                             self.batches[Context::Kernel as usize]
                                 .take_if(|open| open.interface == interface);
@@ -472,7 +473,7 @@ impl Receiver {
         }
     }
 
-    /// The protocol, which took so long, is done with a packet: it goes to the program, or nowhere.
+    /// The protocol has finished a packet: it goes to the program, or is dropped.
     #[inline]
     fn keep(&mut self, now: Time, interface: usize, took: Span) {
         let target = &mut self.interfaces[interface];

@@ -1,7 +1,7 @@
-//! An interface: what the adapter holds and has posted, and what the host has for it.
+//! An interface: packets and commands of the adapter, and the host's state for it.
 //!
-//! It owns no CPU and no clock. A simulated host has its interfaces to itself; a real one shares each with the adapter that
-//! another thread emulates, as both would share the adapter's registers.
+//! It owns no CPU and no clock. A simulated host owns its interfaces; a real host shares each with
+//! the adapter that another thread emulates, as both would share the adapter's registers.
 
 use std::collections::VecDeque;
 
@@ -16,26 +16,26 @@ use super::buffers::Buffers;
 use super::{Arrived, Discard, InterfaceConfig, InterfaceReport, Ticks};
 use crate::adapter::Delay;
 
-/// What the adapter asks the host to do.
+/// A command of the adapter to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Command {
-    /// What it is about.
+    /// The packet concerned.
     pub packet: Arrived,
     /// When it was posted.
     pub posted: Time,
-    /// A packet is there; another command follows when the host has said where to put it.
+    /// It announces a packet; another command follows when the host has given an address.
     pub announces: bool,
-    /// There is no buffer for its packet, and the host spends nothing more on it.
+    /// There is no buffer for its packet, and the host spends no more time on it.
     pub refused: bool,
 }
 
 impl Command {
-    /// Whether it brings a packet.
+    /// Whether it delivers a packet.
     pub fn receives(&self) -> bool {
         !self.announces && !self.refused
     }
 
-    /// Whether its packet lies with the adapter still: until its transfer.
+    /// Whether its packet is still in the adapter, until its transfer.
     pub fn is_in_slot(&self) -> bool {
         self.announces
     }
@@ -44,11 +44,11 @@ impl Command {
 /// The receive buffers that all interfaces share.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pool {
-    /// In all.
+    /// Total number.
     pub all: u32,
-    /// Those that nobody has.
+    /// Free ones.
     pub left: u32,
-    /// Those in which nothing lies: these, and the ones that are promised.
+    /// Free ones and those promised but not filled.
     pub empty: u32,
 }
 
@@ -59,49 +59,49 @@ pub enum Ready {
     OnSignal,
     /// As soon as its context has the CPU.
     Now,
-    /// When the program has nothing left.
+    /// When the program is idle.
     AfterProgram,
-    /// When the program has had so much of the CPU since the beginning, or has nothing left.
+    /// When the program's total CPU time has reached this value, or the program is idle.
     AfterShare(Span),
 }
 
 #[derive(Debug)]
-/// An adapter's receiving side, with what the host has for it.
+/// An adapter's receive side, with the host's state for it.
 pub struct Interface {
-    /// When the host takes what has come.
+    /// When the host takes packets.
     pub policy: Policy,
     /// When its next batch begins.
     pub ready: Ready,
-    /// What it has been through.
+    /// Its statistics.
     pub report: InterfaceReport,
-    /// What of its policy never changes.
+    /// The constant part of its policy.
     fixed: Fixed,
-    /// What was taken last. A batch takes the next when the host has done with it.
+    /// The command taken last. A batch takes the next when the host has finished it.
     taken: Command,
     sharing: Sharing,
-    /// Commands by class; all in the first if classes are not told apart.
+    /// Commands by class; all in the first if classes are not separated.
     queues: [VecDeque<Command>; 2],
     /// Packets in slots, by class likewise.
     used: [u32; 2],
     slots: [u32; 2],
     handshake: bool,
     early_drop: bool,
-    /// Packets whose transfer waits or is under way, and when that of the first ends.
+    /// Packets with a pending transfer, and the end of the first.
     transfers: VecDeque<Arrived>,
     transfer_ends: Option<Time>,
     transfer: Delay,
-    /// Receive buffers; none if there is no program.
+    /// Receive buffers; `None` if there is no program.
     buffers: Option<Buffers>,
     discard: Discard,
     ticks: Option<Ticks>,
     tick_at: Option<Time>,
     chance: Stream,
-    /// The policy that it is to have as soon as what was begun under the last one is over.
+    /// The next policy, applied when work begun under the last one is over.
     next: Option<(Policy, Option<Ticks>)>,
 }
 
 impl Interface {
-    /// One that holds nothing, and draws the ticks of its clock from `chance`.
+    /// An empty interface that draws its clock's ticks from `chance`.
     pub fn new(config: InterfaceConfig, mut chance: Stream) -> Self {
         let tick_at = config.ticks.as_ref().map(|ticks| Time::ZERO + ticks.draw(&mut chance));
         let mut interface = Self {
@@ -130,7 +130,7 @@ impl Interface {
         interface
     }
 
-    /// Whether a batch in `context` may begin, the program having had so much.
+    /// Whether a batch in `context` may begin, at the program's CPU time `program`.
     pub fn may_begin(&self, context: Context, program: Span) -> bool {
         let ready = match self.ready {
             Ready::Now => true,
@@ -140,13 +140,13 @@ impl Interface {
         ready && self.fixed.context == context
     }
 
-    /// Who executes its batches.
+    /// The context that executes its batches.
     #[inline]
     pub(super) fn context(&self) -> Context {
         self.fixed.context
     }
 
-    /// What a batch of its does with a packet.
+    /// Treatment of a packet in a batch.
     #[inline]
     pub fn protocol(&self) -> Protocol {
         self.fixed.protocol
@@ -157,12 +157,12 @@ impl Interface {
         self.handshake
     }
 
-    /// Whether it waits for the program to have nothing left, and has commands.
+    /// Whether it has commands and waits for the program to be idle.
     pub fn may_begin_without_program(&self) -> bool {
         matches!(self.ready, Ready::AfterProgram | Ready::AfterShare(_)) && self.has_commands()
     }
 
-    /// A packet is whole; what there is no slot for is `lost`, with the reason.
+    /// A packet has arrived; a packet without a slot is `lost`, with the reason.
     #[inline]
     pub fn accept(&mut self, now: Time, packet: Arrived, mut lost: impl FnMut(Arrived, Dropped)) {
         let queue = self.queue_of(packet.class);
@@ -179,8 +179,8 @@ impl Interface {
         self.post(now, packet, self.handshake);
     }
 
-    /// Takes back what lies in slots of `queue` and is late already, else the one that is due last if that is after `due`: whether
-    /// that made room.
+    /// Removes late packets from slots of `queue`, else the one with the latest deadline if that is
+    /// after `due`; returns whether that freed a slot.
     fn make_room(
         &mut self,
         now: Time,
@@ -204,7 +204,7 @@ impl Interface {
             return true;
         }
         let slots = self.queues[queue].iter().enumerate().filter(|(_, command)| in_slot(command));
-        // Of several that are due at the same time the newest.
+        // Of equal deadlines the newest.
         let last = slots.max_by_key(|(n, command)| (command.packet.due, *n)).map(|(n, _)| n);
         let Some(last) = last.filter(|n| self.queues[queue][*n].packet.due > due) else { return false };
         let displaced = self.queues[queue].remove(last).expect("it is there").packet;
@@ -223,10 +223,11 @@ impl Interface {
         self.policy.posted(now);
     }
 
-    /// What the host has of it. A promised buffer counts as free: were it not, a host that takes nothing while few are free
-    /// would wait for packets that it does not take.
+    /// The host's load from it. A promised buffer counts as free: otherwise a host that stops
+    /// taking packets while few buffers are free would wait for packets that it does not take.
     ///
-    /// Of a common pool all count, whoever they are promised to: two interfaces that had each the rest promised would wait for each other.
+    /// Of a common pool all promised buffers count, for any interface: otherwise two interfaces
+    /// with all buffers promised between them would wait for each other.
     pub fn load(&self, pool: Pool, backlog: u32, taken: u32, received: u32) -> Load {
         let (own, free, promised) = match &self.buffers {
             Some(buffers) => (buffers.own(), buffers.free(), buffers.promised()),
@@ -243,12 +244,12 @@ impl Interface {
         }
     }
 
-    /// Whether a packet more of `class` would find no buffer.
+    /// Whether another packet of `class` would find no buffer.
     fn is_full(&self, class: Class, pool: Pool) -> bool {
         self.buffers.as_ref().is_some_and(|buffers| !buffers.has_room(class, pool.left))
     }
 
-    /// Buffers of the common pool that it has, and those among them that hold a packet.
+    /// Buffers of the common pool that it has, and those of them that hold a packet.
     pub(super) fn of_pool(&self) -> (u32, u32) {
         self.buffers.as_ref().map_or((0, 0), |buffers| (buffers.of_pool(), buffers.filled_of_pool()))
     }
@@ -262,30 +263,31 @@ impl Interface {
         !(self.queues[0].is_empty() && self.queues[1].is_empty())
     }
 
-    /// Whether its adapter ever interrupts, or is only asked.
+    /// Whether its adapter ever interrupts, or is only polled.
     pub(super) fn interrupts(&self) -> bool {
         self.fixed.interrupts
     }
 
-    /// When it next interrupts or its clock ticks.
+    /// Time of its next interrupt or tick.
     pub fn next_signal(&self, backlog: u32) -> Option<Time> {
         let interrupt = if self.fixed.interrupts { self.interrupt_at(backlog) } else { None };
         Time::earlier(interrupt, self.tick_at)
     }
 
-    /// When it may next interrupt, a time that has passed being now; `None` while nothing waits or it may not.
+    /// Earliest time of its next interrupt (a past time means now); `None` while no command waits
+    /// or it may not interrupt.
     pub fn interrupt_at(&self, backlog: u32) -> Option<Time> {
         let oldest = |queue: &VecDeque<Command>| queue.front().map(|command| command.posted);
         let oldest = Time::earlier(oldest(&self.queues[0]), oldest(&self.queues[1]))?;
         self.policy.interrupt_at(&Posted { waiting: self.waiting(), oldest, backlog })
     }
 
-    /// When its clock ticks next.
+    /// Time of its clock's next tick.
     pub fn tick_at(&self) -> Option<Time> {
         self.tick_at
     }
 
-    /// Whether its clock has ticked; the next tick is then set.
+    /// Whether its clock has ticked; sets the next tick.
     pub fn ticked(&mut self, now: Time) -> bool {
         let Some((ticks, at)) = self.ticks.as_ref().zip(self.tick_at.filter(|at| *at <= now)) else {
             return false;
@@ -294,7 +296,8 @@ impl Interface {
         true
     }
 
-    /// The command that a batch takes next, if it goes on. What is late is `lost` on the way, if it is not worth more.
+    /// The next command of a batch, if it continues. Late packets are `lost` on the way, if the
+    /// policy discards them.
     #[inline]
     pub fn take(
         &mut self,
@@ -313,7 +316,7 @@ impl Interface {
                 Waiting { real_time: self.queues[0].len() as u32, best_effort: self.queues[1].len() as u32 };
             let class = self.sharing.next(waiting, *taken)?;
             let queue = usize::from(class == Class::BestEffort);
-            // Copied from where it lies: what is popped into a variable is written twice.
+            // Copied in place: popping into a variable writes it twice.
             let commands = &mut self.queues[queue];
             self.taken = *commands.front()?;
             commands.pop_front();
@@ -339,23 +342,25 @@ impl Interface {
         }
     }
 
-    /// The command that was taken last.
+    /// The command taken last.
     #[inline]
     pub(super) fn taken(&self) -> &Command {
         &self.taken
     }
 
-    /// Whether nothing more is spent on `packet`, since it is late.
+    /// Whether `packet` is discarded as late.
     pub(super) fn discards_late(&self, now: Time, packet: &Arrived) -> bool {
         self.discard == Discard::Importance && packet.due < now
     }
 
-    /// Whether a packet of one command is refused before the protocol. With two it was refused at the first.
+    /// Whether a packet of one command is refused before the protocol. With two it was refused at
+    /// the first.
     fn refuses_last(&self, class: Class, pool: Pool) -> bool {
         self.early_drop && !self.handshake && self.is_full(class, pool)
     }
 
-    /// The host has heard that a packet is there: it says where to put it, or that there is no room, and has it back.
+    /// The host handles an announcement: it gives an address, or refuses and returns the packet if
+    /// there is no buffer.
     pub fn announced(&mut self, now: Time, packet: Arrived, pool: Pool) -> Option<Arrived> {
         if self.early_drop && self.is_full(packet.class, pool) {
             self.release_slot(packet.class);
@@ -377,7 +382,7 @@ impl Interface {
         self.used[queue] -= 1;
     }
 
-    /// Posts the packets whose transfer has ended; whether there were any.
+    /// Posts the packets with a finished transfer; returns whether there were any.
     #[inline]
     pub fn transferred(&mut self, now: Time) -> bool {
         self.transfer_ends.is_some_and(|at| at <= now) && self.post_transferred(now)
@@ -395,12 +400,13 @@ impl Interface {
         any
     }
 
-    /// When the transfer under way ends.
+    /// End of the current transfer.
     pub fn transfer_ends(&self) -> Option<Time> {
         self.transfer_ends
     }
 
-    /// The protocol is done with a packet, or the program is to do it: whether there is a buffer for it.
+    /// Whether there is a buffer for a packet after the protocol, or before a program that runs the
+    /// protocol; fills it.
     pub fn keeps(&mut self, class: Class, pool: Pool) -> bool {
         let keeps = !self.is_full(class, pool);
         if let Some(buffers) = self.buffers.as_mut().filter(|_| keeps) {
@@ -409,14 +415,14 @@ impl Interface {
         keeps
     }
 
-    /// A packet whose last command was taken needs no promise any more.
+    /// Cancels the promise for a packet after its last command was taken.
     pub fn withdraw(&mut self, class: Class) {
         if let Some(buffers) = self.buffers.as_mut().filter(|_| self.handshake && self.early_drop) {
             buffers.withdraw(class);
         }
     }
 
-    /// The program has done with a packet of its.
+    /// The program has finished one of its packets.
     pub fn release_buffer(&mut self, class: Class) {
         if let Some(buffers) = &mut self.buffers {
             buffers.empty(class);
@@ -428,7 +434,7 @@ impl Interface {
         self.buffers.is_some()
     }
 
-    /// It is to go by another policy, with another clock.
+    /// Schedules a change of policy and clock.
     pub(super) fn change(&mut self, policy: Policy, ticks: Option<Ticks>) {
         self.next = Some((policy, ticks));
     }
@@ -437,7 +443,7 @@ impl Interface {
         self.next.is_some()
     }
 
-    /// Goes by the policy that it was told last, `program` being what programs have had of the CPU.
+    /// Applies the scheduled policy; `program` is the programs' CPU time.
     pub(super) fn turn_over(&mut self, now: Time, program: Span) {
         let Some((policy, ticks)) = self.next.take() else { return };
         self.tick_at = ticks.as_ref().map(|ticks| now + ticks.draw(&mut self.chance));
@@ -445,7 +451,7 @@ impl Interface {
         self.again(self.policy.first(), program);
     }
 
-    /// Sets when the next batch begins, the program having had `program` of the CPU.
+    /// Sets when the next batch begins; `program` is the programs' CPU time.
     pub fn again(&mut self, again: Again, program: Span) {
         self.ready = match again {
             Again::OnSignal => Ready::OnSignal,
@@ -455,7 +461,7 @@ impl Interface {
         };
     }
 
-    /// Packets in slots, and those in host memory whose last command waits.
+    /// Packets in slots, and those in host memory with a waiting last command.
     pub fn held(&self) -> usize {
         let in_slots = (self.used[0] + self.used[1]) as usize;
         let moved = self.queues.iter().flatten().filter(|command| !command.is_in_slot());
@@ -463,12 +469,12 @@ impl Interface {
     }
 }
 
-/// Whose turn it is among interfaces: the one behind the last that had it.
+/// Round-robin turn among interfaces.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Turn(usize);
 
 impl Turn {
-    /// The next of `count` interfaces of which it `is` so, which has the turn with that.
+    /// The next of `count` interfaces for which `is` holds; it takes the turn.
     #[inline]
     pub fn find(&mut self, count: usize, is: impl Fn(usize) -> bool) -> Option<usize> {
         if count == 1 {

@@ -1,16 +1,18 @@
-//! The programs that packets are for, and whose turn it is.
+//! The receiving programs, and their order.
 //!
-//! One program for all is what the thesis has (§7.4.3), and its queue is where an interface that is quicker takes what another
-//! has reserved: whoever fills the queue has the CPU. §7.4.4 names the way out, a process for each, scheduled. Here a program may
-//! have a *reservation*: until it has had `budget` of the CPU in a `period` (at multiples of it) it goes before all that have
-//! none, or have had theirs; of several the one with the shortest period goes first. What nobody has reserved, or uses, goes to
-//! the programs in turn, a packet each.
+//! The thesis has one program for all (§7.4.3), and its queue is where a faster interface takes
+//! capacity reserved for another: the fullest queue gets the CPU. §7.4.4 proposes the remedy, a
+//! scheduled process for each. Here a program may have a *reservation*: until it has had `budget`
+//! of the CPU in a `period` (at multiples of it) it precedes all without a reservation or with an
+//! exhausted one; of several the one with the shortest period goes first. Remaining CPU time goes
+//! to the programs in turn, a packet each.
 //!
-//! A program gives way when it has done with a packet, as the threads of the x-kernel do: so a budget is exceeded by less than a
-//! packet, and what was begun in the period before counts for the part that is in this one. From one program to another the CPU
-//! pays a context switch, which is the next one's.
+//! A program yields when it has finished a packet, like the threads of the x-kernel: so it exceeds
+//! a budget by less than a packet, and a packet begun in the period before counts for its part in
+//! this one. A change of program costs a context switch, charged to the next one.
 //!
-//! In a program's own queue packets go by arrival; with [`real_time_first`](ProgramConfig::real_time_first) by class, then arrival.
+//! In a program's own queue packets are FIFO; with
+//! [`real_time_first`](ProgramConfig::real_time_first) by class, then FIFO.
 
 use std::collections::VecDeque;
 
@@ -22,7 +24,7 @@ use super::{Arrived, Cost};
 /// A receiving program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProgramConfig {
-    /// `C_pp`: what it does with a packet.
+    /// `C_pp`: CPU time per packet.
     pub work: Cost,
     /// Whether its packets of real time go before its others.
     pub real_time_first: bool,
@@ -40,13 +42,14 @@ pub struct Reservation {
 }
 
 impl ProgramConfig {
-    /// A program that does `work` and has nothing reserved.
+    /// A program that does `work`, without a reservation.
     pub fn of(work: Cost) -> Self {
         Self { work, real_time_first: false, reserved: None }
     }
 }
 
-/// A packet that its program is to take: the program, the interface it came by, and whether another program had the CPU before.
+/// A packet that its program is to take: the program, the interface it came by, and whether another
+/// program had the CPU before.
 pub(super) type Next = (usize, usize, Arrived, bool);
 
 #[derive(Debug)]
@@ -56,7 +59,7 @@ pub(super) struct Programs {
     of: Vec<usize>,
     waiting: usize,
     last: Option<usize>,
-    /// Who of those without a reservation left goes next.
+    /// Next turn among programs without a remaining reservation.
     turn: usize,
 }
 
@@ -90,7 +93,7 @@ impl Programs {
         self.of.get(stream as usize).copied().unwrap_or(0)
     }
 
-    /// What `program` does with a packet.
+    /// CPU time of `program` per packet.
     pub(super) fn work(&self, program: usize) -> Cost {
         self.programs[program].config.work
     }
@@ -120,7 +123,7 @@ impl Programs {
         Some((chosen, interface, packet, switches))
     }
 
-    /// Of those who wait and have a reservation left, the one with the shortest period.
+    /// Of the waiting programs with a remaining reservation, the one with the shortest period.
     fn reserved(&mut self, now: Time) -> Option<usize> {
         let mut best: Option<(Span, usize)> = None;
         for (i, program) in self.programs.iter_mut().enumerate().filter(|(_, program)| program.waits()) {

@@ -1,8 +1,9 @@
 //! Clocks that poll: hard ones tick periodically, soft ones when it happens to be cheap.
 //!
-//! A *soft timer* (Aron and Druschel 2000) is looked at whenever the system passes a state in which looking costs little:
-//! at the end of a system call, of an interrupt, of a trip through the idle loop. How long that takes is a matter of what
-//! the system does; so a scenario gives a distribution that was measured, and a hard timer cuts it off.
+//! A *soft timer* (Aron and Druschel 2000) is looked at whenever the system passes a state in which
+//! looking costs little: at the end of a system call, of an interrupt, of a trip through the idle
+//! loop. How long that takes is a matter of what the system does; so a scenario gives a
+//! distribution that was measured, and a hard timer cuts it off.
 
 use std::fmt;
 
@@ -155,7 +156,8 @@ impl Intervals {
     fn moments(&self) -> [f64; 3] {
         let (least, share) = (self.points[0].0.as_secs_f64(), self.points[0].1);
         [1, 2, 3].map(|power| {
-            // Of what is as likely everywhere from a to b, the mean of the n-th power: (aⁿ + aⁿ⁻¹ b + … + bⁿ) / (n + 1).
+            // Of what is as likely everywhere from a to b, the mean of the n-th power: (aⁿ + aⁿ⁻¹ b
+            // + … + bⁿ) / (n + 1).
             let between = self.points.windows(2).map(|pair| {
                 let ((a, p), (b, q)) =
                     ((pair[0].0.as_secs_f64(), pair[0].1), (pair[1].0.as_secs_f64(), pair[1].1));

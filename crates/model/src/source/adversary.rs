@@ -21,7 +21,7 @@ use super::bursty::BURST;
 use super::periodic::INTERVAL;
 use super::{Arrival, Sizes, SourceError};
 
-/// What an [`Adversary`] does with what it is allowed.
+/// Use of an [`Adversary`]'s allowance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Allowance {
     /// Sends every message as early as allowed: the critical instant of every proof.
@@ -31,7 +31,7 @@ pub enum Allowance {
     Saving,
 }
 
-/// What an [`Adversary`] is.
+/// Parameters of an [`Adversary`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdversaryParameters {
     /// B_max of the specification, in messages.

@@ -1,8 +1,9 @@
 //! Bursts: a window of messages at once, then nothing for as long as they were worth.
 //!
-//! With bursts of B_max messages every B_max × I_min it has the specification's rate and its burst, and
-//! conforms: two bursts and the interval between them hold 2 B_max = B_max + (B_max I_min) R_max messages. It is
-//! the traffic of channels 0 and 1 of the papers' workloads (structuring paper, Table 3; thesis, Table 6.2).
+//! With bursts of B_max messages every B_max × I_min it has the specification's rate and its burst,
+//! and conforms: two bursts and the interval between them hold 2 B_max = B_max + (B_max I_min)
+//! R_max messages. It is the traffic of channels 0 and 1 of the papers' workloads (structuring
+//! paper, Table 3; thesis, Table 6.2).
 
 use laxity_engine::Stream;
 use laxity_units::{Span, Time};
@@ -12,7 +13,7 @@ use super::{Arrival, Multiple, Sizes, SourceError};
 
 pub(super) const BURST: &str = "at least 1 message";
 
-/// What a [`Bursty`] source is.
+/// Parameters of a [`Bursty`] source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BurstyParameters {
     /// Messages in a burst: at most B_max for a source that conforms.

@@ -1,4 +1,4 @@
-//! How often a source sends at most, for those who share a CPU with it.
+//! Maximum send rate of a source, for the analysis of a CPU that it shares.
 
 use laxity_units::{Span, Time};
 

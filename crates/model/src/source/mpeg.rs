@@ -1,10 +1,11 @@
-//! Films: sequences of MPEG frame sizes that are like recorded ones of which only a summary is known.
+//! Synthetic video streams: sequences of MPEG frame sizes that match the summary of a recorded one.
 //!
-//! The thesis replays six of Rose's traces (1995; thesis, §6.4.3) and prints of each the least, the greatest,
-//! the mean and the deviation of the frame size (Table 6.4) and the cycle IBBPBBPBBPBB. The obvious generator
-//! draws every frame from one distribution with these four; it has none of what makes video hard: that every
-//! twelfth frame is several times as large as the others, and that a scene that needs many bits needs them
-//! for seconds, so that a channel is above its mean, and its reservation, for as long.
+//! The thesis replays six of Rose's traces (1995; thesis, §6.4.3) and prints of each the minimum,
+//! maximum, mean and deviation of the frame size (Table 6.4) and the cycle IBBPBBPBBPBB. A
+//! generator that draws every frame from one distribution with these four lacks what makes video
+//! hard: every twelfth frame is several times as large as the others, and a scene that needs many
+//! bits needs them for seconds, so that a channel is above its mean, and its reservation, for as
+//! long.
 //!
 //! # The model
 //!
@@ -15,34 +16,36 @@
 //! z = √0.38 long(g) + √0.55 scene(g) + √0.07 noise(k)                             (2)
 //! ```
 //!
-//! *Lognormal sizes within a kind* are what Krunz and Tripathi (1995) found for P and B frames and for the
-//! mean of the I frames of a scene, and what Rose offers beside the Gamma distribution.
+//! *Lognormal sizes within a kind* are what Krunz and Tripathi (1995) found for P and B frames and
+//! for the mean of the I frames of a scene, and what Rose offers beside the Gamma distribution.
 //!
-//! *(1)* With a table of four numbers the three means must be one parameter. That P lies in the geometric
-//! middle is a choice: of the MPEG-1 traces in `traces/` and the film below, P is at 0.51, 0.52, 0.17 and
-//! 0.39 of the way from B to I.
+//! *(1)* With a table of four numbers the three means must be one parameter. That P lies in the
+//! geometric middle is a choice: of the MPEG-1 traces in `traces/` and the stream below, P is at
+//! 0.51, 0.52, 0.17 and 0.39 of the distance from B to I.
 //!
-//! *(2)* `scene` and `long` are normal autoregressive processes of order one from cycle to cycle with time
-//! constants of 8 and 150 cycles (3 s and a minute), common to all kinds, and `noise` is each frame's own.
-//! This is fitted to the one long film at hand, *Jurassic Park* in MPEG-4 (89 998 frames; Fitzek and
-//! Reisslein's library, 2001), whose logarithms of I-frame sizes are correlated over 1, 5, 10, 20, 50, 100
-//! and 200 cycles by 0.91, 0.69, 0.54, 0.40, 0.30, 0.21 and 0.14; the model by 0.86, 0.66, 0.51, 0.38, 0.27,
-//! 0.19 and 0.10. Logarithms of the P and the B frames' means of a cycle are correlated by 0.97 there, of P
-//! and I by 0.79; in common components of the model by 1. Beyond minutes films depend on themselves more than
-//! this (Rose finds Hurst parameters above one half), but then their length is what counts.
+//! *(2)* `scene` and `long` are normal autoregressive processes of order one from cycle to cycle
+//! with time constants of 8 and 150 cycles (3 s and a minute), common to all kinds, and `noise` is
+//! each frame's own. This is fitted to the one long film at hand, *Jurassic Park* in MPEG-4 (89 998
+//! frames; Fitzek and Reisslein's library, 2001), whose logarithms of I-frame sizes are correlated
+//! over 1, 5, 10, 20, 50, 100 and 200 cycles by 0.91, 0.69, 0.54, 0.40, 0.30, 0.21 and 0.14; the
+//! model by 0.86, 0.66, 0.51, 0.38, 0.27, 0.19 and 0.10. Logarithms of the P and the B frames'
+//! means of a cycle are correlated by 0.97 there, of P and I by 0.79; in common components of the
+//! model by 1. Beyond minutes films depend on themselves more than this (Rose finds Hurst
+//! parameters above one half), but then their length is what counts.
 //!
 //! # The fit
 //!
-//! The random numbers of (2) come first, from a stream named by the parameters: a film is a film, the same in
-//! every run whatever its seed. Then μ_B, r and s are solved for, by bisection, so that *this sequence* has
-//! the mean, the deviation, and as its largest frame the maximum. Fitting expectations instead would miss: in
-//! 40 000 frames there are some twenty minutes, so few independent values of `long` that a sequence's mean is
-//! off by several per cent. What would be smaller than the minimum is given the minimum, and the smallest
-//! frame in any case, since a minimum says something of one frame only. Bits are rounded to bytes.
+//! The random numbers of (2) are drawn first, from a stream named by the parameters: a stream is
+//! the same in every run, whatever its seed. Then μ_B, r and s are solved for, by bisection, so
+//! that *this sequence* has the mean, the deviation, and as its largest frame the maximum. Fitting
+//! expectations instead would miss: in 40 000 frames there are some twenty minutes, with few
+//! independent values of `long`, so that a sequence's mean is off by several per cent. Sizes below
+//! the minimum are raised to it, and the smallest frame in any case, since a minimum describes one
+//! frame only. Bits are rounded to bytes.
 //!
-//! How well the films of Table 6.4 are met over 40 000 frames: minimum and maximum exactly; mean and
-//! deviation to 0.1 % (a test holds this; run it with `--nocapture` for the table). What the table does not
-//! say, such as the share of each kind, is the model's and not the film's.
+//! The streams of Table 6.4 are met over 40 000 frames: minimum and maximum exactly; mean and
+//! deviation to 0.1 % (a test holds this; run it with `--nocapture` for the table). Properties
+//! outside the table, such as the share of each kind, are the model's and not the film's.
 
 use std::fmt;
 
@@ -70,7 +73,7 @@ const MOST_SPREAD: f64 = 4.0;
 /// Relative error of mean and deviation at which parameters count as met.
 const TOLERANCE: f64 = 0.01;
 
-/// What is known of a film.
+/// Summary of a recorded video stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilmParameters {
     /// The smallest frame in bits; at least 8.
@@ -154,7 +157,7 @@ impl fmt::Display for Pattern {
 }
 
 impl FilmParameters {
-    /// What is wrong with the parameters, if anything is.
+    /// Checks the parameters; the error names the first invalid one.
     pub fn check(&self) -> Result<(), SourceError> {
         let FilmParameters { min, max, mean, deviation, .. } = *self;
         if min < 8 {

@@ -1,9 +1,9 @@
 //! How much faster, or slower, than specified.
 //!
-//! The structuring paper (§5, Figure 6) violates a channel's specification by generating messages at
-//! multiples of R_max. The factor is a ratio of integers and the time of the k-th message is computed from k,
-//! not from the message before: rounding is then less than a picosecond for ever, and a source at one times its
-//! rate conforms exactly.
+//! The structuring paper (§5, Figure 6) violates a channel's specification by generating messages
+//! at multiples of R_max. The factor is a ratio of integers and the time of the k-th message is
+//! computed from k, not from the message before: rounding is then less than a picosecond for ever,
+//! and a source at one times its rate conforms exactly.
 
 use std::fmt;
 use std::str::FromStr;

@@ -7,7 +7,7 @@ use super::{Arrival, Multiple, Sizes, SourceError};
 
 pub(super) const INTERVAL: &str = "an interval above zero, such as `50 ms`";
 
-/// What a [`Periodic`] source is.
+/// Parameters of a [`Periodic`] source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeriodicParameters {
     /// From one message to the next at multiple one: I_min.

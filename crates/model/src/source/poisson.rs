@@ -1,7 +1,8 @@
-//! Messages that know nothing of each other: the traffic of many small senders, or of nobody in particular.
+//! Independent messages: the traffic of many small senders.
 //!
-//! The intervals are independent and exponential, so any number of messages can come in any interval: a Poisson
-//! source conforms to no specification with a finite burst. It serves as best-effort load and as a violation.
+//! The intervals are independent and exponential, so any number of messages can arrive in any
+//! interval: a Poisson source conforms to no specification with a finite burst. It serves as
+//! best-effort load and as a violation.
 
 use laxity_engine::Stream;
 use laxity_units::{Span, Time};
@@ -9,14 +10,14 @@ use laxity_units::{Span, Time};
 use super::periodic::INTERVAL;
 use super::{Arrival, Sizes, SourceError};
 
-/// What a [`Poisson`] source is.
+/// Parameters of a [`Poisson`] source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoissonParameters {
     /// From one message to the next on average.
     pub mean_interval: Span,
     /// The sizes of messages.
     pub sizes: Sizes,
-    /// When the process starts; the first message comes an interval after it.
+    /// Start of the process; the first message arrives an interval after it.
     pub start: Time,
 }
 

@@ -1,9 +1,10 @@
 //! Recorded traffic: a trace, sent again.
 //!
-//! Many channels replay one trace. Started together they would all send their large pictures at once, or,
-//! within one frame interval, each always just behind the same other; the thesis (§6.4.3) therefore staggers the
-//! start within the trace by a minute for each instance and the start in time at random. [`Start`] gives the
-//! first, the `start` parameter or a random phase the second. The trace itself is shared, not copied.
+//! Many channels replay one trace. Started together they would all send their large pictures at
+//! once, or, within one frame interval, each always just behind the same other; the thesis (§6.4.3)
+//! therefore staggers the start within the trace by a minute for each instance and the start in
+//! time at random. [`Start`] gives the first, the `start` parameter or a random phase the second.
+//! The trace itself is shared, not copied.
 
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ pub enum Start {
     Random,
 }
 
-/// What a [`Recorded`] source is.
+/// Parameters of a [`Recorded`] source.
 #[derive(Debug, Clone)]
 pub struct RecordedParameters {
     /// The trace.

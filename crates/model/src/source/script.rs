@@ -1,7 +1,7 @@
-//! A list of messages: what was sent once, or what somebody worked out to be the worst, sent again.
+//! A script: a list of messages, recorded or worked out as a worst case, to be sent again.
 //!
-//! Every other source draws or computes its times. A search for the worst case ends in times that no rule gives,
-//! and whoever reads of them wants to run them.
+//! Other sources draw or compute their times. A search for the worst case ends in times without a
+//! rule, and its reader needs to replay them.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use laxity_units::{Span, Time};
 
 use super::{Arrival, Envelope, SourceError};
 
-/// What a [`Script`] is.
+/// Parameters of a [`Script`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptParameters {
     /// The messages, not decreasing in time; shared and not copied.
     pub messages: Arc<[Arrival]>,
-    /// What every time in the list counts from.
+    /// Origin of all times in the list.
     pub start: Time,
 }
 
@@ -42,7 +42,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// The source with `parameters`; nothing is left to chance.
+    /// The source with `parameters`; it is deterministic.
     pub fn new(parameters: ScriptParameters, _: Stream) -> Result<Script, SourceError> {
         let messages = &parameters.messages;
         if let Some(pair) = messages.windows(2).find(|pair| pair[1].at < pair[0].at) {

@@ -1,11 +1,12 @@
-//! Recorded traffic: the sizes of coded frames and captured packets, as files bring them.
+//! Recorded traffic: the sizes of coded frames and captured packets, read from files.
 //!
-//! A synthetic source is as bursty as its author thinks; a recording is as bursty as its content. What users
-//! have is the output of `ffprobe`, a column of numbers, or a capture. [`read`] takes any of them, tells by
-//! the content which it is, and turns it into one [`Trace`].
+//! A synthetic source is as bursty as its author assumes; a recording is as bursty as its content.
+//! Typical files are the output of `ffprobe`, a column of numbers, or a capture. [`read`] accepts
+//! any of them, detects the format by the content, and converts it into one [`Trace`].
 //!
-//! Files are not trusted. The reader holds only what it keeps, stops at the bounds of [`Limits`], and answers
-//! every file that is not a trace with [`TraceError`]: file, place, reason, and what would be valid.
+//! Files are not trusted. The reader stores only the data that it keeps, stops at the bounds of
+//! [`Limits`], and returns a [`TraceError`] for every file that is not a trace: file, place,
+//! reason, and the valid input.
 //!
 //! ```
 //! use laxity_model::source::trace::{Limits, parse};
@@ -81,7 +82,8 @@ impl fmt::Display for FrameKind {
 /// One coded frame or captured packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    /// Bytes of the coded frame, or of the captured packet: its original length, from the header of its link on. Never zero.
+    /// Bytes of the coded frame, or of the captured packet: its original length, from the header of
+    /// its link on. Never zero.
     pub size: Bytes,
     /// How many of them are the header of the link at which it was captured; zero for what was not captured.
     pub header: u8,
@@ -91,7 +93,7 @@ pub struct Frame {
     pub kind: Option<FrameKind>,
 }
 
-/// What a trace was read from.
+/// Format of a trace's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// One size in bytes per line.
@@ -131,8 +133,8 @@ pub struct Trace {
     digest: u64,
 }
 
-/// Shows how many frames there are and a digest of them: traces that show alike are alike, and a list of tens of
-/// thousands would be shown by everything that contains one.
+/// Shows how many frames there are and a digest of them: traces that show alike are alike, and a
+/// list of tens of thousands would be shown by everything that contains one.
 impl fmt::Debug for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Trace { name, format, frames, frame_interval, digest } = self;
@@ -162,7 +164,7 @@ impl Trace {
         Trace { name, ..Trace::new(Format::Generated, frames, Some(frame_interval)) }
     }
 
-    /// The same trace without the headers of the links at which packets were captured: what is framed again where it is sent.
+    /// The same trace without the link headers of captured packets, which a sender adds again.
     ///
     /// A packet has at least a byte left. `None` if no packet has such a header.
     pub fn without_link_headers(&self) -> Option<Trace> {
@@ -178,12 +180,12 @@ impl Trace {
         Some(Trace { name: self.name.clone(), ..Trace::new(self.format, frames, self.frame_interval) })
     }
 
-    /// The file that it was read from, as it was named to the reader; what it is, for one that was generated.
+    /// Name of its file as given to the reader; a description, for a generated trace.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the file is.
+    /// Format of its file.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -198,7 +200,7 @@ impl Trace {
         self.frame_interval
     }
 
-    /// What the sizes are like.
+    /// Statistics of the sizes.
     pub fn statistics(&self) -> Statistics {
         Statistics::of(self)
     }

@@ -10,7 +10,7 @@ use laxity_units::ByteTime;
 use super::*;
 use crate::around::Heard;
 
-/// A switch with somewhere for frames to lie, who hears of them as they are and wants none of them any more when it has let them go.
+/// A switch with a packet table, which records its outputs and frees frames that have left.
 struct Bench {
     switch: Switch,
     packets: Slots,
@@ -118,8 +118,9 @@ fn run(switch: &mut Bench, port: usize, until: u64) -> Vec<(u64, u64)> {
 
 use Class::{BestEffort, RealTime};
 
-/// Best effort of 10 us goes first, for the link is free. While it does, three come: best effort, one that is due at
-/// 0 + 40 and one due at 5 + 20, which by its deadline goes first. So 0 leaves at 10, 3 at 14, 2 at 17, 1 at 22.
+/// Best effort of 10 us goes first, for the link is free. Meanwhile three arrive: best effort, one
+/// that is due at 0 + 40 and one due at 5 + 20, which by its deadline goes first. So 0 leaves at
+/// 10, 3 at 14, 2 at 17, 1 at 22.
 #[test]
 fn deadlines_order_what_waits() {
     let mut switch = Bench::new([port(Order::MultiClassEdf, 1000)], Bytes::ZERO);
@@ -149,8 +150,8 @@ fn deadlines_order_what_waits() {
     assert_eq!(switch.report(0, at(100)), report);
 }
 
-/// It was due at 50 at the place before, and came at 3: it is held until then, and best effort that comes at 20 goes first.
-/// With an endless horizon it goes at once.
+/// Its deadline at the previous hop was 50, and it arrived at 3: it is held until 50, and best
+/// effort that arrives at 20 goes first. With an endless horizon it goes at once.
 #[test]
 fn what_is_ahead_of_its_time_is_held() {
     for (early, expected) in
@@ -168,9 +169,9 @@ fn what_is_ahead_of_its_time_is_held() {
     }
 }
 
-/// Port 0 has 10 bytes to itself and port 1 none; both share 10. A frame of 8 at each: one in port 0's own, the other shared. The
-/// next frame of 8 finds neither, whichever port. A guaranteed frame finds its reserved place, a second does not; when the
-/// link has sent the first it does again.
+/// Port 0 has 10 bytes to itself and port 1 none; both share 10. A frame of 8 at each: one in port
+/// 0's own, the other shared. The next frame of 8 finds neither, whichever port. A guaranteed frame
+/// finds its reserved place, a second does not; when the link has sent the first it does again.
 #[test]
 fn room_is_reserved_owned_or_shared() {
     let mut switch = Bench::new([port(Order::Fifo, 10), port(Order::Fifo, 0)], Bytes::new(10));
@@ -204,7 +205,8 @@ fn room_is_reserved_owned_or_shared() {
     assert_eq!([switch.report(0, at(100)).lost, switch.report(1, at(100)).lost], [2, 2]);
 }
 
-/// What exceeds its contract has no guarantee here either: it takes no reserved room, and waits behind best effort.
+/// A frame that exceeded its contract has no guarantee here either: it takes no reserved memory,
+/// and waits behind best effort.
 #[test]
 fn excess_stays_without_a_guarantee() {
     let mut switch = Bench::new([port(Order::MultiClassEdf, 20)], Bytes::ZERO);
@@ -223,8 +225,8 @@ fn excess_stays_without_a_guarantee() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever comes when: each frame leaves its port once or was lost, none with a reserved place is lost, the link sends
-    /// one at a time, and at the end all memory is free.
+    /// For any arrivals: each frame leaves its port once or was lost, none with reserved memory is
+    /// lost, the link sends one at a time, and at the end all memory is free.
     #[test]
     fn every_frame_leaves_or_was_lost(seed in any::<u64>(), order in prop::sample::select(Order::ALL)) {
         let mut random = Seed::new(seed).stream("switch");
@@ -282,7 +284,8 @@ proptest! {
     }
 }
 
-/// Of a port in the order of FIFO+ the second frame waits 10 us, of which a 64th is what one waits from then on.
+/// Of a port in the order of FIFO+ the second frame waits 10 us, of which a 64th is what one waits
+/// from then on.
 #[test]
 fn a_port_adds_to_what_a_frame_carries() {
     let mut switch = Bench::new([port(Order::FifoPlus, 1000)], Bytes::ZERO);
@@ -301,7 +304,7 @@ fn a_port_adds_to_what_a_frame_carries() {
     assert_eq!(left, [0, 10_000_000 - 10_000_000 / 64]);
 }
 
-/// One place is reserved, and the port's own memory is for whoever finds none; a third finds neither.
+/// One frame has reserved memory, the next uses the port's own memory; a third finds neither.
 #[test]
 fn what_finds_no_reserved_place_has_the_ports_own_memory() {
     let mut switch = Bench::new([port(Order::Fifo, 10)], Bytes::ZERO);
@@ -317,7 +320,7 @@ fn what_finds_no_reserved_place_has_the_ports_own_memory() {
     assert_eq!((run(&mut switch, 0, 100), lost), (vec![(0, 8), (1, 16)], vec![2]));
 }
 
-/// The rate of a channel is for what it guarantees: what exceeds its contract has none of it.
+/// The rate of a channel is for its guaranteed traffic: the excess has none of it.
 #[test]
 fn excess_has_no_part_in_the_rate_of_its_channel() {
     let mut switch = Bench::new([port(Order::Fifo, 10)], Bytes::ZERO);

@@ -1,26 +1,43 @@
-//! Processes told apart: what waits of each has its turn, and who keeps a bandwidth goes first.
+//! Separated processes: waiting items take turns by process, and those within their bandwidth go
+//! first.
 //!
-//! Where doorbells of all processes are one queue, first come, first served, as the paper's hardware merges them, stamps come too late: they order what is behind the doorbells, and a process that rings
-//! without end has everybody wait for all that it rang. A limit on what one process may have there makes that as many messages as the limit and as there are processes. So here each virtual interface
-//! has a queue of its own, and what is next is chosen when there is room for it:
+//! If the doorbells of all processes share one FIFO queue, as the paper's hardware merges them,
+//! stamps take effect too late: they order only the work behind the doorbells, and a process that
+//! rings without end delays all others by its whole backlog. A limit per process bounds that delay
+//! by the limit times the number of processes. Therefore each virtual interface has a queue of its
+//! own here, and the next item is chosen when there is room for it:
 //!
-//! * **By stamps**, who keeps its bandwidth: a clock for each queue, `auxVC ← max(came, auxVC) + Vtick`, as VirtualClock has it, that counts from when a doorbell *was rung* and not from when it is
-//!   noticed. (Else a message that waited would push the clock of all that follow, and who asks for no more than its rate would get less.) It is kept while `auxVC` is no more than a message's interval
-//!   ahead of time. So who sends a message in every interval, each up to an interval later than the one before was, is always within it, and goes before all that is not.
-//! * **In turn**, all the rest: processes take turns, the queues of a process take turns in its turn. That is best effort, and what exceeds a bandwidth, which costs the bandwidth nothing. It has the
-//!   stamp ∞ and so waits in each queue behind what has one; and no more than `ahead` of it are inside at a time, whoever's they are, so that who is let in next finds no more than those before it.
+//! * **By stamps**, items within their bandwidth. Each queue has a clock, `auxVC ← max(came, auxVC)
+//!   + Vtick`, as in VirtualClock, where `came` is when a doorbell *was rung* and not when it is
+//!   noticed. (Otherwise a message that waited would advance the clock of all that follow, and a
+//!   sender within its rate would get less.) An item is within the bandwidth while `auxVC` is at
+//!   most one message interval ahead of time. So a sender of one message per interval, each up to
+//!   an interval later than the one before, is always within it, and precedes all excess.
+//! * **In turn**, all other items: processes take turns, and the queues of a process take turns in
+//!   its turn. These are best effort and the excess over a bandwidth, which is not charged to the
+//!   bandwidth. They have the stamp ∞ and so wait in each queue behind stamped items. At most
+//!   `ahead` of them, over all processes, are inside at a time, so the next admitted item finds no
+//!   more than those before it.
 //!
-//! A virtual interface whose excess is inside sends no more by its bandwidth until that is done or has a stamp, so its messages keep their order. Were it to wait for that to be done, it would have less
-//! than its bandwidth beside others who ask for much, and nothing beside bandwidths of all there is. So of its excess the oldest is [given a stamp](super::stamps) as soon as its clock has come to
-//! the present, and is as if it had been within the bandwidth from then on.
+//! A virtual interface whose excess is inside sends no more by its bandwidth until that excess is
+//! done or has a stamp, which keeps its messages in order. Were it to wait until the excess is
+//! done, it would get less than its bandwidth beside heavy load, and zero beside bandwidths that
+//! fill the capacity. Therefore the oldest of its excess is [given a stamp](super::stamps) as soon
+//! as its clock has reached the present, and from then on counts as within the bandwidth.
 //!
-//! Best effort has no bandwidth, and alone that lets it starve. With a rate set aside ([`Share`]) all of it together is one more flow with a bandwidth: what comes in when that allows it has its
-//! stamp, and of what is inside with the stamp ∞ the oldest is given one likewise. Whoever has a stamp is none of the `ahead`, which are for what is beyond all rates. What exceeds a bandwidth has no part in
-//! what is set aside.
+//! Best effort has no bandwidth, and alone would starve. With a reserved rate ([`Share`]) all best
+//! effort together is one more flow with a bandwidth: an item admitted by that rate has its stamp,
+//! and the oldest item inside with the stamp ∞ is given one likewise. Stamped items do not count
+//! among the `ahead`, which are for traffic beyond all rates. The excess over a bandwidth has no
+//! part in the reserved rate.
 //!
-//! What comes from the network is told apart likewise, by lanes of which the engine takes the next. Whether a message was sent within a bandwidth is known where it was rung, and it carries that: who
-//! judged it again would find some too early that were late on their way. What comes in turn is judged here, when the clock has come to the present, and so is what had to wait behind that: however it was stamped,
-//! it was not others who held it up, and a virtual interface that had gathered much in the network would otherwise be let in in lumps of that.
+//! Messages from the network are separated likewise, by lanes from which the engine takes the next.
+//! Whether a message was sent within a bandwidth is decided where it was rung, and the message
+//! carries the decision: a second decision would find some messages early that were late on their
+//! path. A message sent in turn is judged here, when the clock has reached the present, and so are
+//! messages that waited behind it. Its own virtual interface and not other traffic delayed them;
+//! otherwise a virtual interface with a large backlog in the network would be admitted in bursts of
+//! that size.
 
 use std::collections::VecDeque;
 
@@ -29,58 +46,59 @@ use laxity_units::{Bytes, Rate, Span, Time};
 
 use super::FirmwareCosts;
 
-/// Something that waits.
+/// A waiting item.
 #[derive(Debug, Clone, Copy)]
 struct Waiting<T> {
     item: T,
-    /// None counts as a message of the largest size that the bandwidth is for.
+    /// Without a size it counts as a message of the largest size that the bandwidth is for.
     size: Option<Bytes>,
     came: Time,
-    /// Its sender let it in in turn, so that it goes in turn here.
+    /// Its sender admitted it in turn, so it goes in turn here.
     in_turn: bool,
 }
 
-/// What waits of one virtual interface.
+/// Waiting items of one virtual interface.
 #[derive(Debug, Clone)]
 struct Lane<T> {
     process: u32,
     vtick: Option<Vtick>,
     clock: FlowClock,
-    /// Let in in turn, and not done with nor given a stamp by its own clock.
+    /// Items admitted in turn that are not done and have no stamp by the lane's own clock.
     inside: u32,
-    /// Of those, without a stamp.
+    /// Those of `inside` without a stamp.
     unstamped: u32,
     queue: VecDeque<Waiting<T>>,
-    /// It is among those that have turns; it may have become empty since.
+    /// The lane is in `turns`; its queue may have become empty since.
     has_turn: bool,
 }
 
-/// What was taken.
+/// An item taken from a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Taken<T> {
     pub(super) item: T,
-    /// When it came.
+    /// Its arrival time.
     pub(super) came: Time,
     pub(super) stamp: Time,
-    /// If it was let in in turn: [`Apart::done`] is to be told when it is.
+    /// Set if it was admitted in turn: [`Apart::done`] is to be called when it is done.
     pub(super) in_turn: Option<InTurn>,
 }
 
-/// What was let in in turn.
+/// An item admitted in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct InTurn {
-    /// Of which queue it is.
+    /// Its lane.
     pub(super) lane: u32,
-    /// By what it goes.
+    /// Its current order.
     pub(super) by: By,
 }
 
-/// By what something goes that was let in in turn.
+/// How an item admitted in turn is ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
-    /// What is left over, until it is given a stamp: by its own clock, if it has a bandwidth, and else by that of the rate that is set aside.
+    /// By residual capacity, until it is given a stamp: by its lane's clock if the lane has a
+    /// bandwidth, else by the clock of the reserved rate.
     Turn,
-    /// A stamp of the rate that is set aside, so it is not one of those that may be ahead.
+    /// By a stamp of the reserved rate, so it does not count among the `ahead`.
     Share,
 }
 
@@ -92,42 +110,46 @@ struct Share {
 }
 
 impl Share {
-    /// Anything counts for what one programmed entry moves, at least: who could ring for nothing would have all of the rate.
+    /// Each item counts for at least one programmed entry's data: items of size zero would
+    /// otherwise get the whole rate.
     fn tick(&self, size: Bytes) -> Span {
         self.rate.time_for_ceil(size.max(FirmwareCosts::FRAGMENT))
     }
 }
 
-/// Queues that have something, by turns: those of a process in its turn.
+/// Non-empty queues in the order of turns, by process.
 type Turns = VecDeque<(u32, VecDeque<u32>)>;
 
-/// What waits of all processes.
+/// Waiting items of all processes.
 #[derive(Debug, Clone)]
 pub(super) struct Apart<T> {
     lanes: Vec<Lane<T>>,
-    /// Lanes with a bandwidth in which something waits.
+    /// Lanes with a bandwidth and a waiting item.
     reserved: Vec<u32>,
     turns: Turns,
-    /// Whether bandwidths are judged here, or were before.
+    /// Whether bandwidths are judged here, or were upstream.
     judges: bool,
-    /// How many more may be let in in turn without a stamp, and how many are inside without one that have no bandwidth.
+    /// How many more items may be admitted in turn without a stamp, and how many are inside without
+    /// a stamp and without a bandwidth.
     room: u32,
     behind: u32,
     share: Option<Share>,
     len: usize,
-    /// Since when something waits.
+    /// Since when an item waits.
     since: Time,
 }
 
 impl<T: Copy> Apart<T> {
-    /// Nothing, of which `ahead` may be inside that were let in in turn; best effort goes by stamps up to `share`.
+    /// Empty queues, with at most `ahead` items inside that were admitted in turn; best effort goes
+    /// by stamps up to the rate `share`.
     pub(super) fn new(ahead: u32, judges: bool, share: Option<Rate>) -> Self {
         let (lanes, reserved, turns) = (Vec::new(), Vec::new(), VecDeque::new());
         let share = share.map(|rate| Share { rate, clock: FlowClock::default() });
         Self { lanes, reserved, turns, judges, room: ahead, behind: 0, share, len: 0, since: Time::MAX }
     }
 
-    /// Lane `lane` is that of a virtual interface of `process` from now on. Of what it was before nothing waits; what is inside still is counted until it is done.
+    /// Assigns `lane` to a virtual interface of `process`. No item of its former owner waits; items
+    /// inside are counted until they are done.
     pub(super) fn open(&mut self, lane: u32, process: u32, vtick: Option<Vtick>) {
         let lane = lane as usize;
         while self.lanes.len() <= lane {
@@ -139,7 +161,7 @@ impl<T: Copy> Apart<T> {
         self.behind = self.behind + place.behind_with(vtick) - place.behind_with(place.vtick);
         (place.vtick, place.clock) = (vtick, FlowClock::default());
         if place.process != process {
-            // Its turns, if it has some still, are another's.
+            // Its former process no longer has turns for it.
             place.has_turn = false;
             let (before, lane) = (place.process, lane as u32);
             place.process = process;
@@ -149,7 +171,7 @@ impl<T: Copy> Apart<T> {
         }
     }
 
-    /// Another bandwidth for a lane. What it has used up of the old one stays used up.
+    /// Changes the bandwidth of a lane. Its use of the old bandwidth still counts.
     pub(super) fn renegotiate(&mut self, lane: u32, vtick: Option<Vtick>) {
         let place = &mut self.lanes[lane as usize];
         self.behind = self.behind + place.behind_with(vtick) - place.behind_with(place.vtick);
@@ -160,7 +182,7 @@ impl<T: Copy> Apart<T> {
         }
     }
 
-    /// Something has come.
+    /// An item arrives.
     pub(super) fn push(&mut self, lane: u32, item: T, size: Option<Bytes>, came: Time, in_turn: bool) {
         if self.len == 0 {
             self.since = came;
@@ -181,7 +203,8 @@ impl<T: Copy> Apart<T> {
         }
     }
 
-    /// The stamp that something has which comes and goes at once, since nothing waits and nothing is inside; and whether it goes in turn.
+    /// Stamp of an item that arrives and is taken at once, since all is empty; and whether it goes
+    /// in turn.
     pub(super) fn pass(&mut self, lane: u32, size: Option<Bytes>, now: Time, in_turn: bool) -> (Time, bool) {
         let judges = self.judges;
         let lane = &mut self.lanes[lane as usize];
@@ -191,7 +214,7 @@ impl<T: Copy> Apart<T> {
         }
     }
 
-    /// From when on something may be taken, if nothing else happens; [`Time::MAX`] for never.
+    /// Earliest time at which an item may be taken, without further input; [`Time::MAX`] for never.
     pub(super) fn since(&self) -> Time {
         if self.len == 0 {
             return Time::MAX;
@@ -203,7 +226,8 @@ impl<T: Copy> Apart<T> {
         from.min().unwrap_or(Time::MAX).min(self.shares_from())
     }
 
-    /// From when on the rate set aside lets something in that waits, if there is room for nothing else.
+    /// Earliest time at which the reserved rate admits a waiting item, if no room is left
+    /// otherwise.
     fn shares_from(&self) -> Time {
         let Some(share) = self.share.filter(|_| self.behind == 0) else { return Time::MAX };
         let mut lanes =
@@ -212,14 +236,14 @@ impl<T: Copy> Apart<T> {
         from.min().map_or(Time::MAX, |from| from.max(share.clock.reading()))
     }
 
-    /// The stamp of what would be taken at `at`; none if nothing may be.
+    /// Stamp of the item that would be taken at `at`; none if no item may be.
     pub(super) fn rank(&self, at: Time) -> Option<Time> {
         let stamp = self.by_stamp(at).map(|(stamp, ..)| stamp);
         let shared = self.by_share(at);
         stamp.into_iter().chain(shared).min().or((self.len > 0 && self.room > 0).then_some(Time::MAX))
     }
 
-    /// Takes what is next, if something may be taken at `at`.
+    /// Takes the next item, if one may be taken at `at`.
     pub(super) fn take(&mut self, at: Time) -> Option<Taken<T>> {
         let shared = self.by_share(at);
         let first = self.by_stamp(at).filter(|(stamp, ..)| shared.is_none_or(|shared| *stamp <= shared));
@@ -245,7 +269,7 @@ impl<T: Copy> Apart<T> {
         Some(Taken { item, came, stamp: Time::MAX, in_turn: Some(InTurn { lane, by: By::Turn }) })
     }
 
-    /// What was let in in turn is done with.
+    /// An item admitted in turn is done.
     pub(super) fn done(&mut self, InTurn { lane, by }: InTurn) {
         self.lanes[lane as usize].inside -= 1;
         if by == By::Turn {
@@ -253,7 +277,7 @@ impl<T: Copy> Apart<T> {
         }
     }
 
-    /// One of `lane` that was inside without a stamp is so no more, and none of those ahead.
+    /// An item of `lane` inside is no longer unstamped, and no longer counts among the `ahead`.
     fn has_stamp(&mut self, lane: u32) {
         let place = &mut self.lanes[lane as usize];
         place.unstamped -= 1;
@@ -261,16 +285,18 @@ impl<T: Copy> Apart<T> {
         self.room += 1;
     }
 
-    /// By which clock what is inside of a lane is given stamps: its own, or none if by the one of all best effort.
+    /// The lane with its own clock for stamps of items inside; none for the common clock of best
+    /// effort.
     pub(super) fn own_clock(&self, lane: u32) -> Option<u32> {
         self.lanes[lane as usize].vtick.map(|_| lane)
     }
 
-    /// From when on the oldest of a lane that is inside without a stamp may be given one; [`Time::MAX`] for never.
+    /// Earliest time at which the oldest unstamped item of a lane inside may be given a stamp;
+    /// [`Time::MAX`] for never.
     pub(super) fn gives_stamp_at(&self, lane: u32) -> Time {
         let place = &self.lanes[lane as usize];
         match (place.vtick, self.share) {
-            // It would pass what has a stamp of another clock.
+            // It would overtake an item that has a stamp of another clock.
             (Some(_), _) if place.inside > place.unstamped => Time::MAX,
             (Some(_), _) => place.clock.reading(),
             (None, Some(share)) => share.clock.reading(),
@@ -278,7 +304,8 @@ impl<T: Copy> Apart<T> {
         }
     }
 
-    /// The stamp of one of `lane` and of a size that came then and is inside, if it is given one at `at`.
+    /// Stamp of an item of `lane` inside with this size and arrival time, if it may be given one at
+    /// `at`.
     pub(super) fn given(&self, lane: u32, (size, came): (Option<Bytes>, Time), at: Time) -> Option<Time> {
         if self.gives_stamp_at(lane) > at {
             return None;
@@ -293,7 +320,8 @@ impl<T: Copy> Apart<T> {
         }
     }
 
-    /// It is given that stamp, and is one of those ahead no more; and by what it goes then, if that is not its own bandwidth.
+    /// Gives that stamp, and removes the item from the `ahead`; also returns its new order, if that
+    /// is not its own bandwidth.
     pub(super) fn give(&mut self, lane: u32, (size, came): (Option<Bytes>, Time)) -> (Time, Option<InTurn>) {
         self.has_stamp(lane);
         let place = &mut self.lanes[lane as usize];
@@ -316,12 +344,13 @@ impl<T: Copy> Apart<T> {
         self.behind_own(lane, stamp)
     }
 
-    /// What had a bandwidth before and has none does not pass what was within it.
+    /// An item of a lane that lost its bandwidth does not overtake items that were within it.
     fn behind_own(&self, lane: u32, stamp: Time) -> Time {
         stamp.max(self.lanes[lane as usize].clock.reading())
     }
 
-    /// The stamp of the next in turn, if the rate set aside allows it in and nothing is inside that is to have one before.
+    /// Stamp of the next item in turn, if the reserved rate admits it and no item inside is to have
+    /// a stamp before.
     fn by_share(&self, at: Time) -> Option<Time> {
         let share = self.share.filter(|share| self.behind == 0 && share.clock.reading() <= at)?;
         let mut lanes = self.turns.iter().flat_map(|(_, lanes)| lanes);
@@ -337,7 +366,8 @@ impl<T: Copy> Apart<T> {
         self.len
     }
 
-    /// Of those that keep their bandwidth at `at` the one with the first stamp; of equal ones the first that came.
+    /// Of the lanes within their bandwidth at `at` the one with the smallest stamp; ties go to the
+    /// earliest arrival.
     fn by_stamp(&self, at: Time) -> Option<(Time, Time, u32)> {
         let judges = self.judges;
         let keeping = self.reserved.iter().filter_map(|&number| {
@@ -351,7 +381,8 @@ impl<T: Copy> Apart<T> {
         keeping.min()
     }
 
-    /// The lane whose turn it is, of those that `may`; the next time it is another process's, and another lane's of this one.
+    /// The lane that has its turn, of those that `may`; the next turn is another process's, and
+    /// another lane's of this process.
     fn turn(&mut self, may: impl Fn(&Lane<T>) -> bool) -> u32 {
         let mut process = 0;
         loop {
@@ -398,23 +429,24 @@ impl<T: Copy> Apart<T> {
 }
 
 impl<T> Lane<T> {
-    /// From when on its first is within its bandwidth, if it is to be sent by that.
+    /// Earliest time at which its first item is within its bandwidth, if it is to be sent by that.
     fn from(&self, judges: bool) -> Option<Time> {
         let first = self.queue.front()?;
         Some(self.kept_from(first.in_turn, judges)?.max(first.came))
     }
 
-    /// Whether it has part in the rate that is set aside.
+    /// Whether it takes part in the reserved rate at `at`.
     fn shares(&self, at: Time) -> bool {
         self.shares_from().is_some_and(|from| from <= at)
     }
 
-    /// From when on it has, if it has no bandwidth: when it has had none that it has used up.
+    /// Earliest time at which it does, if it has no bandwidth: when the use of a former bandwidth
+    /// has passed.
     fn shares_from(&self) -> Option<Time> {
         self.vtick.is_none().then(|| self.clock.reading())
     }
 
-    /// From when on anything that is there is within its bandwidth.
+    /// Earliest time at which a present item is within its bandwidth.
     fn kept_from(&self, in_turn: bool, judges: bool) -> Option<Time> {
         let vtick = self.vtick.filter(|_| self.inside == 0)?;
         Some(match (judges, in_turn) {
@@ -424,7 +456,7 @@ impl<T> Lane<T> {
         })
     }
 
-    /// How many of it would be inside without a stamp or a bandwidth, if that were its bandwidth.
+    /// Number of its items inside without a stamp or a bandwidth, if `vtick` were its bandwidth.
     fn behind_with(&self, vtick: Option<Vtick>) -> u32 {
         if vtick.is_none() { self.unstamped } else { 0 }
     }
@@ -435,7 +467,7 @@ impl<T> Lane<T> {
     }
 }
 
-/// What a message of `size` costs a bandwidth.
+/// Charge of a message of `size` to a bandwidth.
 fn tick(vtick: Vtick, size: Option<Bytes>) -> Span {
     size.map_or(vtick.interval(), |size| vtick.of(size))
 }

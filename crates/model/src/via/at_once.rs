@@ -1,8 +1,8 @@
-//! What takes no time is done in one go.
+//! Fast path of an adapter without processing times.
 //!
-//! An adapter none of whose steps takes time is done with a doorbell, or with a message that comes, at the very time at which it is told. Then nothing else is there that the
-//! firmware could find in between: what was before is done, and what comes next is not told yet. So what its tasks and its engines come to is known, and the round of looks, the
-//! queues and the state of each unit need not be gone through to find it:
+//! If no step takes time, the adapter finishes a doorbell or a message at the instant of its
+//! arrival, so the firmware can find no other event in between. The results of tasks and engines
+//! are then known, without simulation of polls, queues and units:
 //!
 //! ```text
 //! send      doorbell ▸ descriptor ▸ program ▸ data: Moved ▸ hand over: Departs ▸ network ▸ status: Sent ▸ finish
@@ -10,8 +10,8 @@
 //! message   network ▸ program ▸ data: Moved ▸ status: Received ▸ finish
 //! ```
 //!
-//! That is so under a parallel firmware that has room in its memory and lets nothing wait outside. Who watches is told each step, so then each is done. A test asks
-//! for the same outputs and the same report both ways.
+//! This holds under a parallel firmware with unlimited memory and no queue outside. With step
+//! reports on, each step is simulated. A test requires equal outputs and reports both ways.
 
 use laxity_units::Time;
 
@@ -21,7 +21,7 @@ use super::{
     lane_of,
 };
 
-/// Tasks of the processor and transfers of HDMA that a doorbell or a message takes.
+/// Processor tasks and HDMA transfers of a doorbell or a message.
 struct Takes {
     tasks: u64,
     transfers: u64,
@@ -33,7 +33,7 @@ const RECEIVE: Takes = Takes { tasks: 4, transfers: 2 };
 const DISCARD: Takes = Takes { tasks: 1, transfers: 0 };
 
 impl ViaConfig {
-    /// Whether all that is ever told to the adapter is over when it is told.
+    /// Whether each input is complete before the next one.
     pub(super) fn is_at_once(&self) -> bool {
         let Self { firmware, costs, engines, limits } = self;
         let Limits { send_buffers, receive_buffers, nsdma_queue: _, guard: _, best_effort, doorbells: _ } =
@@ -48,7 +48,7 @@ impl ViaConfig {
 }
 
 impl Via {
-    /// Does what a doorbell asks for, all of it.
+    /// Handles a doorbell completely.
     pub(super) fn ring_at_once(&mut self, now: Time, doorbell: Doorbell) {
         self.report.longest_doorbells = self.report.longest_doorbells.max(1);
         self.hdma.queue.pass();
@@ -82,7 +82,7 @@ impl Via {
         }
     }
 
-    /// Takes a message in, all of it.
+    /// Handles a message completely.
     pub(super) fn reach_at_once(&mut self, now: Time, message: Message) {
         self.nrdma.pass(&message, now);
         let endpoint = &mut self.endpoints[message.vi as usize];

@@ -1,15 +1,15 @@
-//! What an adapter with virtual interfaces is like.
+//! Configuration of a virtual-interface adapter.
 
 use laxity_units::Rate;
 
 use super::{Engines, FirmwareCosts};
 
-/// How the adapter's processor goes about its work.
+/// Schedule of the adapter's processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Firmware {
     /// SVIA: one operation after the other.
     Sequential {
-        /// It goes on while NSDMA sends.
+        /// It continues while NSDMA sends.
         overlap: bool,
     },
     /// PVIA: all units in turn, queues in order of arrival.
@@ -24,39 +24,43 @@ impl Firmware {
     }
 }
 
-/// How what programs ring for waits, and what comes for them.
+/// How doorbells and received messages wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doorbells {
     /// In one queue, first come, first served: as the paper's hardware merges them.
     Merged,
-    /// By virtual interfaces, of which those that keep their bandwidth go first, by stamps, and those of different processes take turns with the rest. The processor
-    /// looks at all units before it handles something, and handles what has the first stamp. Of QoSVIA only.
+    /// By virtual interface: those within their bandwidth go first, by stamps; the rest takes turns
+    /// by process. The processor polls all units before it handles an event, and handles the one
+    /// with the first stamp. QoSVIA only.
     Apart {
-        /// Messages that did not come in by a bandwidth of which so many are inside at a time, each way.
+        /// Maximum number of messages inside that were not admitted by a bandwidth, each direction.
         ahead: u32,
     },
 }
 
-/// What the adapter has room for, and what is set aside.
+/// Capacity of the adapter, and reservations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Messages on their way out that the adapter's memory holds; `None` for any number. A sequence needs no more than it has.
+    /// Outgoing messages that the adapter's memory holds; `None` for unlimited. A sequential
+    /// firmware needs only one.
     pub send_buffers: Option<u32>,
-    /// Messages on their way in, likewise; the network holds what finds no room.
+    /// Incoming messages, likewise; the network holds messages without room.
     pub receive_buffers: Option<u32>,
     /// Whether NSDMA has a hardware queue, as HDMA has.
     pub nsdma_queue: bool,
-    /// Requests at the head of a hardware queue that stay where they are while another is inserted.
+    /// Requests at the head of a hardware queue that are not reordered by an insertion.
     pub guard: u32,
-    /// The rate that best effort has for sure, all of it together; `None` for none. Of QoSVIA only. Where doorbells are
-    /// [apart](Doorbells::Apart) it is that of all of it that is rung for, and that of all that comes.
+    /// Reserved rate of all best effort together; `None` for none. QoSVIA only. Where doorbells are
+    /// [separated](Doorbells::Apart) it holds for all doorbells and for all received messages,
+    /// each.
     pub best_effort: Option<Rate>,
     /// How doorbells wait.
     pub doorbells: Doorbells,
 }
 
 impl Limits {
-    /// The paper's simulator: room for everything, nothing set aside; the head of a queue is left alone.
+    /// The paper's simulator: unlimited memory, no reservation; the head of a queue is not
+    /// reordered.
     pub const NONE: Self = Self {
         send_buffers: None,
         receive_buffers: None,
@@ -72,16 +76,16 @@ impl Limits {
 pub struct ViaConfig {
     /// Its firmware.
     pub firmware: Firmware,
-    /// What the firmware's steps take.
+    /// Costs of the firmware's steps.
     pub costs: FirmwareCosts,
-    /// What its engines take.
+    /// Times of its engines.
     pub engines: Engines,
-    /// What there is room for.
+    /// Its capacity.
     pub limits: Limits,
 }
 
 impl ViaConfig {
-    /// How many are inside at a time that came in by no bandwidth, if processes are told apart.
+    /// Maximum number of messages inside without a bandwidth, if processes are separated.
     pub(super) fn ahead(&self) -> Option<u32> {
         match (self.firmware, self.limits.doorbells) {
             (Firmware::QualityOfService, Doorbells::Apart { ahead }) => Some(ahead.max(1)),

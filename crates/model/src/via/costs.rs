@@ -1,42 +1,46 @@
-//! What a firmware's steps and the adapter's engines take: the stage times of Table 1 as costs.
+//! Costs of the firmware's steps and the adapter's engines, from Table 1.
 //!
-//! Table 1 of Nagar et al. ("Incorporating Quality-of-Service in the Virtual Interface Architecture") has, per firmware and
-//! message size, the microseconds from a doorbell to the end of each step, for a LANai 7 with Myrinet between two Pentium Pro of
-//! 400 MHz. What one step takes is the difference of two rows. A row is read when the processor *notices* that a step is done, so
-//! it has in it how long the processor takes to come by:
+//! Table 1 of Nagar et al. ("Incorporating Quality-of-Service in the Virtual Interface
+//! Architecture") has, per firmware and message size, the microseconds from a doorbell to the end
+//! of each step, for a LANai 7 with Myrinet between two Pentium Pro of 400 MHz. The cost of a step
+//! is the difference of two rows. A row is read when the processor *notices* the end of a step, so
+//! it includes the polling delay:
 //!
-//! * **Engines** are taken from SVIA's rows, whose processor waits for them: host memory down `1.6 us + 7.85 ns/B` (2, 9, 34,
-//!   130 us), up `1.6 us + 7.65 ns/B` (2, 9, 33, 127), the network `0.6 us + 6.25 ns/B` (1, 7, 26, 103; 1.28 Gbit/s), a descriptor
-//!   2.5 us (3 and 2), completion information 1.2 us (1 to 2).
-//! * **Handling** is what is left of a row when the engine's time, the look that finds it and half a round of looks are
-//!   taken away: that is how long what happens at any time waits in an idle firmware. So Table 1 comes out for any
-//!   `poll`. What a look takes is not printed; a load, a mask and a branch are some six instructions, 0.1 us at 66 MHz.
-//! * **Programming data** grows with its size: 1 us for each KiB under PVIA (19, 23, 34 us from 11, 11, 10), 1.65 us under QoSVIA
-//!   (24, 30, 49 from 13), 0.15 us under SVIA. The engine begins when the first KiB is programmed, as data that is down 114 us
-//!   after the programming of 16 KiB says, which takes 130.
+//! * **Engines** are from SVIA's rows (its processor waits for them): host memory down `1.6 us +
+//!   7.85 ns/B` (2, 9, 34, 130 us), up `1.6 us + 7.65 ns/B` (2, 9, 33, 127), the network `0.6 us +
+//!   6.25 ns/B` (1, 7, 26, 103; 1.28 Gbit/s), a descriptor 2.5 us (3 and 2), completion information
+//!   1.2 us (1 to 2).
+//! * **Handling** is the rest of a row after the engine's time, the poll that finds the event, and
+//!   half a round of polls, which is the mean wait in an idle firmware. So Table 1 results for any
+//!   `poll`. The paper does not print the duration of a poll; a load, a mask and a branch are some
+//!   six instructions, 0.1 us at 66 MHz.
+//! * **Programming data** grows with its size: 1 us for each KiB under PVIA (19, 23, 34 us from 11,
+//!   11, 10), 1.65 us under QoSVIA (24, 30, 49 from 13), 0.15 us under SVIA. The engine begins when
+//!   the first KiB is programmed: data is down 114 us after the programming of 16 KiB, which takes
+//!   130.
 
 use laxity_units::{Bytes, Span};
 
 use super::Firmware;
 
-/// What an engine takes: `startup + size × per_byte`.
+/// Time of an engine: `startup + size × per_byte`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Engine {
-    /// For anything.
+    /// Fixed part.
     pub startup: Span,
-    /// For each byte.
+    /// Time per byte.
     pub per_byte: Span,
 }
 
 impl Engine {
-    /// What `size` bytes take.
+    /// Time for `size` bytes.
     #[inline]
     pub fn takes(self, size: Bytes) -> Span {
         self.startup.saturating_add(self.per_byte.saturating_mul(size.get()))
     }
 }
 
-/// What the adapter's engines take.
+/// Times of the adapter's engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Engines {
     /// HDMA from host memory into the adapter's.
@@ -52,7 +56,7 @@ pub struct Engines {
 }
 
 impl Engines {
-    /// Everything takes no time.
+    /// All times zero.
     pub const FREE: Self = {
         let nothing = Engine { startup: Span::ZERO, per_byte: Span::ZERO };
         Self { down: nothing, up: nothing, descriptor: Span::ZERO, status: Span::ZERO, network: nothing }
@@ -68,14 +72,15 @@ impl Engines {
     };
 }
 
-/// What the steps of a firmware take the adapter's processor.
+/// Processor time of a firmware's steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FirmwareCosts {
-    /// A look at one unit, to see whether something has happened there.
+    /// A poll of one unit.
     pub poll: Span,
-    /// A doorbell: whose it is, the stamp, and programming the transfer of the descriptor.
+    /// A doorbell: its owner, the stamp, and programming the transfer of the descriptor.
     pub doorbell: Span,
-    /// Noting what takes no transfer: a receive doorbell under SVIA, a prefetched descriptor, a message without one.
+    /// Recording an event without a transfer: a receive doorbell under SVIA, a prefetched
+    /// descriptor, a message without one.
     pub note: Span,
     /// Examining a descriptor and programming the transfer of the first KiB of its data.
     pub data: Span,
@@ -87,14 +92,14 @@ pub struct FirmwareCosts {
     pub start: Span,
     /// Programming the transfer of completion information.
     pub status: Span,
-    /// Putting away what is complete.
+    /// Cleaning up a completed message.
     pub finish: Span,
-    /// Passing one entry of a queue on the way to where a stamp belongs.
+    /// Passing one queue entry to find the position of a stamp.
     pub scan: Span,
 }
 
 impl FirmwareCosts {
-    /// Everything takes no time.
+    /// All times zero.
     pub const FREE: Self = Self {
         poll: Span::ZERO,
         doorbell: Span::ZERO,
@@ -111,15 +116,15 @@ impl FirmwareCosts {
     /// Bytes that one programmed entry moves.
     pub const FRAGMENT: Bytes = Bytes::from_kib(1);
 
-    /// A look, where nothing is said.
+    /// Duration of a poll by default.
     pub const LOOK: Span = Span::from_ns(100);
 
-    /// Programming the transfer of what is beyond the first entry of `size`.
+    /// Programming the transfer of the entries beyond the first, for `size`.
     pub fn further(&self, size: Bytes) -> Span {
         self.fragment.saturating_mul(size.div_ceil(Self::FRAGMENT).saturating_sub(1))
     }
 
-    /// Each divided by `factor`, rounded to the picosecond: a processor that much faster.
+    /// Divides each by `factor`, rounded to the picosecond, for a faster processor.
     #[must_use]
     pub fn with_speedup(self, factor: f64) -> Self {
         let part = |span: Span| Span::from_ps((span.as_ps() as f64 / factor).round() as u64);
@@ -138,17 +143,17 @@ impl FirmwareCosts {
         }
     }
 
-    /// Those of Table 1 for `firmware`, if a look takes `poll`.
+    /// Costs of Table 1 for `firmware`, if a poll takes `poll`.
     pub fn table_1(firmware: Firmware, poll: Span) -> Self {
         let us = |tenths: u64| Span::from_ns(tenths * 100);
-        // What a row has in it beside the work: the look, and half a round of them.
+        // A row includes the poll, and half a round of polls.
         let round = match firmware {
             Firmware::Sequential { .. } => poll * 2,
             Firmware::Parallel | Firmware::QualityOfService => poll * 4,
         };
         let noticed = |row: Span| row.saturating_sub(poll).saturating_sub(round / 2);
         match firmware {
-            // Nobody polls for what a sequence waits for: rows are the work.
+            // A sequence waits without polls: rows are the work.
             Firmware::Sequential { .. } => Self {
                 poll,
                 doorbell: noticed(us(30)),

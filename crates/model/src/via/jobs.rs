@@ -1,4 +1,5 @@
-//! Messages under way on one side of an adapter. Each lies in one place until the processor has put it away; units and queues hold where.
+//! Messages under way on one side of an adapter. Each lies in one place until the processor has put
+//! it away; units and queues hold where.
 
 use laxity_units::Time;
 
@@ -14,16 +15,16 @@ pub(super) struct Job {
     pub(super) base: Time,
     /// When it was rung for, or its first bit came.
     pub(super) came: Time,
-    /// The queue out of which it was let in in turn, where processes are told apart.
+    /// The queue from which it was admitted in turn, where processes are separated.
     pub(super) turn: Option<Turn>,
 }
 
-/// A queue of those that are told apart.
+/// A separated queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     /// Of doorbells.
     Rung(InTurn),
-    /// Of what comes.
+    /// Of received messages.
     Came(InTurn),
 }
 
@@ -85,7 +86,7 @@ impl Jobs {
         &mut self.places[place.0 as usize]
     }
 
-    /// Nobody holds this place any more.
+    /// Frees this slot.
     pub(super) fn end(&mut self, place: JobId) {
         self.free.push(place);
     }

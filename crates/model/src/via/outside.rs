@@ -1,4 +1,5 @@
-//! What waits before the first transfer until it is let in: best effort for which a rate is set aside, and what is of groups.
+//! Items that wait before the first transfer: best effort with a reserved rate, and messages of
+//! groups.
 
 use std::collections::VecDeque;
 
@@ -17,7 +18,7 @@ pub(super) struct Outside {
 }
 
 impl Via {
-    /// When best effort that waits outside may come in: when its rate allows it, or HDMA has nothing to do.
+    /// When waiting best effort may be admitted: when its rate permits, or HDMA is idle.
     #[inline]
     pub(super) fn let_in_at(&self) -> Time {
         let Some(first) = self.outside.queue.front() else { return Time::MAX };
@@ -26,7 +27,7 @@ impl Via {
         at.max(self.jobs.of(*first).base)
     }
 
-    /// When what waits of groups may come in, likewise.
+    /// When waiting messages of groups may be admitted, likewise.
     #[inline]
     pub(super) fn group_let_in_at(&self) -> Time {
         let Some(grouped) = &self.grouped else { return Time::MAX };
@@ -54,7 +55,7 @@ impl Via {
         let tick = rate.time_for_ceil(job.message.size);
         let stamp = match outside.clock.reading() <= at {
             true => outside.clock.stamp(at, Some(tick)),
-            // Nobody else wants HDMA: it goes on nobody's account.
+            // HDMA is otherwise idle: the admission is not charged.
             false => at.saturating_add(tick),
         };
         // Never before what came before it.

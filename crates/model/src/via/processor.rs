@@ -1,12 +1,12 @@
-//! What the adapter's processor does, and when: the firmware.
+//! The firmware: tasks of the adapter's processor, and their times.
 //!
-//! A parallel firmware is a round of looks, one at each unit. A look costs `poll` and finds what has been done there by the time it
-//! begins, one thing at a time; handling that costs what it costs, and then the next unit is looked at. Nothing interrupts it. An
-//! idle firmware spins, so when something will be found is arithmetic and no event: the first look at that unit that begins
-//! no earlier than the thing happened.
+//! A parallel firmware polls the units in rounds. A poll costs `poll` and finds one event that has
+//! happened at its unit by the time it begins; the task for it takes its own time, and then the
+//! next unit is polled. Tasks are non-preemptive. An idle firmware spins, so the time of discovery
+//! needs no event: it is the first poll of that unit that begins no earlier than the event.
 //!
-//! A sequential firmware looks for a doorbell or an arrival in the same way, and then waits for each transfer of that one message,
-//! without a look in between: it notices the end at once.
+//! A sequential firmware polls for a doorbell or an arrival likewise, and then waits for each
+//! transfer of that one message without polls in between: it notices the end at once.
 
 use laxity_units::{Span, Time};
 
@@ -15,7 +15,7 @@ use super::task::Task;
 use super::units::{Request, Transfer};
 use super::{Direction, Doorbell, Firmware, Message, Step, Unit, Via, ViaOutput};
 
-/// Where the processor looks whether something has happened.
+/// A unit that the processor polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Doorbells = 0,
@@ -24,14 +24,14 @@ pub(super) enum Place {
     Nrdma,
 }
 
-/// What the processor is at.
+/// Current activity of the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Duty {
-    /// It looks at one place after the other.
+    /// It polls the units in turn.
     Polling { from: Time },
-    /// It waits for a transfer, and nothing else.
+    /// It waits for one transfer.
     Waiting { place: Place, since: Time },
-    /// It handles something.
+    /// It executes a task.
     Working { task: Task, job: JobId, since: Time },
 }
 
@@ -39,11 +39,11 @@ enum Duty {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Processor {
     duty: Duty,
-    /// Where it looks next, or found what is handled.
+    /// The unit to poll next, or the one with the event being handled.
     pub(super) place: Place,
-    /// When it next has done or notices something; [`Time::MAX`] if nothing is to be noticed.
+    /// Its next completion or discovery; [`Time::MAX`] for none.
     due: Time,
-    /// Where it will find something then.
+    /// The unit of that discovery.
     finds: Place,
 }
 
@@ -66,7 +66,7 @@ impl Processor {
 }
 
 impl Firmware {
-    /// Where it looks after `place`.
+    /// The unit polled after `place`.
     #[inline(always)]
     pub(super) fn after(self, place: Place) -> Place {
         match (self, place) {
@@ -77,7 +77,7 @@ impl Firmware {
         }
     }
 
-    /// How many places it looks at in a round.
+    /// Number of units in a round.
     pub(super) fn places(self) -> u64 {
         match self {
             Firmware::Sequential { overlap: false } => 2,
@@ -88,8 +88,8 @@ impl Firmware {
 }
 
 impl Via {
-    /// Since when there is something at each place that the processor has not noticed, or from when there will be by itself;
-    /// [`Time::MAX`] for never.
+    /// Time of the oldest unnoticed event of each unit, or of its next event by itself;
+    /// [`Time::MAX`] for none.
     #[inline(always)]
     fn pending(&self) -> [Time; 4] {
         let waits = self.without_buffer.len() > 0 && self.buffers != Some(0);
@@ -102,7 +102,7 @@ impl Via {
         ]
     }
 
-    /// Since when a doorbell waits that may be handled, or from when on one may be.
+    /// Since or from when an admissible doorbell waits.
     #[inline]
     fn rung_since(&self) -> Time {
         match &self.apart {
@@ -111,7 +111,7 @@ impl Via {
         }
     }
 
-    /// Something has happened that a processor may notice that is at nothing else.
+    /// Recomputes the next discovery after an event, unless a task runs.
     #[inline]
     pub(super) fn look_again(&mut self) {
         match self.processor.duty {
@@ -121,12 +121,12 @@ impl Via {
         }
     }
 
-    /// Finds the first look, of a round that goes on from `from`, that finds something.
+    /// Computes the first poll, in rounds from `from` on, that finds an event.
     fn poll(&mut self, from: Time) {
         let (pending, places) = (self.pending(), self.config.firmware.places());
         let next = self.config.costs.poll;
         if self.apart.is_some() {
-            // It looks everywhere before it begins anything.
+            // It polls all units before it begins a task.
             let since = pending.into_iter().min().unwrap_or(Time::MAX);
             self.processor.due = match since {
                 Time::MAX => Time::MAX,
@@ -140,7 +140,7 @@ impl Via {
         for _ in 0..places {
             let since = pending[place as usize];
             if since <= begins {
-                // Looks after this one begin no earlier.
+                // Later polls begin no earlier.
                 if begins < first {
                     (first, finds) = (begins, place);
                 }
@@ -158,7 +158,7 @@ impl Via {
         (self.processor.due, self.processor.finds) = (first, finds);
     }
 
-    /// What the processor was due to do or notice happens.
+    /// Handles the processor's due completion or discovery.
     pub(super) fn processor_turns(&mut self, at: Time) {
         match self.processor.duty {
             Duty::Working { task, job, since } => {
@@ -179,7 +179,7 @@ impl Via {
         }
     }
 
-    /// Handles what is to be found at `place`, after a `look` there.
+    /// Begins the task for an event at `place`, after a poll of duration `look`.
     fn begin(&mut self, at: Time, place: Place, look: Span) {
         let (task, job) = match place {
             Place::Doorbells => self.doorbell(at),
@@ -210,7 +210,7 @@ impl Via {
         }
         if let Some(grouped) = &mut self.grouped {
             let rings = self.doorbells.since() <= at;
-            // What goes on nobody's account leaves doorbells that do the turn.
+            // A message admitted while HDMA is idle leaves the turn to doorbells.
             if grouped.by_rate() <= at || (!rings && self.let_in_at() > at) {
                 return (Task::Fetch, self.let_group_in(at));
             }
@@ -239,7 +239,7 @@ impl Via {
                 let message = Message::room(vi);
                 let reserved = self.endpoints[vi as usize].vtick.is_some();
                 let job = self.jobs.put(message, base);
-                // Whatever comes next waits for it, so its clock has nothing to say.
+                // Later messages wait for this one, so its clock does not matter.
                 self.jobs.of_mut(job).stamp = match (self.config.firmware, reserved) {
                     (Firmware::QualityOfService, true) => at,
                     (Firmware::QualityOfService, false) => Time::MAX,
@@ -250,7 +250,7 @@ impl Via {
         }
     }
 
-    /// HDMA has done something, or there is room for what had to wait for it.
+    /// Handles a transfer by HDMA, or a buffer for a job that waited for one.
     fn transferred(&mut self, at: Time) -> (Task, JobId) {
         let done = |via: &Self| via.hdma.done.least(|request| via.jobs.of(request.job).stamp);
         let roomy = self
@@ -296,7 +296,7 @@ impl Via {
         (task, job)
     }
 
-    /// A message has come.
+    /// Handles a received message.
     fn arrived(&mut self) -> (Task, JobId) {
         let oldest = match self.apart {
             None => self.nrdma.done.pop(),
@@ -327,7 +327,7 @@ impl Via {
         (task, place)
     }
 
-    /// Begins `task` at `at`, after a `look`.
+    /// Begins `task` at `at`, after a poll of duration `look`.
     fn work(&mut self, at: Time, task: Task, place: JobId, look: Span) {
         let (costs, job) = (&self.config.costs, self.jobs.of(place));
         let inserting = || costs.scan.saturating_mul(self.hdma.queue.passed(job.stamp));
@@ -351,7 +351,7 @@ impl Via {
         self.processor.duty = Duty::Working { task, job: place, since: at };
     }
 
-    /// `task` is done: what it was for happens, and what comes next begins.
+    /// Completes `task`, and begins the next activity.
     fn finish(&mut self, at: Time, task: Task, job: JobId) {
         let goes_on = match task {
             Task::Fetch => {
@@ -442,7 +442,7 @@ impl Via {
                 None
             }
         };
-        // The next look; or, in a sequence, the end of what was begun.
+        // The next poll; or, in a sequence, the end of the transfer.
         self.processor.duty = match goes_on.filter(|_| self.config.firmware.is_sequential()) {
             Some(place) => Duty::Waiting { place, since: at },
             None => {
@@ -453,7 +453,7 @@ impl Via {
         self.look_again();
     }
 
-    /// The processor has put something away.
+    /// The processor has completed a message.
     fn end(&mut self, at: Time, place: JobId) {
         let turn = self.jobs.of(place).turn;
         if let Some(turn) = turn {
@@ -471,14 +471,15 @@ impl Via {
 
     fn move_by_hdma(&mut self, at: Time, transfer: Transfer, job: JobId) {
         self.hdma.push(at, Request { transfer, job }, &self.config.engines, &self.jobs);
-        // Of what happens at one time HDMA comes first, so what takes no time can happen here.
+        // HDMA goes first among events at one time, so transfers of zero time can end here.
         while self.hdma.in_hand.until() <= at {
             self.hdma_ends(at);
         }
     }
 }
 
-/// The first look no earlier than `since`, at a place that is looked at first at `begins` and once in each `round` from then on.
+/// The first poll no earlier than `since`, of a unit polled at `begins` and once in each `round`
+/// after it.
 fn round_from(begins: Time, since: Time, round: Span) -> Time {
     match round.is_zero() {
         true => since,

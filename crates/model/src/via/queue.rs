@@ -1,10 +1,12 @@
-//! A queue in the order of stamps, whose head an engine works on while the processor inserts.
+//! A queue in the order of stamps; an engine serves its head while the processor inserts.
 //!
-//! The hardware queue of HDMA has two hands in it: the engine takes at the head when it is done with what it has, and nobody
-//! can keep it from that. At the tail nothing can go wrong. In the middle, a processor that finds the place, and links a request
-//! in there, may find that the engine has gone past in the meantime. The paper has no critical section, so it tolerates
-//! "slight inaccuracies (inserting in a slightly different position) in cases where the position for insertion is very close to the
-//! head": here the first `guard` of those that wait stay where they are, and what belongs before one of them goes right behind.
+//! HDMA's hardware queue has two users: the engine removes the head whenever it becomes idle,
+//! unsynchronised with the processor. Insertion at the tail is safe. Elsewhere a processor that
+//! links a request in may find that the engine has gone past in the meantime. The paper has no
+//! critical section, so it tolerates "slight inaccuracies (inserting in a slightly different
+//! position) in cases where the position for insertion is very close to the head": here the first
+//! `guard` entries are not reordered, and an entry that belongs before one of them goes right
+//! behind.
 
 use std::collections::VecDeque;
 
@@ -20,30 +22,30 @@ pub(super) struct LiveQueue<T> {
 }
 
 impl<T> LiveQueue<T> {
-    /// Before whose first `guard` entries nothing is inserted.
+    /// An empty queue without insertions before its first `guard` entries.
     pub(super) fn new(guard: u32) -> Self {
         Self { queue: VecDeque::new(), guard: guard as usize, displaced: 0, longest: 0 }
     }
 
-    /// Something comes and goes at once, since nobody waits.
+    /// An item arrives and is taken at once, since none waits.
     pub(super) fn pass(&mut self) {
         self.longest = self.longest.max(1);
     }
 
-    /// Puts `item` where its stamp belongs, or as near as is safe.
+    /// Inserts `item` by its stamp, or as near as is safe.
     pub(super) fn insert(&mut self, stamp: Time, item: T) {
         self.displaced += u64::from(self.queue.iter().take(self.guard).any(|(other, _)| *other > stamp));
         self.queue.insert(self.place(stamp), (stamp, item));
         self.longest = self.longest.max(self.queue.len());
     }
 
-    /// Behind everything whose stamp is as early, and behind what stays where it is.
+    /// Position behind all entries with stamps as early, and behind the guarded ones.
     fn place(&self, stamp: Time) -> usize {
         self.before(|other| other <= stamp)
     }
 
-    /// How many entries come before the first that is not `early`, those that stay where they are included. What is further back than
-    /// they are is in order, since it was put there so.
+    /// Number of entries before the first that is not `early`, guarded ones included. Entries
+    /// beyond the guard are sorted, since insertion keeps them so.
     fn before(&self, early: impl Fn(Time) -> bool) -> usize {
         match self.queue.back() {
             Some((last, _)) if !early(*last) => {
@@ -58,8 +60,8 @@ impl<T> LiveQueue<T> {
         }
     }
 
-    /// How many entries a processor passes that looks for the place from the nearer end of those with a stamp, behind which it knows
-    /// where best effort begins.
+    /// Number of entries that a processor passes to find the position, from the nearer end of the
+    /// stamped entries; it knows where best effort begins.
     pub(super) fn passed(&self, stamp: Time) -> u64 {
         if self.queue.is_empty() {
             return 0;
@@ -68,7 +70,7 @@ impl<T> LiveQueue<T> {
         place.min(stamped.saturating_sub(place)) as u64
     }
 
-    /// One of those that wait, if it does, has another stamp, by which it goes further ahead; at the head it stays where it is.
+    /// Moves a waiting entry forward by its new stamp; a guarded entry stays.
     pub(super) fn advance(&mut self, stamp: Time, is: impl Fn(&T) -> bool) {
         if let Some(place) =
             self.queue.iter().position(|(_, item)| is(item)).filter(|place| *place >= self.guard)
@@ -82,7 +84,7 @@ impl<T> LiveQueue<T> {
         self.queue.pop_front().map(|(_, item)| item)
     }
 
-    /// The stamp of the first; none if nothing waits.
+    /// Stamp of the first entry, if any.
     pub(super) fn first_stamp(&self) -> Option<Time> {
         self.queue.front().map(|(stamp, _)| *stamp)
     }
@@ -91,12 +93,12 @@ impl<T> LiveQueue<T> {
         self.queue.len()
     }
 
-    /// Entries that went behind where they belonged.
+    /// Entries inserted behind their sorted position.
     pub(super) fn displaced(&self) -> u64 {
         self.displaced
     }
 
-    /// The most that ever waited.
+    /// Maximum length so far.
     pub(super) fn longest(&self) -> usize {
         self.longest
     }

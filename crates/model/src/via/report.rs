@@ -1,4 +1,4 @@
-//! What an adapter has been through: its steps as Table 1 has them, and how busy its units were.
+//! Statistics of an adapter: the steps of Table 1, and the utilisation of its units.
 
 use laxity_units::{Span, Time};
 
@@ -11,7 +11,7 @@ pub enum Direction {
     Receive,
 }
 
-/// Declares the steps of Table 1: what each is called there, and as a figure of a run.
+/// Declares the steps of Table 1, with their names there and in results.
 macro_rules! steps {
     ($($step:ident $words:literal $figure:literal;)*) => {
         /// A step of Table 1, the sender's in the order of the table, then the receiver's.
@@ -64,7 +64,7 @@ pub struct StepTimes {
 }
 
 impl Step {
-    /// What a sender does, that fetches its descriptor.
+    /// Steps of a sender that fetches its descriptor.
     pub(super) const OF_SENDER: &'static [Step] = &[
         Step::SendDescriptorProgrammed,
         Step::SendDescriptorDown,
@@ -75,7 +75,7 @@ impl Step {
         Step::SendStatusDone,
     ];
 
-    /// What a receiver does that has fetched its descriptor before.
+    /// Steps of a receiver with a prefetched descriptor.
     pub(super) const OF_RECEIVER_AHEAD: &'static [Step] = &[
         Step::ReceiveDataProgrammed,
         Step::ReceiveDataUp,
@@ -104,7 +104,7 @@ impl StepTimes {
     }
 }
 
-/// What a unit has done.
+/// Statistics of a unit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UnitReport {
     /// How long it was at work, transfers and handling that ended.
@@ -120,10 +120,10 @@ impl UnitReport {
     }
 }
 
-/// What an adapter has been through.
+/// Statistics of an adapter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ViaReport {
-    /// What each of [its units](super::Unit::ALL) has done; of the processor, looks in vain not counted.
+    /// Statistics of each of [its units](super::Unit::ALL); the processor's exclude polls in vain.
     pub units: [UnitReport; 4],
     /// The steps of Table 1.
     pub steps: StepTimes,
@@ -135,7 +135,8 @@ pub struct ViaReport {
     pub longest_hdma: usize,
     /// The most messages that waited for NSDMA.
     pub longest_nsdma: usize,
-    /// The longest that best effort waited to be let in where a rate is set aside for it, or a message of a group for its turn.
+    /// The longest that best effort waited to be let in where a rate is set aside for it, or a
+    /// message of a group for its turn.
     pub longest_outside: Span,
     /// Messages and doorbells that it has not done with.
     pub backlog: usize,

@@ -1,16 +1,23 @@
-//! Stamps for what is inside without one, where processes are told [apart](super::apart).
+//! Stamps for unstamped items inside, where processes are [separated](super::apart).
 //!
-//! What is let in in turn has the stamp ∞, and beside bandwidths of all that an adapter can do it would stay inside for ever: with it all that waits for its place, and all of its virtual interface, which keeps
-//! its order. So it is given a stamp (`Task::Stamp`) when a clock allows it, the oldest first, on either way of a message: it is moved to where that belongs in the queue in which it waits, and from then
-//! on goes first wherever it comes. That takes the processor's time like anything else, and comes among the rest by its stamp. The clocks are
+//! An item admitted in turn has the stamp ∞. Beside bandwidths that fill the adapter's capacity it
+//! would stay inside for ever, with all items that wait for its slot, and all of its virtual
+//! interface, which keeps its order. Therefore it is given a stamp (`Task::Stamp`) when a clock
+//! permits, the oldest first, in both directions: it moves to its position in the queue in which it
+//! waits, and from then on goes by its stamp. This takes the processor's time like any other task,
+//! and is ordered by its stamp. The clocks are
 //!
-//! * **of what exceeds a bandwidth** that of its virtual interface, `clock ← max(clock, came) + L / rate`, once that has come to the present. So who posts more than its bandwidth has it all the same, and what it
-//!   posts beyond that is as best effort is.
-//! * **of best effort** one for all of it, if a rate is set aside. What waits and finds nothing before it is let in by that rate, too ([`Apart::take`](super::apart::Apart::take)).
+//! * **for the excess over a bandwidth** that of its virtual interface, `clock ← max(clock, came) +
+//!   L / rate`, once it has reached the present. So a sender that exceeds its bandwidth still gets
+//!   it, and its excess is treated as best effort.
+//! * **for best effort** one for all of it, if a rate is reserved. A waiting item with no unstamped
+//!   item before it is admitted by that rate, too ([`Apart::take`](super::apart::Apart::take)).
 //!
-//! To everybody with a bandwidth best effort is therefore one flow more, whose messages come `L / rate` apart, and who posts too much is in the way as who does not: it has been used when a clock is behind the
-//! present, so no two stamps are given closer than `L / rate`. What is beyond that is in nobody's way but where it is in hand. A clock that counts from when something came and not from when the processor got to it
-//! loses nothing of the rate.
+//! For flows with a bandwidth, best effort is therefore one more flow, with messages `L / rate`
+//! apart, and a sender that exceeds its bandwidth interferes like one that does not: a clock behind
+//! the present has been used, so two stamps are at least `L / rate` apart. Traffic beyond that
+//! delays others only while it is in service. A clock that counts from the arrival and not from the
+//! processor's service loses none of the rate.
 
 use std::collections::VecDeque;
 
@@ -21,12 +28,12 @@ use super::apart::Apart;
 use super::jobs::{Job, JobId, Turn};
 use super::told::is_room;
 
-/// What is inside without a stamp, oldest first.
+/// Unstamped items inside, oldest first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Behind {
-    /// What was rung for.
+    /// Items of doorbells.
     rung: VecDeque<JobId>,
-    /// What came.
+    /// Messages from the network.
     came: VecDeque<JobId>,
 }
 
@@ -40,7 +47,7 @@ impl Behind {
 }
 
 impl Via {
-    /// From when on something that is inside may be given a stamp; [`Time::MAX`] for never.
+    /// Earliest time at which an item inside may be given a stamp; [`Time::MAX`] for never.
     #[inline]
     pub(super) fn gives_stamp_at(&self) -> Time {
         let Some(behind) = &self.behind else { return Time::MAX };
@@ -59,14 +66,15 @@ impl Via {
         .unwrap_or(Time::MAX)
     }
 
-    /// What a message that is inside counts for, and from when on.
+    /// Size that a message inside is charged for, and its arrival time.
     fn counts(&self, place: JobId) -> (Option<Bytes>, Time) {
         let Job { message, came, turn, .. } = *self.jobs.of(place);
         let room = matches!(turn, Some(Turn::Rung(turn)) if is_room(turn.lane));
         ((!room).then_some(message.size), came)
     }
 
-    /// What is next to be given a stamp at `at`, and which: of those that go by one clock the oldest.
+    /// The next item to be given a stamp at `at`, with the stamp: only the oldest item of each
+    /// clock is considered.
     pub(super) fn to_be_given(&self, at: Time) -> Option<(Time, JobId)> {
         let behind = self.behind.as_ref()?;
         let rung = self.apart.as_ref().and_then(|apart| self.first_given(&behind.rung, apart, at));
@@ -93,7 +101,7 @@ impl Via {
         stamped.min_by_key(|(stamp, _)| *stamp)
     }
 
-    /// It is given its stamp, and goes by that.
+    /// Gives the item its stamp, and reorders it by that.
     pub(super) fn give_stamp(&mut self, at: Time, place: JobId) {
         let counts = self.counts(place);
         let Some(turn) = self.jobs.of(place).turn else { return };
@@ -112,7 +120,7 @@ impl Via {
         self.nrdma.start(at, self.config.engines.network, &mut self.jobs);
     }
 
-    /// The processor may find something that was let in in turn.
+    /// Records an item admitted in turn that the processor may find.
     pub(super) fn is_inside(&mut self, place: JobId) {
         if let Some(behind) = &mut self.behind
             && let Some(turn) = self.jobs.of(place).turn.filter(|turn| turn.wants_stamp())
@@ -121,7 +129,7 @@ impl Via {
         }
     }
 
-    /// It has a stamp, or is done with.
+    /// Forgets an item that has a stamp, or is done.
     pub(super) fn is_behind_no_more(&mut self, place: JobId, turn: Turn) {
         if let Some(behind) = &mut self.behind {
             behind.of(turn).retain(|other| *other != place);

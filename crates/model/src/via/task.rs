@@ -1,21 +1,21 @@
-//! What the firmware handles, one at a time.
+//! Tasks of the firmware, executed one at a time.
 
 use super::Direction;
 
-/// What is handled.
+/// A task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Task {
     /// A doorbell: the descriptor is to be fetched.
     Fetch,
     /// A doorbell of best effort, or of a group: it is to wait outside.
     Hold,
-    /// A receive doorbell, whose descriptor is fetched ahead.
+    /// A receive doorbell with a descriptor that is prefetched.
     FetchAhead,
     /// There is a receive descriptor more: its doorbell under SVIA, its arrival under the others.
     Note,
-    /// A message has come, and its descriptor is to be fetched: SVIA.
+    /// A message has arrived, and its descriptor is to be fetched: SVIA.
     FetchFor,
-    /// A message has come that nobody has room for.
+    /// A message has arrived without a descriptor.
     Discard,
     /// One that is inside without a stamp has one now.
     Stamp,
@@ -36,7 +36,7 @@ pub(super) enum Task {
 }
 
 impl Task {
-    /// What it is called in a trace.
+    /// Its name in a trace.
     pub(super) fn name(self) -> &'static str {
         match self {
             Task::Fetch => "doorbell",

@@ -32,7 +32,7 @@ fn looks(firmware: Firmware) -> ViaConfig {
     ViaConfig { costs: FirmwareCosts::table_1(firmware, Span::from_ns(500)), ..ViaConfig::table_1(firmware) }
 }
 
-/// An adapter and what it told.
+/// An adapter and its outputs.
 struct Bench {
     via: Via,
     told: Vec<(Time, ViaOutput)>,
@@ -79,7 +79,7 @@ impl Bench {
         told.collect()
     }
 
-    /// The virtual interfaces whose messages departed, in order.
+    /// The virtual interfaces of departed messages, in order.
     fn departures(&self) -> Vec<(u32, u64)> {
         let told = self.told.iter().filter_map(|(_, output)| match output {
             ViaOutput::Departs(message) => Some((message.vi, message.number)),

@@ -1,4 +1,4 @@
-//! What an adapter is told, and what it tells.
+//! Inputs and outputs of an adapter.
 
 use laxity_units::{Bytes, Time};
 
@@ -9,49 +9,51 @@ use super::{Direction, Endpoint, Step};
 pub struct Message {
     /// Its virtual interface.
     pub vi: u32,
-    /// The how-manyth of it.
+    /// Its sequence number.
     pub number: u64,
-    /// Its bytes.
+    /// Its size.
     pub size: Bytes,
-    /// Its sender says where it goes (RDMA), so that it takes no receive descriptor.
+    /// Its sender gives its address (RDMA), so that it takes no receive descriptor.
     pub directed: bool,
-    /// Its sender's adapter let it in in turn and by no bandwidth, so that it goes in turn where it comes. An adapter that tells
-    /// processes [apart](super::Doorbells::Apart) says so of what [departs](ViaOutput::Departs).
+    /// Its sender's adapter admitted it in turn and by no bandwidth, so it goes in turn at the
+    /// receiver. An adapter that [separates](super::Doorbells::Apart) processes sets this in
+    /// messages that [depart](ViaOutput::Departs).
     pub in_turn: bool,
 }
 
 impl Message {
-    /// What a descriptor of room for a message counts as: none.
+    /// Placeholder message of a receive descriptor.
     pub(super) fn room(vi: u32) -> Self {
         Self { vi, number: 0, size: Bytes::ZERO, directed: false, in_turn: false }
     }
 }
 
-/// What a program announces.
+/// A doorbell of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doorbell {
     /// A descriptor of a message to send.
     Send(Message),
-    /// A message that the other side has asked for by RDMA. It is told apart from what the process sends itself, if the virtual interface has no bandwidth.
+    /// A message that the peer has requested by RDMA. It has a queue apart from the process's own
+    /// sends, if the virtual interface has no bandwidth.
     Answer(Message),
-    /// A descriptor of room for a message on this virtual interface.
+    /// A receive descriptor for this virtual interface.
     Receive(u32),
 }
 
-/// What an adapter does.
+/// An output of the adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViaOutput {
     /// NSDMA begins to send a message.
     Departs(Message),
     /// The program can see that its message was sent.
     Sent(Message),
-    /// The program can see a message that has come.
+    /// The program can see a received message.
     Received(Message),
-    /// A message has come for which no descriptor was posted.
+    /// A message has arrived for which no descriptor was posted.
     Dropped(Message),
-    /// HDMA has moved a message's data, and whoever has real memory does so now.
+    /// HDMA has moved a message's data; a caller with real memory moves it now.
     Moved(Direction, Message),
-    /// The adapter knows of a receive descriptor more of this virtual interface.
+    /// The adapter has fetched another receive descriptor of this virtual interface.
     Posted(u32),
     /// A step of Table 1 is done, which counts from this time. Only if [watched](super::Via::watch).
     Did(Step, Message, Time),
@@ -59,7 +61,7 @@ pub enum ViaOutput {
     Worked(Unit, &'static str, Message, Time),
 }
 
-/// What of an adapter can be busy.
+/// A unit of an adapter that can be busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// The processor.
@@ -73,10 +75,10 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Every one, each at the place of its number.
+    /// All units, in the order of their numbers.
     pub const ALL: [Self; 4] = [Self::Processor, Self::Hdma, Self::Nsdma, Self::Nrdma];
 
-    /// What it is called as a resource of a node.
+    /// Its name as a resource of a node.
     pub fn resource(self) -> &'static str {
         match self {
             Self::Processor => "lanai",
@@ -87,7 +89,7 @@ impl Unit {
     }
 }
 
-/// Which of the queues of doorbells of a virtual interface, where they are told apart.
+/// A kind of doorbell queue of a virtual interface, where they are separated.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rung(u32);
 
@@ -96,18 +98,19 @@ pub(super) const RECEIVES: Rung = Rung(1);
 pub(super) const ANSWERS: Rung = Rung(2);
 
 impl Rung {
-    /// That of virtual interface `vi` among those of all.
+    /// Index of this queue of `vi` among all.
     pub(super) fn of(self, vi: u32) -> u32 {
         vi * 3 + self.0
     }
 }
 
-/// Whether that is a queue of room that is posted.
+/// Whether it is a queue of receive descriptors.
 pub(super) fn is_room(lane: u32) -> bool {
     lane % 3 == RECEIVES.0
 }
 
-/// Where a doorbell waits that is told apart, and what it counts for. Room counts for a message of the largest size, since nobody says how much is going to come.
+/// Lane of a separated doorbell, and its charge. A receive descriptor counts as a message of the
+/// largest size, since the actual size is unknown.
 pub(super) fn lane_of(doorbell: Doorbell, endpoints: &[Endpoint]) -> (u32, Option<Bytes>) {
     match doorbell {
         Doorbell::Send(message) => (SENDS.of(message.vi), Some(message.size)),

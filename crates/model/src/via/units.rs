@@ -1,6 +1,8 @@
-//! The engines: HDMA with a hardware queue, NSDMA and NRDMA, and what each has done that the processor has not noticed.
+//! The engines: HDMA with a hardware queue, NSDMA and NRDMA, and the completions that the processor
+//! has not noticed.
 //!
-//! Each keeps the one time at which it is done with what it has in hand, [`Time::MAX`] for never: who comes first is then four loads.
+//! Each stores the one time at which its current work ends, [`Time::MAX`] for never: finding the
+//! earliest takes four loads.
 
 use std::collections::VecDeque;
 
@@ -12,7 +14,7 @@ use super::jobs::{JobId, Jobs, Turn};
 use super::queue::LiveQueue;
 use super::{Direction, Engine, Engines, Message};
 
-/// What HDMA moves.
+/// A transfer by HDMA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Transfer {
     Descriptor(Direction),
@@ -51,7 +53,7 @@ impl Engines {
     }
 }
 
-/// What has happened somewhere and the processor has not noticed, oldest first.
+/// Events that the processor has not noticed, oldest first.
 #[derive(Debug, Clone)]
 pub(super) struct Unnoticed<T> {
     queue: VecDeque<(T, Time)>,
@@ -71,7 +73,7 @@ impl<T> Unnoticed<T> {
         self.queue.push_back((item, at));
     }
 
-    /// The oldest, and since when it is there.
+    /// The oldest, with its time.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(T, Time)> {
         let oldest = self.queue.pop_front();
@@ -79,7 +81,7 @@ impl<T> Unnoticed<T> {
         oldest
     }
 
-    /// The first of the least by `rank`.
+    /// Removes the first item of the least `rank`.
     pub(super) fn pop_least(&mut self, rank: impl Fn(&T) -> Time) -> Option<T> {
         let place = (0..self.queue.len()).min_by_key(|place| rank(&self.queue[*place].0))?;
         let (least, _) = self.queue.remove(place)?;
@@ -92,7 +94,7 @@ impl<T> Unnoticed<T> {
         self.queue.iter().map(|(item, _)| rank(item)).min()
     }
 
-    /// Since when the oldest is there; [`Time::MAX`] if nothing is.
+    /// Time of the oldest; [`Time::MAX`] if there is none.
     #[inline]
     pub(super) fn since(&self) -> Time {
         self.since
@@ -103,7 +105,7 @@ impl<T> Unnoticed<T> {
     }
 }
 
-/// What an engine has in hand, since when and until when.
+/// Current work of an engine, with its start and end.
 #[derive(Debug, Clone)]
 pub(super) struct InHand<T> {
     item: Option<(T, Time)>,
@@ -126,7 +128,7 @@ impl<T> InHand<T> {
         self.item.is_none()
     }
 
-    /// When it is done with it; [`Time::MAX`] if it has nothing.
+    /// End of the current work; [`Time::MAX`] if there is none.
     #[inline]
     pub(super) fn until(&self) -> Time {
         self.until
@@ -139,7 +141,7 @@ pub(super) struct Hdma {
     pub(super) queue: LiveQueue<Request>,
     pub(super) in_hand: InHand<Request>,
     pub(super) done: Unnoticed<Request>,
-    /// Since when it has nothing to do, if it has not.
+    /// Since when it is idle, if it is.
     idle: Option<Time>,
 }
 
@@ -163,7 +165,7 @@ impl Hdma {
         self.idle
     }
 
-    /// The transfer in hand is done, and the next begins.
+    /// Ends the current transfer and begins the next.
     pub(super) fn end(&mut self, now: Time, engines: &Engines, jobs: &Jobs) -> (Request, Time) {
         let (request, since) = self.in_hand.end();
         self.done.push(request, now);
@@ -182,7 +184,7 @@ impl Hdma {
 /// The engine from adapter memory to the network.
 #[derive(Debug, Clone)]
 pub(super) struct Nsdma {
-    /// What waits for it: in software, or in hardware.
+    /// Messages that wait for it, in software or in hardware.
     pub(super) queue: LiveQueue<JobId>,
     in_hardware: bool,
     pub(super) in_hand: InHand<JobId>,
@@ -190,18 +192,19 @@ pub(super) struct Nsdma {
 }
 
 impl Nsdma {
-    /// With a hardware queue that leaves so many at its head alone, or with none.
+    /// `guard` requests at the head of the hardware queue are not reordered; `None` for no hardware
+    /// queue.
     pub(super) fn new(guard: Option<u32>) -> Self {
         let (queue, in_hardware) = (LiveQueue::new(guard.unwrap_or(0)), guard.is_some());
         Self { queue, in_hardware, in_hand: InHand::NOTHING, done: Unnoticed::new() }
     }
 
-    /// Whether the processor, as far as it knows, may program it.
+    /// Whether the processor, as far as it has noticed, may program it.
     pub(super) fn seems_free(&self) -> bool {
         self.in_hardware || (self.in_hand.is_idle() && self.done.len() == 0)
     }
 
-    /// Begins what is next, if it does nothing.
+    /// Begins the next message, if idle.
     pub(super) fn start(&mut self, now: Time, engine: Engine, jobs: &Jobs) -> Option<JobId> {
         if !self.in_hand.is_idle() {
             return None;
@@ -222,28 +225,29 @@ impl Nsdma {
     }
 }
 
-/// What waits in the network.
+/// Messages that wait in the network.
 #[derive(Debug, Clone)]
 enum InNetwork {
-    /// As it came.
+    /// In order of arrival.
     Line(VecDeque<JobId>),
     /// In a lane for each virtual interface.
     Lanes(Box<Apart<JobId>>),
 }
 
-/// The engine from the network to adapter memory. What it has no room for waits in the network.
+/// The engine from the network to adapter memory. Messages without a buffer wait in the network.
 #[derive(Debug, Clone)]
 pub(super) struct Nrdma {
     waiting: InNetwork,
     pub(super) in_hand: InHand<JobId>,
     pub(super) done: Unnoticed<JobId>,
     room: Option<u32>,
-    /// When something that waits in a lane may be taken that may not be now; [`Time::MAX`] if nothing may.
+    /// Next time at which a waiting message of a lane becomes eligible; [`Time::MAX`] for never.
     wakes: Time,
 }
 
 impl Nrdma {
-    /// With room for so many messages, or for any number; in lanes, if no more than so many may be `ahead` that come in turn, which have the rate `share` together.
+    /// With `room` buffers (`None`: unlimited); in lanes if `ahead` limits the messages taken in
+    /// turn, which have the rate `share` together.
     pub(super) fn new(room: Option<u32>, ahead: Option<u32>, share: Option<Rate>) -> Self {
         let waiting = match ahead {
             Some(ahead) => InNetwork::Lanes(Box::new(Apart::new(ahead, false, share))),
@@ -252,21 +256,21 @@ impl Nrdma {
         Self { waiting, in_hand: InHand::NOTHING, done: Unnoticed::new(), room, wakes: Time::MAX }
     }
 
-    /// There is a virtual interface.
+    /// Opens a virtual interface.
     pub(super) fn open(&mut self, vi: u32, process: u32, vtick: Option<Vtick>) {
         if let InNetwork::Lanes(lanes) = &mut self.waiting {
             lanes.open(vi, process, vtick);
         }
     }
 
-    /// It has another bandwidth.
+    /// Changes its bandwidth.
     pub(super) fn renegotiate(&mut self, vi: u32, vtick: Option<Vtick>) {
         if let InNetwork::Lanes(lanes) = &mut self.waiting {
             lanes.renegotiate(vi, vtick);
         }
     }
 
-    /// A message comes and goes at once, since nothing waits.
+    /// A message arrives and is taken at once, since none waits.
     pub(super) fn pass(&mut self, message: &Message, now: Time) {
         if let InNetwork::Lanes(lanes) = &mut self.waiting {
             lanes.pass(message.vi, Some(message.size), now, message.in_turn);
@@ -284,7 +288,7 @@ impl Nrdma {
         self.start(now, engine, jobs);
     }
 
-    /// A message is done with that came out of a lane in turn.
+    /// A message that was taken from a lane in turn is done.
     pub(super) fn done_with(&mut self, now: Time, turn: InTurn, engine: Engine, jobs: &mut Jobs) {
         if let InNetwork::Lanes(lanes) = &mut self.waiting {
             lanes.done(turn);
@@ -292,7 +296,7 @@ impl Nrdma {
         self.start(now, engine, jobs);
     }
 
-    /// The lanes, if there are some.
+    /// The lanes, if there are any.
     pub(super) fn lanes(&self) -> Option<&Apart<JobId>> {
         match &self.waiting {
             InNetwork::Line(_) => None,
@@ -300,7 +304,8 @@ impl Nrdma {
         }
     }
 
-    /// A message, of a size and come at a time, that is inside is given a stamp, which leaves room for another; and by what it goes then, if not by its own bandwidth.
+    /// Gives a stamp to a message inside of that size and arrival time, which frees its slot among
+    /// the `ahead`; also returns its new order, if that is not its own bandwidth.
     pub(super) fn give(&mut self, lane: u32, what: (Option<Bytes>, Time)) -> Option<(Time, Option<InTurn>)> {
         match &mut self.waiting {
             InNetwork::Line(_) => None,
@@ -321,7 +326,7 @@ impl Nrdma {
         }
     }
 
-    /// Begins what is next, if it does nothing.
+    /// Begins the next message, if idle.
     pub(super) fn start(&mut self, now: Time, engine: Engine, jobs: &mut Jobs) {
         self.wakes = Time::MAX;
         if !self.in_hand.is_idle() || self.room == Some(0) {
@@ -337,13 +342,13 @@ impl Nrdma {
         self.in_hand.begin(job, now, engine.takes(jobs.of(job).message.size));
     }
 
-    /// When it is to look again whether something may be taken; [`Time::MAX`] if it need not.
+    /// Next time to poll for an eligible message; [`Time::MAX`] for never.
     #[inline]
     pub(super) fn wakes(&self) -> Time {
         self.wakes
     }
 
-    /// A message of its room has gone.
+    /// A message has released its buffer.
     pub(super) fn free(&mut self, now: Time, engine: Engine, jobs: &mut Jobs) {
         if let Some(room) = &mut self.room {
             *room += 1;

@@ -1,8 +1,9 @@
-//! What a processor handles next that tells processes [apart](super::apart).
+//! Order of the processor's tasks where processes are [separated](super::apart).
 //!
-//! With one look at a time a message that is urgent would wait for one thing of each other unit whenever it comes back to the processor. So here a round of looks comes before each thing that is
-//! handled, which costs three looks more, and of all that has been found the first by its stamp is next: whoever it is waits for what is in hand, which cannot be put aside, and for a round.
-//! What has no stamp is handled at one unit after the other.
+//! With one poll at a time an urgent message would wait for one task of each other unit at each of
+//! its steps. So a round of polls precedes each task here, which costs three more polls, and the
+//! event with the first stamp is next: it waits for the current task, which is non-preemptive, and
+//! for a round. Events without a stamp are handled by unit in turn.
 
 use laxity_units::Time;
 
@@ -13,7 +14,8 @@ use super::task::Task;
 use super::{Doorbell, Message, Via};
 
 impl Via {
-    /// Where that has happened that is to be handled next, where processes are told apart: by stamps, and else at one place after the other.
+    /// The unit of the next event to handle, where processes are separated: by stamps, else by unit
+    /// in turn.
     pub(super) fn most_urgent(&self, at: Time) -> Place {
         let (mut place, mut best) = (self.processor.place, None);
         let mut found = place;
@@ -28,7 +30,7 @@ impl Via {
         found
     }
 
-    /// The stamp of what would be handled at `place`; none if nothing.
+    /// Stamp of the event that would be handled at `place`; none without an event.
     fn rank(&self, place: Place, at: Time) -> Option<Time> {
         let stamp = |job: &JobId| self.jobs.of(*job).stamp;
         match place {
@@ -42,7 +44,8 @@ impl Via {
             }
             Place::Nsdma => {
                 let done = self.nsdma.done.least(stamp)?;
-                // It stands still until this is noticed, so for whom it waits that comes first.
+                // NSDMA is idle until this is noticed, so it goes first if a stamped message waits
+                // for it.
                 let waits = !self.config.limits.nsdma_queue
                     && self.nsdma.queue.first_stamp().is_some_and(|first| first < Time::MAX);
                 Some(if waits { Time::ZERO } else { done })
@@ -51,12 +54,12 @@ impl Via {
         }
     }
 
-    /// The stamp of the first that waits for room in the adapter's memory, if there is some.
+    /// Stamp of the first job that waits for a buffer, if one is free.
     pub(super) fn with_room(&self) -> Option<Time> {
         self.without_buffer.first_stamp().filter(|_| self.buffers != Some(0))
     }
 
-    /// A doorbell of those that are told apart; or a stamp for what is inside without one.
+    /// Takes a separated doorbell; or gives a stamp to an unstamped item inside.
     pub(super) fn doorbell_apart(&mut self, at: Time) -> (Task, JobId) {
         let rung = self.apart.as_ref().and_then(|apart| apart.rank(at));
         let given = self.to_be_given(at).filter(|(stamp, _)| rung.is_none_or(|rung| *stamp < rung));

@@ -1,5 +1,5 @@
-//! Adapters at one bus, drawn at random, under any load and with whatever breaks: one at a time has it, nothing is lost, and who is alone there
-//! does not notice it.
+//! Random adapters at one bus, under any load and with any fault: one at a time has the bus, no
+//! packet is lost silently, and an adapter alone at it behaves as without it.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +20,13 @@ use super::cases::{Dice, LARGEST, description, packet};
 use super::cores::Placement;
 use super::nodes::run_beside;
 
-/// The same adapter, whose first resource is a bus of its host.
+/// The same adapter with a bus of its host as first resource.
 fn seated(mut description: Description) -> Description {
     description.resources[0].bus = Some("bus".into());
     description
 }
 
-/// One that says nothing by itself.
+/// One without spontaneous outputs.
 fn quiet(seed: u64) -> Description {
     let mut description = description(&mut Dice::new(seed, "quiet"));
     description.interface.notification = Notification::Interrupt;
@@ -75,7 +75,8 @@ fn config() -> Config {
     }
 }
 
-/// Two or three adapters at a bus, or else each at one of its own; answers what the node said, and how long who had the bus.
+/// Two or three adapters at a bus, or each at one of its own; returns the node's outputs, and for
+/// how long each had the bus.
 fn run(seed: u64, shared: bool) -> (Vec<(Time, NodeOutput)>, BTreeMap<&'static str, u64>) {
     let mut dice = Dice::new(seed, "bus");
     let (preemptive, urgent, host) = (dice.one_in(2), dice.one_in(2), dice.one_in(2));
@@ -87,7 +88,7 @@ fn run(seed: u64, shared: bool) -> (Vec<(Time, NodeOutput)>, BTreeMap<&'static s
         let bus = &mut adapter.resources[0];
         (bus.servers, bus.preemptive, bus.urgent, bus.host) = (1, preemptive, urgent, host);
         bus.bus = Some(if shared { "bus".into() } else { format!("bus {link}") });
-        // So many packets would move nothing over it.
+        // Otherwise few packets would use the bus.
         for stage in adapter.transmit.iter_mut().chain(&mut adapter.receive) {
             for phase in stage.phases.iter_mut().filter(|phase| !phase.medium && dice.one_in(2)) {
                 phase.holds = vec![0];
@@ -107,7 +108,7 @@ fn run(seed: u64, shared: bool) -> (Vec<(Time, NodeOutput)>, BTreeMap<&'static s
         node.add_adapter(driver, adapter, LinkCosts::default());
     }
     let mut node = Told::new(node);
-    // By link: best effort, real time, and what comes in.
+    // By link: best effort, real time, and received frames.
     let spec = TrafficSpec {
         max_message: Bytes::new(LARGEST),
         min_message: Bytes::new(1),
@@ -163,7 +164,7 @@ fn run(seed: u64, shared: bool) -> (Vec<(Time, NodeOutput)>, BTreeMap<&'static s
     acts.sort_by_key(|(at, _)| *at);
     let mut acts = acts.into_iter().peekable();
     let (mut log, mut now) = (Vec::new(), Time::ZERO);
-    // What only moves over the bus, by the accounts of the stages.
+    // Time of phases on the bus alone, by the stages' statistics.
     let over_bus = |node: &Node, now| {
         let mut busy = Span::ZERO;
         for (adapter, description) in node.adapters().zip(&descriptions) {

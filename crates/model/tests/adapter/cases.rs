@@ -127,8 +127,8 @@ pub(crate) fn description(dice: &mut Dice) -> Description {
     description
 }
 
-/// The same adapter with one queue of commands without an end, and mostly plain stages: in which a packet is often alone, with nothing to
-/// happen to it but time.
+/// The same adapter with one unlimited command queue, and mostly plain stages: a packet is often
+/// alone there, so the express path applies.
 pub(crate) fn plain(mut description: Description, dice: &mut Dice) -> Description {
     let interface = &mut description.interface;
     interface.queues = vec![CommandQueue::default()];
@@ -159,7 +159,7 @@ pub(crate) fn plain(mut description: Description, dice: &mut Dice) -> Descriptio
     description
 }
 
-/// Response queues of every kind: one for all, or one each for what comes and what goes, by class or not.
+/// Response queues of every kind: one for all, or one for each direction, by class or not.
 fn responses(dice: &mut Dice, at_once: bool) -> Vec<ResponseQueue> {
     let about = match dice.below(4) {
         0 => vec![Answers::Received, Answers::Sent],
@@ -170,7 +170,7 @@ fn responses(dice: &mut Dice, at_once: bool) -> Vec<ResponseQueue> {
     for answers in about {
         for takes in lines(dice) {
             let drops = answers == Answers::Received && dice.one_in(2);
-            // What comes in and meets no stage has nowhere to wait.
+            // A received packet without a stage has no place to wait.
             let waits = at_once && answers != Answers::Sent && !drops;
             let delay = if dice.one_in(2) { Span::ZERO } else { dice.us(300) };
             queues.push(ResponseQueue {
@@ -365,8 +365,8 @@ pub(crate) fn packet(dice: &mut Dice, number: u64, now: Time) -> Packet {
     }
 }
 
-/// Whether the packets of a channel pass `stages` in the order in which they came: one server and FIFO everywhere, and
-/// nobody gives way.
+/// Whether the packets of a channel pass `stages` in order: one server and FIFO everywhere, and no
+/// replacement.
 pub(crate) fn keeps_order(stages: &[Stage], buffers: &Buffers) -> bool {
     let fifo = |stage: &Stage| {
         stage.servers == 1
@@ -383,12 +383,12 @@ pub(crate) fn demotes(description: &Description) -> bool {
     description.transmit_policing.is_some_and(|policing| policing.excess == Excess::Demote)
 }
 
-/// All that can pass while somebody is at work on a packet or waits for nobody but the host.
+/// Maximum time during which a packet is in service or waits only for the host.
 pub(crate) fn longest_way(description: &Description, answer: Span) -> Span {
     let stages = description.transmit.iter().chain(&description.receive);
     let phases = stages.flat_map(|stage| &stage.phases);
     let one = |phase: &Phase| {
-        // An answer, and a place for what is told.
+        // An answer, and an entry for the response.
         let answer = if phase.tells == Tells::Nothing { Span::ZERO } else { answer * 2 };
         phase.time(Bytes::new(LARGEST)) + answer
     };

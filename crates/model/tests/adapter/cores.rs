@@ -1,4 +1,5 @@
-//! Hosts with several cores, drawn at random: where what they do is placed, and what must be so of their time.
+//! Hosts with several cores, drawn at random: where what they do is placed, and what must be so of
+//! their time.
 
 use laxity_model::host::{Busy, Output, Use, Uses};
 use laxity_model::node::NodeOutput;
@@ -22,7 +23,7 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
-    /// All of it on the first of so many cores.
+    /// All of it on the first of `cores` cores.
     pub(crate) fn on_the_first(cores: u8) -> Self {
         Self {
             cores,
@@ -59,7 +60,8 @@ fn stretches(outcome: &Outcome) -> impl Iterator<Item = &Busy> {
     })
 }
 
-/// Cores that nothing is placed on are as if they were not there, to the bit and the picosecond, whatever breaks.
+/// Cores that nothing is placed on are as if they were not there, to the bit and the picosecond,
+/// whatever breaks.
 #[test]
 fn cores_without_work_change_nothing() {
     for seed in 0..400 {
@@ -68,8 +70,8 @@ fn cores_without_work_change_nothing() {
     }
 }
 
-/// A core does one thing at a time, and what it was busy with is what its account says. One core at a time is in the link scheduler, and who spins
-/// does so for as long as another is.
+/// A core does one thing at a time, and its account equals its busy time. One core at a time is in
+/// the link scheduler, and a core spins for as long as another is in it.
 #[test]
 fn time_is_conserved_on_each_core_and_one_is_in_the_link_scheduler() {
     let (mut spun, mut at_once) = (0, 0);

@@ -1,4 +1,5 @@
-//! The same with a host and its driver: interrupts get lost, an adapter breaks and never mends, and the driver recovers.
+//! The same with a host and its driver: interrupts get lost, an adapter breaks and never mends, and
+//! the driver recovers.
 
 use std::collections::BTreeMap;
 
@@ -99,7 +100,7 @@ fn channel(dice: &mut Dice, number: usize, placement: &Placement) -> ChannelConf
             PacketOverflow::Block,
             PacketOverflow::DecayDeadline,
         ]),
-        // It draws nothing, so that what was drawn stays as it was.
+        // It draws no random number, so that earlier draws stay the same.
         reader: (number == 3).then_some(Reader { core: placement.reader, ..READER }),
     }
 }
@@ -152,7 +153,7 @@ pub(crate) fn run(seed: u64, placement: &Placement) -> Outcome {
     run_beside(seed, placement, None, |adapter| adapter)
 }
 
-/// The same with an adapter that is made from that one in some way, and perhaps another beside it that has nothing to do.
+/// As `run`, with an adapter derived from that one, and perhaps another idle one beside it.
 pub(crate) fn run_beside(
     seed: u64,
     placement: &Placement,
@@ -179,7 +180,7 @@ pub(crate) fn run_beside(
         link_scheduling: us(&mut dice, 30),
         hand_over: us(&mut dice, 10),
         interrupt: us(&mut dice, 20),
-        // A host that pays for each look looks for ever, and this runs until nothing is left to do.
+        // A host that pays for each poll polls for ever, and this runs until no event is left.
         poll: if polls { Span::ZERO } else { us(&mut dice, 20) },
         response: us(&mut dice, 5),
         timer: placement.timer,
@@ -194,7 +195,7 @@ pub(crate) fn run_beside(
     };
     let applications = dice.pick(&[Applications::Shared, Applications::Separate]);
     let host = Host::new(costs, config(&mut dice, placement), applications);
-    // Time enough for a packet that nothing is wrong with to get through, mostly.
+    // Usually time enough for a packet without faults.
     let driver = DriverConfig { watchdog: Some(Span::from_us(300)), reset_after: Some(Span::from_ms(20)) };
     let mut bench = Bench { node: Told::new(Node::new(host, driver, adapter)), medium, log: Vec::new() };
     if let Some(idle) = idle {
@@ -319,7 +320,7 @@ fn a_driver_recovers_from_whatever_breaks_and_a_host_gets_its_buffers_back() {
             *tally.entry("transmitted").or_default() += counters.transmitted;
         }
         let discarded = count(&|o| matches!(o, NodeOutput::Discarded(..)));
-        // One that its adapter lets others overtake is given up by the time it comes.
+        // A message with overtaken packets is given up.
         assert!(received + discarded <= frames, "{seed}: frames from outside");
         assert!(
             !in_order || received + discarded == frames,

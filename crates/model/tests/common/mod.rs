@@ -19,7 +19,7 @@ pub(crate) struct Arrival {
     pub(crate) size: Bytes,
 }
 
-/// What came out of a run.
+/// Outputs of a run.
 #[allow(dead_code, reason = "not every test looks at everything")]
 pub(crate) struct Trace {
     pub(crate) departed: Vec<(Time, Packet)>,
@@ -55,7 +55,8 @@ pub(crate) fn run(
     run_beside(host, &[(link, CoreId::FIRST)], config, channels, arrivals, endless, &[], until)
 }
 
-/// The same with several links, at least one, each with the core that its adapter interrupts; and beside applications that compute.
+/// The same with several links, at least one, each with the core that its adapter interrupts; and
+/// beside applications that compute.
 #[allow(clippy::too_many_arguments, reason = "each is another part of a case")]
 pub(crate) fn run_beside(
     host: HostCosts,

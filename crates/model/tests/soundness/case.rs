@@ -1,4 +1,5 @@
-//! A case: a host, the channels that ask for it, how they are ordered and by which bound, and what admission says to that.
+//! A case: a host, the channels that ask for it, how they are ordered and by which bound, and what
+//! admission says to that.
 
 use laxity_admission::{
     AdmissionId, AdmissionTable, BestEffort, Counting, Decision, Environment, Formula, Interference, Request,
@@ -23,8 +24,8 @@ pub(super) enum Schedule {
     EdfByDeadline,
     /// Fixed priorities, CPU and link: the bound holds.
     FixedPriority,
-    /// EDF with the deadline that was asked for, admitted by the demand test, with several messages of a channel
-    /// under way: its bound holds.
+    /// EDF with the deadline that was asked for, admitted by the demand test, with several messages
+    /// of a channel under way: its bound holds.
     EdfByDemand,
 }
 
@@ -197,12 +198,12 @@ impl Case {
         }
     }
 
-    /// Who computes what is left.
+    /// Computations without a budget.
     pub(super) fn left(&self) -> impl Iterator<Item = &Computing> {
         self.computing.iter().filter(|application| application.budget.is_none())
     }
 
-    /// Reserves for budgets in `table`; answers who computes, each budget with its bound to come.
+    /// Reserves for budgets in `table`; returns the computations, each budget with its reservation.
     pub(super) fn reserve(&self, table: &mut AdmissionTable) -> Vec<(Computing, Option<AdmissionId>)> {
         let reserved = |application: &Computing| {
             let Some(budget) = application.budget else { return Some((*application, None)) };
@@ -252,7 +253,7 @@ impl Case {
         }
     }
 
-    /// Those of all who ask, whether they are admitted or not.
+    /// Timers of all requests, admitted or not.
     pub(super) fn timers(&self) -> Vec<Interference> {
         let intervals = (0..self.channels.len()).map(|i| self.request(i).spec().min_interval);
         let periods = self.computing.iter().filter_map(|application| Some(application.budget?.period));
@@ -294,7 +295,7 @@ impl Case {
         }
     }
 
-    /// What channel `i` asks for: under the demand test, up to six messages within its deadline.
+    /// Request of channel `i`: under the demand test, up to six messages within its deadline.
     pub(super) fn request(&self, i: usize) -> Request {
         let (mut spec, deadline) = self.channels[i];
         if let Schedule::EdfByDemand = self.schedule {

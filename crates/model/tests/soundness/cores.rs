@@ -1,4 +1,5 @@
-//! Hosts with several cores: what is placed anywhere on them, and leaves by any of their links, keeps the bounds of [`CoresTable`].
+//! Hosts with several cores: channels placed anywhere on them, and with any link, keep the bounds
+//! of [`CoresTable`].
 
 use laxity_admission::{Caller, CoresTable, WayOut};
 
@@ -29,7 +30,8 @@ impl Places<'_> {
         self.placed(20 + i)
     }
 
-    /// The links, and the cores that their adapters interrupt. One alone is the case's own, and interrupts the first core.
+    /// The links, and the cores that their adapters interrupt. One alone is the case's own, and
+    /// interrupts the first core.
     fn links(&self) -> Vec<(LinkCosts, CoreId)> {
         let of = |number: u8| {
             let dice = u64::from(self.case.dice[usize::from(50 + number)]);
@@ -45,14 +47,15 @@ impl Places<'_> {
         self.at(40 + i)
     }
 
-    /// What calls of cores that sleep cost, in one case of two; of these in one of three much.
+    /// Cost of calls of idle cores, in one case of two; in one of three of these it is large.
     fn ipi(&self) -> Span {
         let dice = self.case.dice[61];
         let much = if (dice / 80).is_multiple_of(3) { 10 } else { 1 };
         Span::from_us(if dice.is_multiple_of(2) { u64::from(dice / 2 % 40) * much } else { 0 })
     }
 
-    /// Whether others put somebody in line for `core`: best effort there waits for buffers that they give back.
+    /// Whether other cores queue work for `core`: best effort there waits for buffers that they
+    /// return.
     fn is_called(&self, core: CoreId) -> bool {
         let links = self.links();
         let waits = |at: Place| at.core == core && links[usize::from(at.link.0)].1 != core;
@@ -61,7 +64,8 @@ impl Places<'_> {
             || ahead && (0..self.case.channels.len()).any(|i| waits(self.channel(i)))
     }
 
-    /// The costs of `host` here. In one case of three switches are what takes time, and calls of the link scheduler next to nothing.
+    /// The costs of `host` here. In one case of three switches dominate, and calls of the link
+    /// scheduler are almost free.
     fn costs(&self, host: HostCosts) -> HostCosts {
         let host = HostCosts { ipi: self.ipi(), ..host };
         match self.case.dice[59].is_multiple_of(3) {
@@ -181,10 +185,11 @@ proptest! {
     }
 }
 
-/// Of several hundred sets many have members, and somebody comes near what was promised.
+/// Of several hundred sets many have members, and some delay is close to its bound.
 #[test]
 fn the_bounds_of_several_cores_are_of_use() {
-    // Of several links each start of the others counts as if it came when it disturbs most, and under O2 each packet as if a block were before it.
+    // Of several links each start of the others counts as if it came when it disturbs most, and
+    // under O2 each packet as if a block were before it.
     let least = [
         (ResourceModel::O1, 1, 600),
         (ResourceModel::O1, 3, 200),

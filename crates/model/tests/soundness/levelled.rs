@@ -1,4 +1,5 @@
-//! Hosts whose CPU goes by fixed priorities and their link by deadlines: nobody exceeds a bound of [`LevelledHost`], whichever deadlines the link goes by.
+//! Hosts with fixed priorities on the CPU and deadlines on the link: no delay exceeds a bound of
+//! [`LevelledHost`], for any deadlines at the link.
 
 use laxity_admission::LevelledHost;
 
@@ -50,7 +51,7 @@ proptest! {
     }
 }
 
-/// Of several hundred sets many have members, and somebody comes near what was promised.
+/// Of several hundred sets many have members, and some delay is close to its bound.
 #[test]
 fn the_bounds_of_levels_before_deadlines_are_of_use() {
     let (mut admitted, mut closest) = (0, 0);

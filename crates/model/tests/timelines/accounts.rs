@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use super::bench::{Bench, Input, Offer, best_effort, config, real_time};
 
-/// A packet, then the link scheduler's thread: 40 of protocol, 3 of switch, 10 of link scheduling, and an interrupt at
-/// 53 + 50 that takes 5. The switch counts as a switch and nothing else.
+/// A packet, then the link scheduler's thread: 40 of protocol, 3 of switch, 10 of link scheduling,
+/// and an interrupt at 53 + 50 that takes 5. The switch counts as a switch and nothing else.
 #[test]
 fn a_switch_counts_once() {
     let mut bench = Bench::new(config(LinkParadigm::O2), Applications::Separate, &[best_effort()]);
@@ -26,8 +26,9 @@ fn a_signal_counts_as_a_switch() {
 
 /// An interrupt in the middle of a switch parts it, and both parts count as switch.
 ///
-/// The first packet is made 0-40, handed over at 50 and done at 100; the second is made 50-70. At 98 channel 1 has something to do:
-/// its handler is switched to 98-100, interrupted until 105 and for the link call until 115, and switched to for 1 us more.
+/// The first packet is made 0-40, handed over at 50 and done at 100; the second is made 50-70. At
+/// 98 channel 1 has something to do: its handler is switched to 98-100, interrupted until 105 and
+/// for the link call until 115, and switched to for 1 us more.
 #[test]
 fn an_interrupted_switch_goes_on() {
     let channels = [best_effort(), best_effort()];
@@ -52,8 +53,8 @@ fn an_interrupted_switch_goes_on() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is offered, to whatever policies: the sum of the uses never exceeds the time that has passed, at any instant.
-    /// The bench looks at every event.
+    /// Whatever is offered, to whatever policies: the sum of the uses never exceeds the time that
+    /// has passed, at any instant. The bench looks at every event.
     #[test]
     fn uses_never_exceed_the_time(
         paradigm in prop::sample::select(vec![LinkParadigm::O1, LinkParadigm::O2, LinkParadigm::O3, LinkParadigm::Adapter]),

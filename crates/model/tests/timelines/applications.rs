@@ -1,4 +1,4 @@
-//! Applications that share the CPU: who pays for a send, when, and who sleeps.
+//! Applications that share the CPU: cost and time of sends, and blocking.
 
 use laxity_model::host::{Applications, Use};
 use laxity_qos::channel::{ChannelConfig, LinkParadigm, MessageOverflow};
@@ -7,7 +7,7 @@ use laxity_units::{Bytes, Span};
 
 use super::bench::{Bench, Input, Offer, PACKET, best_effort, config, real_time};
 
-/// One message in the queue and one in hand; one packet buffer; whoever finds no room waits.
+/// One message in the queue and one in hand; one packet buffer; a sender without room waits.
 fn narrow() -> ChannelConfig {
     ChannelConfig {
         message_slots: 1,
@@ -17,13 +17,15 @@ fn narrow() -> ChannelConfig {
     }
 }
 
-/// Four messages of a packet each come within 3 us, while the first is being sent. The handler has room for one and the
-/// queue for one; each of the others is paid for when there is room for it, 15 us and once, and not before.
+/// Four messages of a packet each arrive within 3 us, while the first is being sent. The handler
+/// has room for one and the queue for one; each of the others costs 15 us once, when there is room
+/// for it.
 ///
-/// The first: sent 0-15 and taken by the handler. The second: sent 15-30 and queued, and now the application sleeps. The
-/// handler makes the first packet 33-73 and takes the second message, so there is room: the application is ready, and has the CPU when
-/// the handler, which has no buffer, stops at 83. It sends the third 86-101, and sleeps. The link returns the buffer at
-/// 83 + 50 = 133; the same again from there for the fourth.
+/// The first: sent 0-15 and taken by the handler. The second: sent 15-30 and queued, and now the
+/// application sleeps. The handler makes the first packet 33-73 and takes the second message, so
+/// there is room: the application is ready, and has the CPU when the handler, which has no buffer,
+/// stops at 83. It sends the third 86-101, and sleeps. The link returns the buffer at 83 + 50 =
+/// 133; the same again from there for the fourth.
 #[test]
 fn a_blocked_application_sleeps_until_there_is_room_and_pays_once() {
     let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Shared, &[narrow()]);
@@ -65,8 +67,8 @@ fn a_blocked_application_sleeps_until_there_is_room_and_pays_once() {
     assert_eq!(bench.host.uses()[0].of(Use::Application), Span::from_us(4 * 15));
 }
 
-/// While the application sleeps, a hundred messages more neither wake it nor cost anything: between 101, when it has
-/// filled the queue, and 133, when the link gives the buffer back, the CPU idles.
+/// While the application sleeps, a hundred messages more neither wake it nor cost anything: between
+/// 101, when it has filled the queue, and 133, when the link gives the buffer back, the CPU idles.
 #[test]
 fn what_is_offered_to_a_sleeper_costs_nothing() {
     let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Shared, &[narrow()]);
@@ -80,8 +82,9 @@ fn what_is_offered_to_a_sleeper_costs_nothing() {
     assert_eq!(bench.sent.len(), 104);
 }
 
-/// Every message of a batch is paid for: three come while the handler makes the packet of the first, 18-58. When it has called
-/// the link, at 68, the application gets the CPU and sends them, 71 to 71 + 3 · 15 = 116.
+/// Every message of a batch costs CPU time: three arrive while the handler makes the packet of the
+/// first, 18-58. When it has called the link, at 68, the application gets the CPU and sends them,
+/// 71 to 71 + 3 · 15 = 116.
 #[test]
 fn a_batch_pays_for_each_message() {
     let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Shared, &[best_effort()]);
@@ -107,8 +110,9 @@ fn a_batch_pays_for_each_message() {
 
 /// At a preemption point a real-time application goes first though the other has waited longer.
 ///
-/// Channel 0 is best effort, channel 1 real time. While the handler of channel 0 makes its packet, 18-58, its own application is
-/// ready at 20 and the other at 30. At 68, when it has called the link, application 1 sends 71-86, then 0 from 89 to 104.
+/// Channel 0 is best effort, channel 1 real time. While the handler of channel 0 makes its packet,
+/// 18-58, its own application is ready at 20 and the other at 30. At 68, when it has called the
+/// link, application 1 sends 71-86, then 0 from 89 to 104.
 #[test]
 fn real_time_applications_go_first() {
     let channels = [best_effort(), real_time(5_000)];
@@ -127,19 +131,22 @@ fn real_time_applications_go_first() {
     );
 }
 
-/// A send of an application elsewhere happens when it is due, whatever the CPU does, and costs it nothing.
+/// A send of an application on another processor happens when it is due, whatever the CPU does, at
+/// no cost.
 #[test]
 fn separate_applications_cost_nothing() {
     let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Separate, &[best_effort()]);
     let log = bench.run(vec![(0, Offer(0, 1)), (7, Offer(0, 1))]);
     assert_eq!(log[..2], ["0 Accepted { message: 0 } 0", "7 Accepted { message: 1 } 0"]);
     assert_eq!(bench.host.uses()[0].of(Use::Application), Span::ZERO);
-    // Packets 0-40 and 50-90, link calls 40-50 and 105-115 after the interrupt at 100, and the last interrupt.
+    // Packets 0-40 and 50-90, link calls 40-50 and 105-115 after the interrupt at 100, and the last
+    // interrupt.
     assert_eq!(bench.host.uses()[0].total(), Span::from_us(40 + 10 + 40 + 5 + 10 + 5));
 }
 
-/// Whoever has waited longest for room is first. Channels 2, 0 and 1 want to send while the CPU is busy with channel 3;
-/// when that has made its packet, at 40, all three find room, and their messages are numbered, made and sent in that order.
+/// Blocked senders are FIFO. Channels 2, 0 and 1 want to send while the CPU is busy with channel 3;
+/// when that has made its packet, at 40, all three find room, and their messages are numbered, made
+/// and sent in that order.
 #[test]
 fn senders_that_wait_are_asked_oldest_first() {
     let one = ChannelConfig { message_slots: 1, ..best_effort() };
@@ -165,11 +172,13 @@ fn senders_that_wait_are_asked_oldest_first() {
     assert_eq!(sent[..4], [3, 2, 0, 1]);
 }
 
-/// A closed source has two messages under way, no more, and the next when one is out of the adapter; nothing of it costs the CPU
-/// anything, even where applications share it. Refused messages are not under way.
+/// A closed source has at most two messages outstanding, and sends the next when one is out of the
+/// adapter; its sends cost no CPU time, even where applications share it. Refused messages are not
+/// outstanding.
 ///
-/// The first is made 0-40 and handed over at 50, the second is made 50-90. The first is out at 100, which an interrupt says until
-/// 105 before it schedules the second until 115; then the third is sent.
+/// The first is made 0-40 and handed over at 50, the second is made 50-90. The first is out at 100,
+/// which an interrupt reports until 105 before it schedules the second until 115; then the third is
+/// sent.
 #[test]
 fn a_closed_source_has_so_many_under_way() {
     for placement in [Applications::Shared, Applications::Separate] {
@@ -194,8 +203,8 @@ fn a_closed_source_has_so_many_under_way() {
     }
 }
 
-/// A message that comes while the last for which there is room is being sent waits for room at once: the application is not
-/// made ready only to find none.
+/// A message that arrives while the last one with room is being sent waits for room at once: the
+/// application does not become ready only to find none.
 #[test]
 fn what_is_being_sent_takes_its_room() {
     // One slot, and the handler has the first message in hand, without a buffer for its packet.
@@ -206,10 +215,12 @@ fn what_is_being_sent_takes_its_room() {
     assert_eq!(log, ["30-45 application 0: application", "45 Accepted { message: 1 } 0"]);
 }
 
-/// The same four messages of an application elsewhere: the third and fourth wait, and are taken at the instant at which there is
-/// room, 40 and 145, for nothing. One that comes later, at 320, finds room and is taken at once, though the CPU is busy.
+/// The same four messages of an application on another processor: the third and fourth wait, and
+/// are taken at no cost at the instant at which there is room, 40 and 145. A later one, at 320,
+/// finds room and is taken at once, though the CPU is busy.
 ///
-/// The handler makes a packet in 40 and calls the link for 10; its only buffer comes back after 50, with an interrupt of 5.
+/// The handler makes a packet in 40 and calls the link for 10; its only buffer returns after 50,
+/// with an interrupt of 5.
 #[test]
 fn a_blocked_sender_elsewhere_is_taken_when_there_is_room() {
     let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Separate, &[narrow()]);
@@ -223,8 +234,8 @@ fn a_blocked_sender_elsewhere_is_taken_when_there_is_room() {
     assert_eq!(bench.host.uses()[0].total(), Span::from_us(5 * (40 + 10 + 5)));
 }
 
-/// A refused message is answered when there is room, at 40, and what waits behind it keeps waiting for the sender's next turn, at
-/// 50, also if another message comes before.
+/// A refused message is answered when there is room, at 40, and the messages behind it wait for the
+/// sender's next turn, at 50, even if another message arrives before.
 #[test]
 fn who_waits_behind_a_refused_message_is_not_overtaken_by_chance() {
     let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Separate, &[narrow()]);
@@ -243,9 +254,10 @@ fn who_waits_behind_a_refused_message_is_not_overtaken_by_chance() {
     );
 }
 
-/// An endless source whose every message is too large for its channel is refused though there is room, and tries again each time that the
-/// core has nothing in hand: when it begins, when the other channel's message comes at 0, when that is made at 40, when the link has been called
-/// at 50, and after the interrupt at 105.
+/// An endless source with messages too large for its channel is refused despite room, and tries
+/// again each time that the core is idle: when it begins, when the other channel's message arrives
+/// at 0, when that is made at 40, when the link has been called at 50, and after the interrupt at
+/// 105.
 #[test]
 fn who_is_refused_tries_again_when_the_core_is_free() {
     let half = Bytes::new(PACKET.get() / 2);

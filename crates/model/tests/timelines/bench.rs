@@ -38,7 +38,7 @@ pub(crate) const COSTS: HostCosts = HostCosts {
 /// `S`.
 pub(crate) const PACKET: Bytes = Bytes::new(1000);
 
-/// What the adapter takes for a packet unless a test says otherwise.
+/// The adapter's time for a packet unless a test says otherwise.
 pub(crate) const LINK: Span = Span::from_us(50);
 
 pub(crate) fn at(us: u64) -> Time {
@@ -85,12 +85,12 @@ pub(crate) fn best_effort() -> ChannelConfig {
     ChannelConfig { spec: TrafficSpec { min_message: Bytes::new(1), ..channel.spec }, ..channel }
 }
 
-/// What happens to the host.
+/// An input to the host.
 #[derive(Clone, Copy)]
 pub(crate) enum Input {
-    /// The application of a channel has a message of so many packets.
+    /// The application of a channel has a message of that many packets.
     Offer(u32, u64),
-    /// From now on it always has one of one packet; so many of them under way at most.
+    /// From now on it always has a message of one packet; with that many outstanding at most.
     Endless(u32, Option<u32>),
     /// Something interrupts.
     Interrupt(Interrupt),
@@ -136,7 +136,8 @@ impl Bench {
         Self { host, link, flying: VecDeque::new(), sent: Vec::new() }
     }
 
-    /// Runs until nothing is left to do; answers who did what from when to when, and what came of it.
+    /// Runs until no event is left; returns the activities with their start and end, and the
+    /// outputs.
     pub(crate) fn run(&mut self, inputs: Vec<(u64, Input)>) -> Vec<String> {
         self.run_until(u64::MAX / 1_000_000, inputs)
     }

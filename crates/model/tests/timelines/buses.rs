@@ -1,4 +1,4 @@
-//! Adapters of a host at one bus, and its CPU: who has it when.
+//! Adapters of a host at one bus, and its CPU: allocation over time.
 
 use laxity_model::adapter::{Adapter, Breakdown, Delay, Description, PROCESSOR, Phase, Resource, Stage};
 use laxity_model::host::{Applications, Host};
@@ -31,7 +31,8 @@ fn stage(name: &str, phases: Vec<Phase>) -> Stage {
     Stage { name: name.into(), phases, ..Stage::default() }
 }
 
-/// An adapter at `bus` that does no more than that phase over it, and has the processor meanwhile if it says so.
+/// An adapter at `bus` that does no more than that phase over it, and has the processor meanwhile
+/// if it says so.
 fn moving(bus: &Resource, phase: Phase) -> Adapter {
     described(bus, phase, |_| {})
 }
@@ -58,7 +59,7 @@ fn node(adapters: Vec<Adapter>, copying: Span, driver: DriverConfig) -> Told<Nod
         links = node.add_adapter(driver, adapter, LinkCosts::default()).0;
     }
     let mut node = Told::new(node);
-    // Whose deadline is long, and whose is short, of each.
+    // A long and a short deadline, of each.
     for link in (0..=links).map(LinkId) {
         for channel in [best_effort(), real_time(5_000), real_time(500)] {
             node.open(ChannelConfig { link, message_slots: 8, ..channel });
@@ -89,7 +90,8 @@ fn words(node: &mut Told<Node, NodeOutput>, now: u64) -> Vec<String> {
     all.filter_map(word).map(|word| format!("{now} {word}")).collect()
 }
 
-/// Lets the node do what it wants to, and be offered a packet on each of these channels when that is; until it has nothing left to do before `until`.
+/// Runs the node, with a packet offered on each of these channels at its time, until no event is
+/// left before `until`.
 fn run(node: &mut Told<Node, NodeOutput>, offers: &[(u64, u32)], until: u64) -> Vec<String> {
     let (mut offers, mut log) = (offers.iter().peekable(), Vec::new());
     loop {
@@ -113,8 +115,9 @@ const A: u32 = 0;
 const B: u32 = 3;
 const C: u32 = 6;
 
-/// Three packets of the first adapter at 0, 30 each, and two of the second at 5, 20 each. From 30 on each waits for the other: the bus
-/// is never idle, and nobody has it twice while another waits.
+/// Three packets of the first adapter at 0, 30 each, and two of the second at 5, 20 each. From 30
+/// on each waits for the other: the bus is never idle, and no adapter has it twice while another
+/// waits.
 #[test]
 fn equals_take_turns() {
     let both = [moving(&bus(), phase(30)), moving(&bus(), phase(20))];
@@ -126,8 +129,8 @@ fn equals_take_turns() {
     assert_eq!((node.packets(), node.next_deadline()), (0, None));
 }
 
-/// With two servers, of which each wants the bus, the first adapter has no more than its turn; the third, which comes last, waits
-/// for one packet of each.
+/// With two servers that both want the bus, the first adapter has no more than its turn; the third,
+/// the last to arrive, waits for one packet of each.
 #[test]
 fn turns_are_of_adapters_however_many_packets_they_have() {
     let two = |description: &mut Description| description.transmit[0].servers = 2;
@@ -137,8 +140,9 @@ fn turns_are_of_adapters_however_many_packets_they_have() {
     assert_eq!(log, ["10 a0", "30 b0", "60 c0", "70 a1", "90 b1", "100 a2", "110 a3"]);
 }
 
-/// The second has the higher priority. Where the bus can be taken away it has it at once, and the first goes on with the 20 that it had left;
-/// else it waits for the end of one packet, and then goes before the next.
+/// The second has the higher priority. Where the bus can be taken away it has it at once, and the
+/// first goes on with the 20 that it had left; else it waits for the end of one packet, and then
+/// goes before the next.
 #[test]
 fn priority_takes_the_bus_or_waits_for_a_packet() {
     let sent = |preemptive| {
@@ -151,8 +155,8 @@ fn priority_takes_the_bus_or_waits_for_a_packet() {
     assert_eq!(sent(false), ["30 a0", "55 b0", "85 a1"]);
 }
 
-/// The first moves something due at 5000, the second from 10 on something due at 500: first by urgency, and else in turn. Best effort of the first
-/// gives way, too.
+/// The first moves something due at 5000, the second from 10 on something due at 500: first by
+/// urgency, and else in turn. Best effort of the first gives way, too.
 #[test]
 fn urgency_takes_the_bus() {
     let sent = |urgent, first| {
@@ -165,7 +169,8 @@ fn urgency_takes_the_bus() {
     assert_eq!(sent(false, A + 1), ["30 a0", "55 b0"]);
 }
 
-/// Who is interrupted keeps its turn: the first goes on at 35, before the third, which has waited since 15 and not since 0.
+/// A preempted adapter keeps its turn: the first resumes at 35, before the third, which has waited
+/// since 15 and not since 0.
 #[test]
 fn who_is_interrupted_keeps_its_turn() {
     let low = |us| Phase { priority: 1, ..phase(us) };
@@ -173,7 +178,8 @@ fn who_is_interrupted_keeps_its_turn() {
     assert_eq!(run(&mut node, &[(0, A), (10, B), (15, C)], 1000), ["35 b0", "55 a0", "62 c0"]);
 }
 
-/// The packets of the first are moved in four bursts of 10 each, and between two of them the second, which has waited, has its turn: at 10, and at 40 again.
+/// The packets of the first are moved in four bursts of 10 each, and between two of them the
+/// second, which has waited, has its turn: at 10, and at 40 again.
 #[test]
 fn a_phase_that_yields_gives_the_bus_up_after_each_burst() {
     let delay = Delay { segment: Bytes::new(250), per_segment: Span::from_us(10), ..Delay::default() };
@@ -183,8 +189,9 @@ fn a_phase_that_yields_gives_the_bus_up_after_each_burst() {
     assert_eq!(run(&mut node, &[(0, A), (5, B), (5, B)], 1000), ["30 b0", "60 b1", "80 a0"]);
 }
 
-/// Each packet is copied for 10 before it is handed over: 0-10, and at 20. The first adapter has the bus 10-20 and, when the CPU is done, 30-50;
-/// then the second, which had nothing to move while the CPU had it. A bus that is none of the CPU's is not taken, so the first is done at 40.
+/// Each packet is copied for 10 before it is handed over: 0-10, and at 20. The first adapter has
+/// the bus 10-20 and, after the CPU, 30-50; then the second, which was idle while the CPU had the
+/// bus. The CPU does not take a bus that it does not share, so the first is done at 40.
 #[test]
 fn a_cpu_that_copies_has_the_bus_before_all() {
     let sent = |host| {
@@ -217,7 +224,8 @@ fn what_is_under_way_is_accounted_for_so_far() {
     assert_eq!(so_far(&node, 34), (Span::from_us(20), Span::from_us(14)));
 }
 
-/// At 12 the first, which has it, is reset: its packets are lost, and the second has the bus at that instant. What is sent afterwards waits its turn.
+/// At 12 the first, the holder, is reset: its packets are lost, and the second has the bus at that
+/// instant. Later packets wait their turn.
 #[test]
 fn a_reset_gives_the_bus_back() {
     let mut node = quiet(vec![moving(&bus(), phase(30)), moving(&bus(), phase(20))]);
@@ -229,7 +237,7 @@ fn a_reset_gives_the_bus_back() {
     assert_eq!(held, [(LinkId(0), Span::from_us(42)), (LinkId(1), Span::from_us(20))]);
 }
 
-/// One that waits is reset, and wants nothing any more.
+/// A waiting adapter is reset, and withdraws its claim.
 #[test]
 fn a_reset_gives_up_what_was_waited_for() {
     let mut node =
@@ -240,8 +248,8 @@ fn a_reset_gives_up_what_was_waited_for() {
     assert_eq!(run(&mut node, &[], 1000), ["20 b0", "30 c0"]);
 }
 
-/// At 12 all of the first stands still, or its end of the bus: the second has the bus 12-32, and the first, which works again from 20 on, goes on with the 18 that it had left. Nothing of the
-/// second is broken.
+/// At 12 all of the first stops, or its end of the bus: the second has the bus 12-32, and the
+/// first, which works again from 20 on, resumes with its remaining 18. The second has no fault.
 #[test]
 fn what_is_broken_lets_go_of_the_bus() {
     for breakdown in [Breakdown::Stop, Breakdown::Stall(1)] {
@@ -254,8 +262,9 @@ fn what_is_broken_lets_go_of_the_bus() {
     }
 }
 
-/// A phase holds all that it needs or nothing: the first adapter's transfer waits for the bus from 5 on, and its processor does something else meanwhile, 10-17 for a frame that has come in, and
-/// 48-55 for another. So it is 55 when both are free, and the second, which wants the bus again at 50, has it until 100.
+/// A phase holds all its resources or none: the first adapter's transfer waits for the bus from 5
+/// on, and its processor serves received frames meanwhile, 10-17 and 48-55. So both are free at 55,
+/// and the second, which wants the bus again at 50, has it until 100.
 #[test]
 fn who_waits_for_the_bus_keeps_nobody_from_its_processor() {
     let mut transfer = phase(30);
@@ -276,7 +285,7 @@ fn who_waits_for_the_bus_keeps_nobody_from_its_processor() {
     assert_eq!((stages[1].busy, stages[1].passed), (Span::from_us(14), 2));
 }
 
-/// What does not touch the bus is as ever: each adapter has a processor of its own.
+/// Work without the bus is unaffected: each adapter has a processor of its own.
 #[test]
 fn adapters_share_nothing_but_the_bus() {
     let own = |us| {

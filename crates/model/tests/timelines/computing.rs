@@ -1,4 +1,4 @@
-//! Applications that compute beside the handlers: who waits for whom, and for how long.
+//! Applications that compute beside the handlers: mutual delays.
 
 use laxity_model::host::{Applications, Use};
 use laxity_qos::channel::{
@@ -27,8 +27,9 @@ fn bench(config: Config, channels: &[ChannelConfig], all: &[Computing]) -> Bench
     bench
 }
 
-/// 100 us from 20 on, due at 520, in slices of 30; a message comes at 35. If that is due at 135 it goes first from the end of the slice
-/// on, at 50, and the rest follows with an interrupt in its middle, at 153. If it is due at 5035 it waits for all of the budget.
+/// 100 us from 20 on, due at 520, in slices of 30; a message arrives at 35. If that is due at 135
+/// it goes first from the end of the slice on, at 50, and the rest follows with an interrupt in its
+/// middle, at 153. If it is due at 5035 it waits for all of the budget.
 #[test]
 fn a_budget_is_due_like_a_message_and_is_executed_in_slices() {
     let one = application(0, 30, Some(budget(100, 1000, 20, 500)));
@@ -66,8 +67,8 @@ fn a_budget_is_due_like_a_message_and_is_executed_in_slices() {
     );
 }
 
-/// Who computes what is left takes turns with best effort: the message of 10 has waited longer than the slice that begins at 30. What
-/// is on time goes before both.
+/// A computation without a budget takes turns with best effort: the message of 10 has waited longer
+/// than the slice that begins at 30. On-time work goes before both.
 #[test]
 fn what_is_left_is_shared_with_best_effort_in_turns() {
     let channels = [best_effort(), real_time(400)];
@@ -93,7 +94,7 @@ fn what_is_left_is_shared_with_best_effort_in_turns() {
     );
 }
 
-/// 700 us every 500: each is done in its order, later and later, and the CPU does nothing else.
+/// 700 us every 500: each is done in its order, later and later, and the CPU does no other work.
 #[test]
 fn budgets_that_are_too_large_are_late_one_after_the_other() {
     let mut bench =
@@ -108,7 +109,8 @@ fn budgets_that_are_too_large_are_late_one_after_the_other() {
     assert_eq!(bench.host.uses()[0].of(Use::Computation), Span::from_us(2100));
 }
 
-/// On an ideal CPU a message that is due sooner takes it at 10, in the middle of a slice, of which 90 are left.
+/// On an ideal CPU a message that is due sooner takes it at 10, in the middle of a slice, of which
+/// 90 are left.
 #[test]
 fn immediate_preemption_takes_the_cpu_within_a_slice() {
     let base = config(LinkParadigm::O1);
@@ -133,8 +135,9 @@ fn immediate_preemption_takes_the_cpu_within_a_slice() {
     assert_eq!(bench.host.computed(), [Span::from_us(100)]);
 }
 
-/// VirtualClock gives a fifth and three fifths: a slice of 100 is stamped 500 and 166.7 after the one before. Of the second the stamps are
-/// 167, 333, 500 and a little, 667, 833, 1000 and a little; of the first 500 and 1000.
+/// VirtualClock gives a fifth and three fifths: a slice of 100 is stamped 500 and 166.7 after the
+/// one before. Of the second the stamps are 167, 333, 500 and a little, 667, 833, 1000 and a
+/// little; of the first 500 and 1000.
 #[test]
 fn where_rates_are_shared_a_budget_is_one() {
     let applications = [
@@ -160,7 +163,8 @@ fn where_rates_are_shared_a_budget_is_one() {
     );
 }
 
-/// Fixed priorities: from the end of its first slice on level 1 waits for the message of level 0, and goes before that of level 2.
+/// Fixed priorities: from the end of its first slice on level 1 waits for the message of level 0,
+/// and goes before that of level 2.
 #[test]
 fn a_budget_has_a_level() {
     let level = |level| ChannelConfig { level, ..real_time(5_000) };

@@ -1,4 +1,4 @@
-//! Several cores: what they do at once, and what they wait for each other for.
+//! Several cores: parallel work, and waiting for each other.
 
 use laxity_model::host::{Applications, Interrupt, Use};
 use laxity_qos::channel::{
@@ -10,7 +10,7 @@ use laxity_units::Span;
 use super::bench::{Bench, COSTS, Input, LINK, Offer, best_effort, config, real_time};
 use super::interrupts::incoming;
 
-/// So many cores, and so many packets with the adapter.
+/// A configuration with that many cores and that adapter depth.
 fn cores(cores: u8, paradigm: LinkParadigm, depth: u32) -> Config {
     let base = config(paradigm);
     Config { cores, link: LinkConfig { depth, ..base.link }, ..base }
@@ -25,8 +25,9 @@ fn bench(config: Config, channels: &[ChannelConfig]) -> Bench {
     Bench::new(config, Applications::Separate, channels)
 }
 
-/// Two packets are made at once, 0-40. The first core by number takes the adapter's place, 40-50, and the other sees that there is none: it
-/// leaves its packet to the completion at 100, whose interrupt is core 0's.
+/// Two packets are made at once, 0-40. The first core by number takes the adapter's slot, 40-50,
+/// and the other sees that there is none: it leaves its packet to the completion at 100, which
+/// interrupts core 0.
 #[test]
 fn two_cores_work_at_once() {
     let mut bench = bench(cores(2, LinkParadigm::O1, 1), &[on(0, best_effort()), on(1, best_effort())]);
@@ -46,7 +47,8 @@ fn two_cores_work_at_once() {
     );
 }
 
-/// The adapter has a place for all. Core 0 is in the link scheduler 40-50; core 2 comes at 43 and core 1 at 45: first come, first served.
+/// The adapter has room for all. Core 0 is in the link scheduler 40-50; core 2 arrives at 43 and
+/// core 1 at 45: FIFO.
 #[test]
 fn who_comes_first_to_the_link_scheduler_is_let_in_first() {
     let channels = [on(0, best_effort()), on(1, best_effort()), on(2, best_effort())];
@@ -72,8 +74,8 @@ fn who_comes_first_to_the_link_scheduler_is_let_in_first() {
     assert_eq!(spun, [0, 15, 7].map(Span::from_us));
 }
 
-/// Interrupts go to core 1, and core 0 works through: six packets 0-40, 50-70, 70-90 and so on. At 100 and 165 packets have left, and core 1
-/// sees to the next, 105-115 and 170-180.
+/// Interrupts go to core 1, and core 0 works through: six packets 0-40, 50-70, 70-90 and so on. At
+/// 100 and 165 packets have left, and core 1 sees to the next, 105-115 and 170-180.
 #[test]
 fn an_interrupt_stops_its_own_core_and_no_other() {
     let mut bench = bench(cores(2, LinkParadigm::O1, 1), &[on(0, best_effort())]);
@@ -100,8 +102,9 @@ fn an_interrupt_stops_its_own_core_and_no_other() {
     );
 }
 
-/// Core 2 has waited since 40 for core 0 to be through at 50; what its timer interrupts core 1 for at 41 is to schedule the link, so that
-/// waits behind it until 60, when the adapter has no place any more. It was for nothing, and it was paid for.
+/// Core 2 has waited since 40 for core 0 to leave at 50. The timer interrupts core 1 at 41 to
+/// schedule the link, so that waits behind it until 60, when the adapter is full. The wait was in
+/// vain, and still costs CPU time.
 #[test]
 fn an_interrupt_waits_for_the_link_scheduler_too() {
     let mut bench = bench(cores(3, LinkParadigm::O1, 2), &[on(0, best_effort()), on(2, best_effort())]);
@@ -123,8 +126,8 @@ fn an_interrupt_waits_for_the_link_scheduler_too() {
     );
 }
 
-/// An interrupt that comes to a core that spins waits until that is through with the link scheduler: at 50 it is let in, at 60 it is
-/// interrupted, though the timer was at 45.
+/// An interrupt at a core that spins waits until the core has left the link scheduler: it enters at
+/// 50 and is interrupted at 60, though the timer was at 45.
 #[test]
 fn who_spins_takes_no_interrupt() {
     let costs = HostCosts { timer: Span::from_us(3), ..COSTS };
@@ -147,7 +150,8 @@ fn who_spins_takes_no_interrupt() {
     );
 }
 
-/// The link scheduler's thread has core 1, and what is made on core 0 is sent while the next is made: no switch, and 10 us of core 1 for each.
+/// The link scheduler's thread has core 1, and what is made on core 0 is sent while the next is
+/// made: no switch, and 10 us of core 1 for each.
 #[test]
 fn a_link_scheduler_on_a_core_of_its_own_takes_nothing_from_the_handlers() {
     let base = cores(2, LinkParadigm::O2, 2);
@@ -172,8 +176,9 @@ fn a_link_scheduler_on_a_core_of_its_own_takes_nothing_from_the_handlers() {
     );
 }
 
-/// A packet comes in at core 1, 0-5, for a handler of core 0, which sleeps and is called, 5-7. The second finds it at work, and it is not called
-/// again. A program on core 1 then has the message, for which that has to be called.
+/// A packet arrives at core 1, 0-5, for a handler of core 0, which is idle and is called, 5-7. The
+/// second finds it busy, and makes no call. A program on core 1 then has the message, for which
+/// that core has to be called.
 #[test]
 fn a_core_that_sleeps_is_called_and_one_that_works_is_not() {
     let costs = HostCosts { ipi: Span::from_us(2), ..COSTS };
@@ -198,8 +203,9 @@ fn a_core_that_sleeps_is_called_and_one_that_works_is_not() {
     );
 }
 
-/// What comes from outside costs no call: core 1 begins at once. And what a core finds when its own timer goes off was put there by nobody
-/// else: that takes the timer's 3 us, at 10 000 when the second message is on time.
+/// An input from outside costs no call: core 1 begins at once. Work that a core finds at its own
+/// timer makes no call either: that takes the timer's 3 us, at 10 000 when the second message is on
+/// time.
 #[test]
 fn a_timer_costs_what_it_costs_and_what_comes_from_outside_no_call() {
     let costs = HostCosts { ipi: Span::from_us(2), timer: Span::from_us(3), ..COSTS };
@@ -223,8 +229,8 @@ fn a_timer_costs_what_it_costs_and_what_comes_from_outside_no_call() {
     );
 }
 
-/// An application that shares core 0 sends on a channel of core 1: 15 us of the one, then 40 of the other, while the application already sends
-/// the next.
+/// An application that shares core 0 sends on a channel of core 1: 15 us of the one, then 40 of the
+/// other, while the application already sends the next.
 #[test]
 fn an_application_and_its_handler_may_have_a_core_each() {
     let channel = ChannelConfig { core: CoreId(1), application: CoreId(0), ..best_effort() };
@@ -242,7 +248,7 @@ fn an_application_and_its_handler_may_have_a_core_each() {
     );
 }
 
-/// What computes on core 1 is stopped by nothing that core 0 does: it has all of that core, slice after slice.
+/// A computation on core 1 is independent of core 0: it has all of that core, slice after slice.
 #[test]
 fn who_computes_on_a_core_of_its_own_has_all_of_it() {
     let mut bench = bench(cores(2, LinkParadigm::O1, 1), &[on(0, best_effort())]);

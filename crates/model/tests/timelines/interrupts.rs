@@ -1,4 +1,4 @@
-//! Interrupts: what they stop, what keeps them out, and what they bring.
+//! Interrupts: preemption, masking, and effects.
 
 use laxity_model::host::{Applications, Host, Interrupt, Output};
 use laxity_model::told::Told;
@@ -14,7 +14,7 @@ use super::bench::{Bench, COSTS, Input, Offer, PACKET, best_effort, config, real
 /// An adapter that is not done before the test is.
 const NEVER: Span = Span::from_secs(1);
 
-/// Packet `index` of the `count` of message 0, as it comes in from the network.
+/// Packet `index` of the `count` of message 0, as it arrives from the network.
 pub(super) fn incoming(index: u32, count: u32) -> Input {
     let packet = Packet {
         channel: ChannelId(0),
@@ -39,8 +39,9 @@ pub(super) fn incoming(index: u32, count: u32) -> Input {
     Input::Interrupt(Interrupt::Received(packet))
 }
 
-/// Two packets of a message come in at 0 and 20. The first is processed from 5; the interrupt of the second stops that for
-/// 5 us. The second completes the message, which costs 8 us more: 40 + 30 + 8 = 78.
+/// Two packets of a message arrive at 0 and 20. The first is processed from 5; the interrupt of the
+/// second stops that for 5 us. The second completes the message, which costs 8 us more: 40 + 30 + 8
+/// = 78.
 #[test]
 fn the_last_packet_pays_for_the_message() {
     let receives = ChannelConfig { role: Role::Receive, ..best_effort() };
@@ -58,7 +59,7 @@ fn the_last_packet_pays_for_the_message() {
     );
 }
 
-/// Interrupts are served one after the other, and what they bring about comes at their end.
+/// Interrupts are served one after the other, and take effect at their end.
 #[test]
 fn interrupts_queue_and_a_handshake_is_answered_at_the_end() {
     let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Separate, &[best_effort()]);
@@ -78,7 +79,8 @@ fn interrupts_queue_and_a_handshake_is_answered_at_the_end() {
     );
 }
 
-/// An adapter that loses a packet gives its buffer back: with one buffer, the second packet can be made from 65 on.
+/// An adapter that loses a packet gives its buffer back: with one buffer, the second packet can be
+/// made from 65 on.
 #[test]
 fn a_failed_packet_frees_its_buffer() {
     let narrow = ChannelConfig { packet_slots: 1, ..best_effort() };
@@ -98,11 +100,12 @@ fn a_failed_packet_frees_its_buffer() {
     assert_eq!((counters.dropped_packets, counters.transmitted, counters.created), (1, 0, 2));
 }
 
-/// The link scheduler keeps interrupts out, and has handed its packet over before they come in: what it chose
-/// first leaves first.
+/// The link scheduler masks interrupts, and has handed its packet over before they are served: its
+/// first choice leaves first.
 ///
-/// Two packets fit the adapter, which needs 25. The first is handed over at 50 and done at 75, while the handler
-/// schedules the second, 70-80. The interrupt waits until 80 and the packet does not wait for it.
+/// Two packets fit the adapter, which needs 25. The first is handed over at 50 and done at 75,
+/// while the handler schedules the second, 70-80. The interrupt waits until 80 and the packet does
+/// not wait for it.
 #[test]
 fn the_link_scheduler_masks_interrupts() {
     let base = config(LinkParadigm::O1);
@@ -125,10 +128,12 @@ fn the_link_scheduler_masks_interrupts() {
     );
 }
 
-/// A wake-up that falls due behind a masked interrupt is served when interrupts come in again, whatever else happens meanwhile.
+/// A wake-up that falls due behind a masked interrupt is served when interrupts are unmasked,
+/// whatever else happens meanwhile.
 ///
-/// The second real-time message is held until 10 000. Best effort makes a packet 9958-9998, after a switch, and schedules the link until
-/// 10 008; a message that comes at 10 003 changes nothing. Its next packet is not made before the one whose time has come.
+/// The second real-time message is held until 10 000. Best effort makes a packet 9958-9998, after a
+/// switch, and schedules the link until 10 008; a message at 10 003 has no effect. Its next packet
+/// is not made before the eligible one.
 #[test]
 fn a_wake_up_waits_behind_a_masked_interrupt() {
     let channels = [real_time(5_000), best_effort()];

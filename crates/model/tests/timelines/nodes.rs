@@ -1,4 +1,4 @@
-//! A node instant by instant: what host, driver and adapter tell each other, and the world.
+//! A node instant by instant: messages between host, driver and adapter, and outputs.
 
 use laxity_engine::Seed;
 use laxity_model::adapter::{
@@ -22,7 +22,8 @@ fn us(at: Time) -> u64 {
     at.since(Time::ZERO).as_ps() / 1_000_000
 }
 
-/// What is said, with when; of a packet, its message and its number in it, and when it was handed over.
+/// The outputs as text with their times; of a packet, its message, its index, and its hand-over
+/// time.
 fn words(node: &mut Told<Node, NodeOutput>, now: Time) -> Vec<String> {
     let name = |packet: &Packet| format!("{}.{}", packet.message, packet.index);
     let word = |output| match output {
@@ -54,7 +55,7 @@ fn words(node: &mut Told<Node, NodeOutput>, now: Time) -> Vec<String> {
     std::iter::from_fn(|| node.poll_output()).map(word).map(|word| format!("{} {word}", us(now))).collect()
 }
 
-/// Lets the node do what it wants to until nothing is left, or `until`.
+/// Runs the node until no event is left, or `until`.
 pub(super) fn run(node: &mut Told<Node, NodeOutput>, until: u64) -> Vec<String> {
     let mut log = words(node, at(0));
     while let Some(now) = node.next_deadline().filter(|now| *now <= at(until)) {
@@ -96,8 +97,8 @@ pub(super) fn packet(message: u64) -> Packet {
     }
 }
 
-/// Two packets: made 0-40 and handed over at 50, made 50-70 and handed over at 115 by the interrupt of the first, which has
-/// taken 5 since 100 before it schedules the link for 10.
+/// Two packets: made 0-40 and handed over at 50, made 50-70 and handed over at 115 by the interrupt
+/// of the first, which has taken 5 since 100 before it schedules the link for 10.
 #[test]
 fn a_packet_goes_from_host_to_adapter_and_is_announced_there() {
     let mut node = Told::new(Node::new(host(), DriverConfig::default(), null()));
@@ -112,9 +113,10 @@ fn a_packet_goes_from_host_to_adapter_and_is_announced_there() {
     assert_eq!(node.next_deadline(), None);
 }
 
-/// Two packets, of which making one takes 10 of copying more: 0-50 and, with the link's 10 between, 60-90. The adapter moves one in 20 over a bus. The
-/// first is there at 60, and the CPU has the bus to 70: it is moved by 90, or by 80 if the bus is the adapter's. The second is handed over at
-/// 105 either way, and nobody copies by then.
+/// Two packets, each with 10 of copying: 0-50 and, with the link's 10 between, 60-90. The adapter
+/// moves one in 20 over a bus. The first is there at 60, and the CPU has the bus to 70: it is moved
+/// by 90, or by 80 if the bus is the adapter's own. The second is handed over at 105 either way,
+/// when no copy is in progress.
 #[test]
 fn a_host_that_copies_takes_the_bus_from_its_adapter() {
     let sent = |host| {
@@ -146,7 +148,8 @@ fn a_source_without_end_sends_at_once() {
     assert_eq!(run(&mut node, 104), ["0 Answered", "100 departed 0.0 handed 50"]);
 }
 
-/// With every interrupt lost, a watchdog of 70 finds at 140 that the packet departed at 100, and the driver says what it knows.
+/// With every interrupt lost, a watchdog of 70 finds at 140 that the packet departed at 100, and
+/// the driver says what it knows.
 #[test]
 fn a_driver_finds_what_was_not_announced() {
     let driver = DriverConfig { watchdog: Some(Span::from_us(70)), reset_after: None };
@@ -189,8 +192,8 @@ fn a_host_elsewhere_is_answered() {
     );
 }
 
-/// Two stages, of which the second sends: it takes 10 and then 20 on the medium; one receives, in 7. A handshake stands
-/// between the two of the second.
+/// Two stages, of which the second sends: it takes 10 and then 20 on the medium; one receives, in
+/// 7. A handshake stands between the two of the second.
 fn described() -> Adapter {
     describing(|_| {})
 }
@@ -231,8 +234,8 @@ pub(super) fn describing(change: impl FnOnce(&mut Description)) -> Adapter {
     Adapter::Pipeline(Box::new(Pipeline::new(description)))
 }
 
-/// The frame is ready at 13, goes when the medium lets it, at 30, and is out at 50; on a link of its own it is out at 33.
-/// Where frames are at least 25 long it takes until 55.
+/// The frame is ready at 13, goes when the medium lets it, at 30, and is out at 50; on a link of
+/// its own it is out at 33. Where frames are at least 25 long it takes until 55.
 #[test]
 fn a_frame_asks_for_the_medium_unless_the_link_is_its_own() {
     let mut node = Told::new(Node::without_host(described()));
@@ -254,8 +257,9 @@ fn a_frame_asks_for_the_medium_unless_the_link_is_its_own() {
     assert_eq!(run(&mut node, 100), ["55 departed 0.0 handed 0", "55 Transmitted announced"]);
 }
 
-/// The second stage works 0-10 on the frame that is ready at 13, and sends it 30-37, when it collides; it has the whole of it still to send,
-/// 50-70. Another is given up after 7, which counts as work too.
+/// The second stage works 0-10 on the frame that is ready at 13, and sends it 30-37, when it
+/// collides; it has the whole of it still to send, 50-70. Another is given up after 7, which counts
+/// as work too.
 #[test]
 fn a_collision_costs_what_was_sent_of_a_frame() {
     let mut node = Told::new(Node::without_host(described()));
@@ -299,7 +303,8 @@ fn a_passage_names_its_way_and_the_stage_on_it() {
     assert_ne!(Direction::Transmit, Direction::Receive);
 }
 
-/// An adapter whose queues take nothing is offered the same packets again at the next occasion, in their order.
+/// An adapter with full queues is offered the same packets again at the next occasion, in their
+/// order.
 #[test]
 fn a_full_command_queue_makes_packets_wait() {
     let mut node = Told::new(Node::without_host(described()));
@@ -320,8 +325,8 @@ fn a_full_command_queue_makes_packets_wait() {
     );
 }
 
-/// The host is not told by an adapter that stands still; the driver resets it 200 after it took the packet, at 50, and the host
-/// gets its packet back as failed.
+/// A stopped adapter sends no response; the driver resets it 200 after it took the packet, at 50,
+/// and the packet returns as failed.
 #[test]
 fn a_driver_resets_an_adapter_that_keeps_a_packet() {
     let driver = DriverConfig { watchdog: None, reset_after: Some(Span::from_us(200)) };
@@ -336,7 +341,7 @@ fn a_driver_resets_an_adapter_that_keeps_a_packet() {
     assert_eq!((node.driver(LinkId::FIRST).resets, node.next_deadline()), (1, None));
 }
 
-/// A device like [`null`], whose responses go to one queue.
+/// A device like [`null`], with all responses in one queue.
 fn answering(notification: Notification, queue: ResponseQueue) -> Adapter {
     let Adapter::Pipeline(described) = described() else { unreachable!("it is described") };
     let mut description = described.description().clone();
@@ -349,7 +354,8 @@ fn answering(notification: Notification, queue: ResponseQueue) -> Adapter {
     Adapter::Pipeline(Box::new(Pipeline::new(description)))
 }
 
-/// A host with it that pays 5 for an interrupt, 2 for a look and 1 for a response; what it did in interrupts, and the rest.
+/// Runs a host with it that pays 5 for an interrupt, 2 for a poll and 1 for a response; returns its
+/// activity in interrupts, and the rest.
 fn paying(adapter: Adapter, packets: u64, until: u64) -> (Vec<String>, Vec<String>) {
     let costs = HostCosts { poll: Span::from_us(2), response: Span::from_us(1), ..COSTS };
     let mut config = config(LinkParadigm::O1);
@@ -381,8 +387,8 @@ fn paying(adapter: Adapter, packets: u64, until: u64) -> (Vec<String>, Vec<Strin
     }
 }
 
-/// A look at each multiple of 40 costs 2 and what it finds 1, and nothing costs 5. It takes the CPU from the first packet's end at 40;
-/// handed over at 52, that is out at 102 and found at 120.
+/// A poll at each multiple of 40 costs 2 and each response 1; interrupts cost no 5. It preempts the
+/// CPU from the first packet's end at 40; handed over at 52, that is out at 102 and found at 120.
 #[test]
 fn a_poll_pays_for_a_poll() {
     let polled = answering(Notification::Poll(Span::from_us(40)), ResponseQueue::default());
@@ -391,7 +397,8 @@ fn a_poll_pays_for_a_poll() {
     assert_eq!(others, ["102 departed, handed 52"]);
 }
 
-/// A look costs 2 and is due at each multiple of 1: who is looking, or is done just then, need not begin again.
+/// A poll costs 2 and is due at each multiple of 1: a core that polls, or ends a poll just then,
+/// need not begin again.
 #[test]
 fn who_is_looking_does_not_begin_again() {
     let polled = answering(Notification::Poll(Span::from_us(1)), ResponseQueue::default());
@@ -399,8 +406,9 @@ fn who_is_looking_does_not_begin_again() {
     assert_eq!(stretches, ["1-3", "4-6", "7-9"]);
 }
 
-/// Packets out at 100, 150 and 200 with three under way: made 0-40, 50-70 and 80-100, each handed over 10 later. The first two are
-/// announced at 150, once, and read in 5 + 1 and 1; the third waits for 60 and for nobody.
+/// Packets out at 100, 150 and 200 with three outstanding: made 0-40, 50-70 and 80-100, each handed
+/// over 10 later. The first two are announced at 150, once, and read in 5 + 1 and 1; the third
+/// waits for the maximum delay of 60.
 #[test]
 fn an_interrupt_announces_what_has_gathered() {
     let moderation = Moderation { frames: Some(2), delay: Span::from_us(60), interval: Span::ZERO };
@@ -410,20 +418,21 @@ fn an_interrupt_announces_what_has_gathered() {
     assert_eq!(stretches, ["150-156", "156-157", "260-266"]);
 }
 
-/// The host reads one response at a time; the adapter has one place for them, so what is out by 150 is said when the first is read. That
-/// takes 6 from 100, and the next 6 from when it is said.
+/// The host reads one response at a time; the adapter has one place for them, so what is out by 150
+/// is said when the first is read. That takes 6 from 100, and the next 6 from when it is said.
 #[test]
 fn a_place_is_free_when_its_response_is_read() {
     let moderation = Moderation { delay: Span::from_us(70), ..Moderation::default() };
     let queue = ResponseQueue { slots: Some(1), moderation, ..ResponseQueue::default() };
     let (stretches, others) = paying(answering(Notification::Interrupt, queue), 3, 600);
-    // Said at 100 and announced at 170, read by 176. The second has been done since 150, and leaves when it is said.
+    // Said at 100 and announced at 170, read by 176. The second has been done since 150, and leaves
+    // when it is said.
     assert_eq!(stretches, ["170-176", "246-252", "322-328"]);
     assert_eq!(others, ["100 departed, handed 50", "176 departed, handed 80", "252 departed, handed 110"]);
 }
 
-/// For a host elsewhere responses wait in the node as well, and the last of those that are announced together carries the interrupt;
-/// one whose interrupt is lost is there all the same, for a host that looks for itself.
+/// For a remote host responses wait in the node as well, and the last of a batch carries the
+/// interrupt; a response without its interrupt is there all the same, for a host that polls.
 #[test]
 fn a_host_elsewhere_is_told_of_several_at_once() {
     let moderation = Moderation { frames: Some(2), delay: Span::from_us(70), ..Moderation::default() };
@@ -441,8 +450,9 @@ fn a_host_elsewhere_is_told_of_several_at_once() {
     assert_eq!((node.driver(LinkId::FIRST).interrupts, node.packets(), node.next_deadline()), (2, 0, None));
 }
 
-/// A packet for each of two adapters: made 0-40 and 53-93, after 3 for the switch. The first is handed over at 50 and the second at 103, while the
-/// first is long not read of: by one adapter it would have been 115. What comes in by the second is the second's.
+/// A packet for each of two adapters: made 0-40 and 53-93, after 3 for the switch. The first is
+/// handed over at 50 and the second at 103, long before the first is read: by one adapter it would
+/// have been 115. A frame received by the second belongs to the second.
 #[test]
 fn adapters_share_the_cpu_only() {
     let mut node = Told::new(Node::new(host(), DriverConfig::default(), null()));

@@ -1,4 +1,4 @@
-//! Who takes the CPU from whom, when, and what is left of the work.
+//! Preemption: order, times, and remaining work.
 
 use laxity_model::host::Applications;
 use laxity_qos::channel::{Block, Config, LinkParadigm, Preemption};
@@ -10,8 +10,9 @@ fn immediate() -> Config {
     Config { preemption: Preemption { immediate: true, ..base.preemption }, ..base }
 }
 
-/// The ideal: the second handler, of the earlier deadline, takes the CPU at 10, in the middle of the first's packet, of which
-/// 30 are left. They are done when it is chosen again, at 66, after a switch.
+/// The ideal: the second handler, of the earlier deadline, takes the CPU at 10, in the middle of
+/// the first's packet, of which 30 are left. They are done when it is chosen again, at 66, after a
+/// switch.
 #[test]
 fn immediate_preemption_resumes_what_was_left() {
     let channels = [real_time(5_000), real_time(500)];
@@ -36,7 +37,8 @@ fn immediate_preemption_resumes_what_was_left() {
     );
 }
 
-/// A switch that is preempted at 12 after 2 of its 3 us was in vain: all 40 of the packet are left, and another switch is due.
+/// A switch that is preempted at 12 after 2 of its 3 us was in vain: all 40 of the packet are left,
+/// and another switch is due.
 #[test]
 fn a_preempted_switch_starts_again() {
     let channels = [real_time(5_000), real_time(500), real_time(100)];
@@ -58,7 +60,7 @@ fn a_preempted_switch_starts_again() {
     );
 }
 
-/// An equal deadline takes nothing away, and neither does a later one.
+/// An equal or later deadline does not preempt.
 #[test]
 fn only_the_more_urgent_preempts() {
     let channels = [real_time(500), real_time(490), real_time(5_000)];
@@ -67,8 +69,9 @@ fn only_the_more_urgent_preempts() {
     assert_eq!(log[3], "0-40 handler 0: protocol");
 }
 
-/// Without it the more urgent message, at 10, waits for the end of the block: one packet, two, or the message's three, with a link
-/// call after the first at 40-50, and the completion at 100 stopping whoever has the CPU then.
+/// Without preemption the more urgent message, at 10, waits for the end of the block: one packet,
+/// two, or the message's three, with a link call after the first at 40-50, and the completion at
+/// 100 interrupting the CPU.
 #[test]
 fn a_block_is_finished_first() {
     for (block, switched) in [

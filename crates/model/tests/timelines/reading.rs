@@ -18,7 +18,7 @@ fn read(channel: ChannelConfig, slots: u32) -> ChannelConfig {
     ChannelConfig { role: Role::Receive, reader: Some(reader), ..channel }
 }
 
-/// Message `message` of `channel`, of one packet, as it comes in from the network.
+/// Message `message` of `channel`, of one packet, as it arrives from the network.
 fn incoming(channel: u32, message: u64) -> Input {
     let packet = Packet {
         channel: ChannelId(channel),
@@ -41,7 +41,8 @@ fn bench(config: Config, channels: &[ChannelConfig]) -> Bench {
     Bench::new(config, Applications::Separate, channels)
 }
 
-/// The handler is done at 5 + 30 + 8; the message is delivered when the program is, to which is switched first.
+/// The handler is done at 5 + 30 + 8; the message is delivered when the program is, to which is
+/// switched first.
 #[test]
 fn a_message_is_delivered_when_its_program_is_done_with_it() {
     let mut bench = bench(config(LinkParadigm::O1), &[read(best_effort(), 2)]);
@@ -58,8 +59,9 @@ fn a_message_is_delivered_when_its_program_is_done_with_it() {
     assert_eq!(bench.host.uses()[0].of(Use::Program), Span::from_us(60));
 }
 
-/// Four messages, a handler that makes two in a block, and one place. The first is whole at 58 and has the place until 159; the second
-/// is whole at 96 and finds none. The same again: the third is whole at 200, the fourth at 238.
+/// Four messages, a handler that makes two in a block, and one place. The first is whole at 58 and
+/// has the place until 159; the second is whole at 96 and finds none. The same again: the third is
+/// whole at 200, the fourth at 238.
 #[test]
 fn what_finds_no_place_is_dropped_and_told_by_it() {
     let mut bench = bench(config(LinkParadigm::O1), &[read(best_effort(), 1)]);
@@ -91,9 +93,11 @@ fn what_finds_no_place_is_dropped_and_told_by_it() {
     }
 }
 
-/// A message of two and a half times what its contract has comes in three packets, each a piece, which are there at 45, 75 and 179. The program takes the first two for 60 us and
-/// the last for 55, each when it is asked for again: never more at once than a message of the contract. It is delivered with the last. Where there is one place the second piece
-/// finds none, and the message is lost for it, once.
+/// A message of two and a half times the contract's size arrives in three packets, each a piece,
+/// which are there at 45, 75 and 179. The program takes the first two for 60 us and the last for
+/// 55, each as a separate request: never more at once than a message of the contract. It is
+/// delivered with the last. With one buffer the second piece finds none, and the message is lost,
+/// once.
 #[test]
 fn a_large_message_is_taken_piece_by_piece() {
     let half = Bytes::new(PACKET.get() / 2);
@@ -136,7 +140,8 @@ fn a_large_message_is_taken_piece_by_piece() {
     assert_eq!((counters.delivered, counters.dropped), (0, [(Dropped::ProgramQueue, 1)].into()));
 }
 
-/// The program of a message that is due at 1000 waits for the handler of one that is due at 100, whose interrupt comes at 40.
+/// The program of a message that is due at 1000 waits for the handler of one that is due at 100,
+/// with its interrupt at 40.
 #[test]
 fn a_program_waits_for_what_is_due_sooner() {
     let receives = ChannelConfig { role: Role::Receive, ..real_time(100) };

@@ -1,7 +1,9 @@
-//! Remote references (thesis §3.4.1): data crosses the bus once, when the link scheduler has its packet's turn, and no CPU has to do with it.
+//! Remote references (thesis §3.4.1): data crosses the bus once, in the order of link scheduling,
+//! without the CPU.
 //!
-//! A host whose handlers copy nothing (no `send_byte`) and whose driver moves nothing (no `transfer_byte`) hands over a reference; the first stage of its adapter fetches
-//! the data over the bus to the memory that both are at.
+//! A host whose handlers copy no data (no `send_byte`) and whose driver moves none (no
+//! `transfer_byte`) hands over a reference; the first stage of its adapter fetches the data over
+//! the bus to the shared memory.
 
 use laxity_model::adapter::{Delay, Phase, Resource, Stage};
 use laxity_model::host::{Applications, Host};
@@ -14,7 +16,8 @@ use laxity_units::Span;
 use super::bench::{COSTS, PACKET, at, best_effort, config, real_time};
 use super::nodes::{describing, run};
 
-/// A film of four packets from 0 on, and one urgent packet at 140. A packet crosses the bus in 12 us and is 50 on the link. Answers when each was fetched, and when it left, and how long the CPU
+/// A film of four packets from 0 on, and one urgent packet at 140. A packet crosses the bus in 12
+/// us and is 50 on the link. Answers when each was fetched, and when it left, and how long the CPU
 /// was busy.
 fn sent(send_byte: Span) -> (Vec<String>, Vec<String>, u64) {
     let phase = |us| Phase { delay: Delay::fixed(Span::from_us(us)), ..Phase::default() };
@@ -50,11 +53,14 @@ fn sent(send_byte: Span) -> (Vec<String>, Vec<String>, u64) {
     (with("Transmit 0"), with("departed"), host.uses()[0].total().as_ps() / 1_000_000)
 }
 
-/// References: the film is made by 110, and but for its first packet nothing of it has crossed the bus by then. The urgent packet, made by 183, is fetched at 204, before two of the film that were made
-/// 70 us earlier; each packet crosses once.
+/// References: the video message is made by 110, and only its first packet has crossed the bus by
+/// then. The urgent packet, made by 183, is fetched at 204, before two of the video message that
+/// were made 70 us earlier; each packet crosses once.
 ///
-/// Copied, a packet takes the CPU 12 us more, and the bus for as long: the first is fetched from 62, and from 74 when the second has been copied. All of the film is copied before the urgent packet is, which is made by 243, after the link has gone to
-/// the third: it leaves 101 us later. The CPU is busy for 60 us more.
+/// Copied, a packet takes the CPU 12 us more, and the bus for as long: the first is fetched from
+/// 62, and from 74 when the second has been copied. All of the video message is copied before the urgent
+/// packet is, which is made by 243, after the link has gone to the third: it leaves 101 us later.
+/// The CPU is busy for 60 us more.
 #[test]
 fn data_crosses_the_bus_once_and_in_the_order_of_transmission() {
     // Each is alone in the adapter, so one hears of both stages when the second is over.
@@ -79,7 +85,7 @@ fn data_crosses_the_bus_once_and_in_the_order_of_transmission() {
             "420 departed 0.3 handed 358",
         ]
     );
-    // A copy has the bus, so who is in the adapter is looked at then.
+    // A copy occupies the bus, so the adapter's packets are updated then.
     let (fetched, copied, with_copies) = sent(Span::from_ns(12));
     assert_eq!(fetched[0], "86 Transmit 0: 62-62-86");
     assert_eq!(

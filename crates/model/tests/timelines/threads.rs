@@ -11,8 +11,9 @@ fn three_packets(config: Config) -> Vec<String> {
     Bench::new(config, Applications::Separate, &[best_effort()]).run(vec![(0, Offer(0, 3))])
 }
 
-/// O1: the handler calls the link scheduler after each packet and finds the adapter free once, at 40; from then on it is
-/// the interrupt, at 50 + 50 and every 5 + 10 + 50 after that, that schedules. It makes no thread and switches to none.
+/// O1: the handler calls the link scheduler after each packet and finds the adapter free once, at
+/// 40; from then on it is the interrupt, at 50 + 50 and every 5 + 10 + 50 after that, that
+/// schedules. It makes no thread and switches to none.
 #[test]
 fn o1_schedules_in_handler_and_interrupt() {
     assert_eq!(
@@ -35,8 +36,9 @@ fn o1_schedules_in_handler_and_interrupt() {
     );
 }
 
-/// O2: nothing is scheduled before the block of two packets ends at 60. Then the link's thread has the CPU first, for a switch
-/// there and one back; after a completion at 73 + 50 it has it again. From 141 on it is the last that had it.
+/// O2: no link scheduling before the block of two packets ends at 60. Then the link's thread has
+/// the CPU first, for a switch there and one back; after a completion at 73 + 50 it has it again.
+/// From 141 on it is the last that had it.
 #[test]
 fn o2_waits_for_a_preemption_point_and_switches() {
     assert_eq!(
@@ -62,8 +64,8 @@ fn o2_waits_for_a_preemption_point_and_switches() {
     );
 }
 
-/// O3: as O1 until the first completion at 100. Each completion with a packet waiting makes a thread, a new one, which costs
-/// a switch of 3 and 100 before the 10 of scheduling.
+/// O3: as O1 until the first completion at 100. Each completion with a packet waiting makes a
+/// thread, a new one, which costs a switch of 3 and 100 before the 10 of scheduling.
 #[test]
 fn o3_makes_a_thread_for_each_completion() {
     assert_eq!(
@@ -88,8 +90,9 @@ fn o3_makes_a_thread_for_each_completion() {
     );
 }
 
-/// The adapter schedules: the host only hands over, for 7, as long as the adapter takes packets: two here, so that the
-/// third waits from 94 until the first is done at 47 + 50. The adapter needs 50 for each, one after the other.
+/// The adapter schedules: the host only hands over, for 7, as long as the adapter takes packets:
+/// two here, so that the third waits from 94 until the first is done at 47 + 50. The adapter needs
+/// 50 for each, one after the other.
 #[test]
 fn an_adapter_that_schedules_is_handed_what_it_takes() {
     let base = config(LinkParadigm::Adapter);
@@ -113,8 +116,8 @@ fn an_adapter_that_schedules_is_handed_what_it_takes() {
     );
 }
 
-/// The CPU works ahead and the link does not: the second message's packet is ready at 96 and may leave at 10 ms. A timer,
-/// which costs nothing, then has to make the thread of O3, or nobody would.
+/// The CPU works ahead and the link does not: the second message's packet is ready at 96 and may
+/// leave at 10 ms. A timer, at no cost, then has to create the thread of O3.
 ///
 /// The proxy signals at 50 for the switch to it, 3, and the handler is switched to for as much.
 #[test]
@@ -154,14 +157,15 @@ fn an_early_packet_turns_current_under_o1_and_o2() {
         let config = Config { early: EarlyPolicy::CONSERVE, ..config(paradigm) };
         let mut bench = Bench::new(config, Applications::Separate, &[real_time(5_000)]);
         let mut log = bench.run(vec![(0, Offer(0, 1)), (1, Offer(0, 1))]);
-        // Up to the last interrupt, whose instant follows from that of the sending.
+        // Up to the last interrupt, which follows from the time of sending.
         log.pop();
         assert_eq!(log[log.len() - expected.len()..], *expected, "{paradigm:?}");
     }
 }
 
-/// A thread per message is made for 100 with its first packet and is another one each time, though the slot of the first
-/// is used again by the third. The second is stopped by the completion at 200 and resumes.
+/// A thread per message is made for 100 with its first packet and is another one each time, though
+/// the slot of the first is used again by the third. The second is stopped by the completion at 200
+/// and resumes.
 #[test]
 fn a_thread_per_message_is_made_each_time() {
     let config = Config { processing: Processing::PerMessage, ..config(LinkParadigm::O1) };

@@ -8,7 +8,8 @@ use laxity_units::Span;
 
 use super::bench::{Bench, COSTS, Input, LINK, Offer, config, real_time};
 
-/// What comes of those inputs, under O1, where a timer's interrupt takes 4 us; from the first that is held on.
+/// Outputs for those inputs, under O1, where a timer's interrupt takes 4 us; from the first held
+/// packet on.
 fn late(channels: usize, inputs: Vec<(u64, Input)>) -> Vec<String> {
     let costs = HostCosts { timer: Span::from_us(4), ..COSTS };
     let channels = vec![real_time(5_000); channels];
@@ -49,7 +50,8 @@ fn a_completion_waits_for_the_timer_before_it() {
     );
 }
 
-/// What logically arrives at 10002, while the timer of 10000 is served, has none of its own.
+/// A packet with logical arrival at 10002, while the timer of 10000 is served, has no timer of its
+/// own.
 #[test]
 fn who_turns_current_meanwhile_goes_with_it() {
     assert_eq!(
@@ -70,7 +72,8 @@ fn who_turns_current_meanwhile_goes_with_it() {
     );
 }
 
-/// Two packets that were made ahead of their time turn current at 10 ms, and the adapter has places for both: the one timer starts one after the other.
+/// Two packets that were made ahead of their time turn current at 10 ms, and the adapter has places
+/// for both: the one timer starts one after the other.
 #[test]
 fn a_timer_starts_all_that_there_are_places_for() {
     let costs = HostCosts { timer: Span::from_us(4), ..COSTS };

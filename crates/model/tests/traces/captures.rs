@@ -76,7 +76,8 @@ fn as_much_was_captured_as_is_there() {
     assert_eq!([decide(9, 60), decide(8, 7), decide(0, 0)], [lengths; 3]);
 }
 
-/// Two interfaces of which one is of Ethernet and one of raw IP, and a packet whose tag is not in the part that was captured.
+/// Two interfaces, one of Ethernet and one of raw IP, and a packet with its tag outside the
+/// captured part.
 #[test]
 fn each_interface_has_its_own_link() {
     let raw = block(LITTLE, 1, &[LITTLE(101), LITTLE(0)].concat());

@@ -1,4 +1,4 @@
-//! Whether a description is an adapter: every packet has a way through, and nothing has room for nothing.
+//! Validity of a description: every packet has a path, and no capacity is zero.
 
 use laxity_qos::discipline::{Class, LEVELS, Tag};
 use laxity_qos::virtual_clock::Vtick;
@@ -9,50 +9,55 @@ use super::{
     Tells,
 };
 
-/// Why a description is no adapter.
+/// Why a description is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Flaw {
-    /// There is no stage to transmit with.
+    /// There is no transmit stage.
     NoStage,
     /// The stage of this name lacks a phase, a server or a queue.
     Empty(String),
-    /// No queue of the stage takes this class.
+    /// No queue of the stage accepts this class.
     Unserved(String, Class),
-    /// No command queue takes this class.
+    /// No command queue accepts this class.
     NoCommandQueue(Class),
-    /// More than one phase, or one on the receiving side, is on the medium.
+    /// More than one phase, or a receive phase, is on the medium.
     Medium,
     /// The stage with the phase on the medium has several servers.
     MediumServers(String),
-    /// A resource, queue or pool has room for nothing.
+    /// A resource, queue or pool has capacity zero.
     NoRoom(String),
     /// A received frame cannot wait on the medium: this receive stage or its buffers block.
     Receive(String),
-    /// No response queue takes what is said of packets that came in (`true`) or of others, of this class.
+    /// No response queue accepts responses about received packets (`true`) or others, of this
+    /// class.
     Unanswered(bool, Class),
-    /// The response queue of this number cannot be full so: only what comes in can be lost, and only where nothing else is said.
+    /// The response queue of this number has an invalid overload rule: only received packets can be
+    /// lost, and only in a queue for them alone.
     Answers(usize),
-    /// The stage of this name serves several packets together, and one of its phases is not for all of them alike, is on the medium
-    /// or tells the host.
+    /// The stage of this name serves batches, and one of its phases is not for all packets alike,
+    /// is on the medium or responds to the host.
     Batch(String),
-    /// The response queue of this number waits for company, and its last responses would wait for ever.
+    /// The response queue of this number moderates interrupts without a maximum delay, so its last
+    /// responses would wait for ever.
     Moderation(usize),
-    /// The stage of this name chooses ahead and is the last of its way, or serves several packets together.
+    /// The stage of this name selects ahead and is the last of its path, or serves batches.
     Ahead(String),
-    /// A queue of the stage of this name drops what is late, and its frame has left.
+    /// A queue of the stage of this name drops late packets, after their frame has left.
     Late(String),
-    /// A queue of the stage of this name drops what is least important, in an order that counts what waits.
+    /// A queue of the stage of this name drops by importance, in a discipline that accounts for
+    /// waiting packets.
     Importance(String),
-    /// Who gives way in a pool may have a buffer to itself, which is of no use to others; or a pool cannot tell who is due last.
+    /// A pool with replacement has buffers of single channels, which are of no use to others; or a
+    /// pool cannot order packets by deadline.
     GivesWay,
-    /// A phase of the stage of this name gives way between segments, of which it has none, or at no resource; or is on the medium, in a batch, or
-    /// counts from when it began otherwise.
+    /// A phase of the stage of this name yields between segments, of which it has none, or without
+    /// a resource; or is on the medium, in a batch, or counts from the start of service.
     Yields(String),
-    /// A phase of the stage of this name frees buffers of which there are as many as one likes.
+    /// A phase of the stage of this name frees buffers, of which there is an unlimited number.
     Releases(String),
 }
 
-/// Whether of these rules each packet of `class`, of whatever level, meets one that takes it.
+/// Whether these rules admit all packets of `class`, of every priority level.
 fn all_admitted(class: Class, rules: impl Iterator<Item = Takes>) -> bool {
     let rules: Vec<Takes> = rules.collect();
     (0..LEVELS as u8).all(|level| {
@@ -62,7 +67,7 @@ fn all_admitted(class: Class, rules: impl Iterator<Item = Takes>) -> bool {
 }
 
 impl Description {
-    /// Whether it is an adapter: every packet has a way through.
+    /// Checks that the description is valid.
     pub fn check(&self) -> Result<(), Flaw> {
         if self.transmit.is_empty() {
             return Err(Flaw::NoStage);
@@ -93,7 +98,7 @@ impl Description {
             return Err(Flaw::NoRoom(resource.name.clone()));
         }
         let roomless = |buffers: &Buffers| {
-            // Who has no contract has a share of what is for all, or none.
+            // A channel without a contract has a part of the shared buffers only.
             let none = Pool::Reserved { own: Own::Contract, shared: 0 };
             let of_nobody = Pool::Reserved { own: Own::Each(0), shared: 0 };
             let pools = [Pool::Shared(0), Pool::PerChannel(0), none, of_nobody];
@@ -115,7 +120,8 @@ impl Description {
         if let Some(stage) = link.filter(|stage| stage.servers > 1) {
             return Err(Flaw::MediumServers(stage.name.clone()));
         }
-        // What waits at the first receive queue would wait on the medium, and frames do not.
+        // A frame that waits for the first receive queue would wait on the medium, which is
+        // impossible.
         if let Some(first) = self.receive.first()
             && first.queues.iter().any(|q| q.slots.is_some() && q.overload == Overload::Block)
         {
@@ -127,7 +133,7 @@ impl Description {
         Ok(())
     }
 
-    /// What is chosen, given up and given back early.
+    /// Checks selection ahead, lateness, replacement and early release.
     fn check_choices(&self) -> Result<(), Flaw> {
         let sent = self.transmit.iter().position(|stage| stage.phases.iter().any(|phase| phase.medium));
         let behind = |n: usize| sent.is_some_and(|sent| n > sent);
@@ -199,7 +205,7 @@ impl Description {
             if moderation.frames.is_some() && moderation.delay.is_zero() {
                 return Err(Flaw::Moderation(number));
             }
-            // Behind no stage there is nowhere to wait.
+            // Without a receive stage a blocked response has no queue.
             let waits = slots.is_some() && !loses && *answers != Answers::Sent;
             if waits && self.receive.is_empty() {
                 return Err(Flaw::Receive("a response queue".into()));
@@ -253,7 +259,7 @@ mod tests {
         }
     }
 
-    /// What `check` says of the good description after one change.
+    /// Result of `check` for the good description after one change.
     fn after(change: impl FnOnce(&mut Description)) -> Result<(), Flaw> {
         let mut description = good();
         change(&mut description);
@@ -263,7 +269,8 @@ mod tests {
     const REAL_TIME: Takes = Takes::Only(Class::RealTime);
     const BEST_EFFORT: Takes = Takes::Only(Class::BestEffort);
 
-    /// 10, then 20, then what is left of 45 or of 25 since the start, then 5 only for what is longer than 100 B.
+    /// 10, then 20, then the rest of 45 or of 25 since the start, then 5 only for packets longer
+    /// than 100 B.
     #[test]
     fn a_server_has_a_packet_for_all_its_phases() {
         let phase = |us| Phase { delay: Delay::fixed(Span::from_us(us)), ..Phase::default() };
@@ -301,7 +308,7 @@ mod tests {
         );
     }
 
-    /// Levels 0 to 15 and 16 to 31 are all; without the last, who has it has nowhere to go.
+    /// Levels 0 to 15 and 16 to 31 are all; without the last, its packets have no queue.
     #[test]
     fn every_level_has_a_way_through() {
         let by_level = |to| [Takes::Levels(0, 15), Takes::Levels(16, to)];
@@ -316,7 +323,7 @@ mod tests {
         assert_eq!(missing, Err(Flaw::Unserved("rx".into(), Class::RealTime)));
     }
 
-    /// Several packets at once are served alike, and nobody is told of one of them.
+    /// Packets of a batch are served alike, and none has a response of its own.
     #[test]
     fn a_batch_is_of_packets_that_are_alike() {
         let batched = |change: &dyn Fn(&mut Stage)| {
@@ -372,7 +379,8 @@ mod tests {
         assert!(asks.asks_for_medium());
     }
 
-    /// A received frame cannot wait: the first stage may be full only if it then drops; the second may hold up the first.
+    /// A received frame cannot wait: the first stage may be full only if it then drops; the second
+    /// may block the first.
     #[test]
     fn a_frame_does_not_wait_on_the_medium() {
         let slots = |d: &mut Description, n: usize, overload| {
@@ -391,7 +399,8 @@ mod tests {
         assert_eq!(after(|d| d.transmit_buffers = shared(Overload::Block)), Ok(()));
     }
 
-    /// All that is said has a queue; only what comes in can be lost at one, and nobody waits for ever for company.
+    /// Every response has a queue; only received packets can be lost at one, and no response waits
+    /// for ever.
     #[test]
     fn every_response_has_a_queue() {
         let queue = |answers, slots| ResponseQueue { answers, slots, ..ResponseQueue::default() };
@@ -428,7 +437,8 @@ mod tests {
         assert_eq!(waits(lossy(received)), Ok(()));
     }
 
-    /// Who chooses ahead has somebody behind; a frame that has left is not late; and who gives way has something to give.
+    /// A stage that selects ahead has a next stage; a frame that has left is not late; and a
+    /// replaced packet has a buffer to give.
     #[test]
     fn what_is_chosen_or_given_up_is_there() {
         assert_eq!(after(|d| d.transmit[0].ahead = Some(0)), Ok(()));
@@ -467,7 +477,7 @@ mod tests {
         assert_eq!(releases(Pool::Unlimited), Err(Flaw::Releases("link".into())));
     }
 
-    /// Only work is faster on a faster processor.
+    /// A faster processor shortens only work.
     #[test]
     fn a_faster_processor_works_faster() {
         let mut description = good();

@@ -1,9 +1,10 @@
-//! The host's side of an adapter: queues of commands one way, of responses the other, and who looks when.
+//! The host interface of an adapter: command queues, response queues, and notification.
 //!
-//! A response queue is a ring in the host's memory and, where the host is interrupted, an interrupt of its own. An adapter that
-//! announced each response would stop its host for each; so the interrupt waits for company, as the drivers of Linux have it
-//! (`ethtool -C`: rx-frames, rx-usecs) and as adapters throttle it (Intel's EITR: so long between two interrupts). What is
-//! gained is the entry into the routine, once for many; what is lost is time, and that is measured.
+//! A response queue is a ring in host memory and, on a host with interrupts, an interrupt of its
+//! own. An interrupt for each response would overload the host. Moderation therefore delays the
+//! interrupt, as Linux drivers do (`ethtool -C`: rx-frames, rx-usecs) and as adapters throttle it
+//! (Intel's EITR: a minimum interval). The gain is one handler entry for several responses; the
+//! cost is delay.
 
 use laxity_qos::channel::ChannelId;
 use laxity_qos::discipline::Tag;
@@ -12,35 +13,37 @@ use laxity_units::{Span, Time};
 use super::{Overload, Selection, Takes, spread_over};
 use crate::adapter::Response;
 
-/// The host's side of an adapter.
+/// The host interface of an adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// Where the host leaves commands; at least one.
+    /// Command queues; at least one.
     pub queues: Vec<CommandQueue>,
-    /// Which of them is looked at next: by their priorities until they are empty or there is no place, or in turn, one command each.
+    /// Which of them is polled next: by priority until they are empty or there is no room, or in
+    /// turn, one command each.
     pub selection: Selection,
-    /// From when the host has written a command to when the adapter knows: the doorbell's way over the bus.
+    /// Delay from the host's write of a command to the adapter's notice: the doorbell over the bus.
     pub doorbell: Span,
-    /// The adapter looks for commands at multiples of this; `None` if a doorbell tells it at once.
+    /// Polling interval of the adapter for commands, at its multiples; `None` if a doorbell
+    /// notifies it at once.
     pub poll: Option<Span>,
-    /// How the host learns of responses.
+    /// How the host is notified of responses.
     pub notification: Notification,
-    /// Where the adapter leaves responses; at least one.
+    /// Response queues; at least one.
     pub responses: Vec<ResponseQueue>,
 }
 
-/// A queue of commands, in the order in which the host wrote them. A command goes to the first that takes it.
+/// A command queue, FIFO. A command goes to the first that accepts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandQueue {
-    /// Which packets' commands it takes.
+    /// The accepted packets.
     pub takes: Takes,
-    /// Which queue is looked at first, 0 before all.
+    /// Polling priority, 0 the highest.
     pub priority: u8,
-    /// Commands that it holds; a mailbox holds one. `None` for as many as there are.
+    /// Capacity in commands; a mailbox holds one. `None` for unlimited.
     pub slots: Option<u32>,
-    /// Until when it holds one.
+    /// When an entry is freed.
     pub release: Release,
-    /// As many queues like this one, at least 1; a command goes to one by its packet's channel.
+    /// Number of queues like this one, at least 1; a packet's channel selects its queue.
     pub spread: u32,
 }
 
@@ -50,41 +53,42 @@ impl Default for CommandQueue {
     }
 }
 
-/// Until when a command has its place.
+/// When the entry of a command is freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Release {
-    /// The adapter takes it.
+    /// When the adapter fetches it.
     #[default]
     Fetched,
-    /// The adapter says what became of the packet: the entry of a ring, which is written back.
+    /// When the adapter reports the packet's outcome: the entry of a ring, which is written back.
     Completed,
 }
 
-/// How the host learns that the adapter has written responses.
+/// How the host is notified of responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notification {
     /// Each response interrupts.
     Interrupt,
-    /// The host looks at multiples of this.
+    /// The host polls at multiples of this.
     Poll(Span),
 }
 
-/// A queue of responses, in the order in which the adapter wrote them. A response goes to the first that takes it, and has its
-/// place until the host has taken it out.
+/// A response queue, FIFO. A response goes to the first that accepts it, and occupies its entry
+/// until the host has removed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResponseQueue {
-    /// What is said in it.
+    /// The responses that it accepts.
     pub answers: Answers,
-    /// Of which packets.
+    /// The packets that it accepts.
     pub takes: Takes,
-    /// Responses that it holds; `None` for as many as there are.
+    /// Capacity in responses; `None` for unlimited.
     pub slots: Option<u32>,
-    /// What happens to one too many: it waits in the adapter, and its packet's server with it; or the packet that has come is
-    /// lost, where nothing else is said. Never [`Overload::Priority`].
+    /// Treatment of a response when it is full: the response waits in the adapter and blocks its
+    /// packet's server; or the received packet is lost, in a queue for received packets only. Never
+    /// [`Overload::Priority`].
     pub overload: Overload,
-    /// When an interrupt announces what is in it, if the host does not poll.
+    /// Interrupt moderation, if the host does not poll.
     pub moderation: Moderation,
-    /// As many queues like this one, at least 1; a response goes to one by its packet's channel.
+    /// Number of queues like this one, at least 1; a packet's channel selects its queue.
     pub spread: u32,
 }
 
@@ -95,15 +99,15 @@ impl Default for ResponseQueue {
     }
 }
 
-/// What is said in a response queue.
+/// The responses of a response queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Answers {
     /// All.
     #[default]
     All,
-    /// That packets have come: [`Response::Received`].
+    /// Received packets: [`Response::Received`].
     Received,
-    /// All else: what becomes of commands, and whatever a phase tells.
+    /// All others: outcomes of commands, and responses of phases.
     Sent,
 }
 
@@ -118,15 +122,15 @@ impl Answers {
     }
 }
 
-/// When responses that nobody has been told of become an interrupt: as many as `frames` wait, or the first has waited for `delay`,
-/// and the interrupt before was `interval` ago.
+/// Interrupt moderation: an interrupt announces waiting responses when there are `frames` of them,
+/// or the first has waited for `delay`, and the interrupt before was `interval` ago.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Moderation {
-    /// So many are not to wait any longer (rx-frames); `None` for no number.
+    /// Number of responses that interrupts without further delay (rx-frames); `None` for no number.
     pub frames: Option<u32>,
-    /// Nor is any for longer than this (rx-usecs).
+    /// Maximum delay of a response (rx-usecs).
     pub delay: Span,
-    /// The least between two interrupts.
+    /// Minimum time between two interrupts.
     pub interval: Span,
 }
 
@@ -136,8 +140,8 @@ impl Moderation {
         self.delay.is_zero() && self.interval.is_zero()
     }
 
-    /// When `count` responses, the first of them written at `oldest`, interrupt whose last interrupt was at `last`; a time that has
-    /// passed is at once.
+    /// When `count` responses, the first written at `oldest`, raise an interrupt if the last one
+    /// was at `last`; a past time means at once.
     pub fn due(&self, count: u32, oldest: Time, last: Option<Time>) -> Time {
         let enough = self.frames.is_some_and(|frames| count >= frames);
         let ready = if enough { oldest } else { oldest + self.delay };
@@ -146,7 +150,8 @@ impl Moderation {
 }
 
 impl Interface {
-    /// The queue that takes `response`, about a packet of `channel` with this tag, all that are spread counted.
+    /// Index of the queue that accepts `response`, about a packet of `channel` with this tag,
+    /// spread queues counted one by one.
     pub fn response_queue<P>(&self, response: &Response<P>, tag: &Tag, channel: ChannelId) -> usize {
         let lists = self
             .responses
@@ -155,18 +160,19 @@ impl Interface {
         spread_over(lists, channel).expect("every response has a queue that takes it")
     }
 
-    /// The queue that takes the command to transmit a packet of `channel` with this tag, all that are spread counted.
+    /// Index of the queue for the command to transmit a packet of `channel` with this tag, spread
+    /// queues counted one by one.
     pub fn command_queue(&self, tag: &Tag, channel: ChannelId) -> usize {
         let lists = self.queues.iter().map(|queue| (queue.takes.admits(tag), queue.spread));
         spread_over(lists, channel).expect("every packet has a queue that takes its commands")
     }
 
-    /// The response queues, those that are spread one by one.
+    /// The response queues, spread ones one by one.
     pub fn all_responses(&self) -> impl Iterator<Item = &ResponseQueue> {
         self.responses.iter().flat_map(|queue| std::iter::repeat_n(queue, queue.spread as usize))
     }
 
-    /// Whether responses are as simple as they can be: one queue without end, and each interrupts.
+    /// Whether there is one unlimited response queue without moderation.
     pub fn answers_plainly(&self) -> bool {
         matches!(self.responses[..], [ResponseQueue { slots: None, moderation, spread: 1, .. }] if moderation.is_none())
     }
@@ -176,7 +182,7 @@ impl Interface {
 mod tests {
     use super::*;
 
-    /// Three are enough, none waits for more than 50, and 80 pass between two interrupts.
+    /// A batch is three, the maximum delay is 50, and interrupts are 80 apart.
     #[test]
     fn an_interrupt_waits_for_company_but_not_for_ever() {
         let at = |us| Time::ZERO + Span::from_us(us);

@@ -12,7 +12,8 @@ pub enum Takes {
     All,
     /// One class.
     Only(Class),
-    /// Those whose fixed priority is from the one to the other, both included: what a VLAN's priority is to a switch.
+    /// Those with a fixed priority in this range, both ends included: a VLAN's priority at a
+    /// switch.
     Levels(u8, u8),
 }
 
@@ -27,8 +28,9 @@ impl Takes {
     }
 }
 
-/// The queue, counted from the first of several lists of equal ones, in which a packet of `channel` waits: of the first list
-/// whose rule takes it the one by its flow. `lists` has for each list whether it takes the packet, and how many queues it is.
+/// Index of the queue in which a packet of `channel` waits: of the first list that accepts it, the
+/// queue by its flow. `lists` has for each list whether it accepts the packet, and its number of
+/// queues.
 pub(in crate::adapter) fn spread_over(
     lists: impl Iterator<Item = (bool, u32)>,
     channel: ChannelId,
@@ -43,8 +45,8 @@ pub(in crate::adapter) fn spread_over(
     None
 }
 
-/// What an adapter makes of a flow's addresses and ports. Channels stand for flows, and any function that scatters will do, not only the
-/// Toeplitz hash of real addresses.
+/// An adapter's hash of a flow's addresses and ports. Channels stand for flows, and any scattering
+/// function serves as well as the Toeplitz hash of real addresses.
 fn hash(channel: ChannelId) -> u64 {
     splitmix64(u64::from(channel.0))
 }
@@ -56,7 +58,8 @@ mod tests {
 
     use super::*;
 
-    /// By class, by level at both ends, and by channel: always the same one, and of many channels as many in each, within a third.
+    /// By class, by level at both ends, and by channel: always the same one, and of many channels
+    /// as many in each, within a third.
     #[test]
     fn packets_find_their_queue() {
         let tag = |class, level| Tag {

@@ -1,8 +1,9 @@
-//! Commands: how packets get from the host's queues into the first stage.
+//! Commands: the path of packets from the host's queues to the first stage.
 //!
-//! A queue of commands is a mailbox, a FIFO of the adapter, or a ring of descriptors in the host's memory. What tells them apart is
-//! until when an entry has its place: to when the adapter has it, or to when it has written back what became of the packet. What
-//! fetching descriptors costs, several at a time, is the first stage's business.
+//! A command queue is a mailbox, a FIFO of the adapter, or a ring of descriptors in the host's
+//! memory. They differ in when an entry is freed: when the adapter has fetched it, or when it has
+//! written back the packet's outcome. The first stage models the cost of fetching descriptors,
+//! several at a time.
 
 use std::collections::VecDeque;
 
@@ -20,7 +21,7 @@ use crate::around::Around;
 /// A queue of commands at work.
 #[derive(Debug)]
 pub(super) struct Ring {
-    /// What has been written and not fetched, and when the adapter knows.
+    /// Commands not fetched yet, with the time of the adapter's notice.
     pub(super) waiting: VecDeque<(Slot, Time)>,
     slots: usize,
     release: Release,
@@ -29,7 +30,8 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// The queues of `interface`, those that are spread one by one; and their numbers, the one to look at first before all.
+    /// The queues of `interface`, those that are spread one by one; and their numbers, the one to
+    /// look at first before all.
     pub(super) fn all(interface: &Interface) -> (Vec<Ring>, Vec<usize>) {
         let each = || interface.queues.iter().flat_map(|queue| (0..queue.spread).map(move |_| queue));
         let ring = |queue: &CommandQueue| Ring {
@@ -128,7 +130,7 @@ impl Pipeline {
         self.description.interface.command_queue(&packet.tag, packet.channel)
     }
 
-    /// The host is told what became of `packet`, which came from it.
+    /// The host is notified of the outcome of `packet`, which frees its entry.
     pub(super) fn write_back(&mut self, packet: &Packet) {
         let ring = self.ring_of(packet);
         let ring = &mut self.rings[ring];
@@ -146,8 +148,8 @@ impl Pipeline {
         }
     }
 
-    /// When the adapter next looks at its command queues, if anything is in them: one that polls at its next turn, another when it hears
-    /// of what has been written.
+    /// When the adapter next looks at its command queues, if anything is in them: one that polls at
+    /// its next turn, another when it hears of what has been written.
     #[inline(never)]
     pub(super) fn next_look(&self, now: Time) -> Time {
         if self.stopped || !self.has_commands() {
@@ -194,7 +196,8 @@ impl Pipeline {
         any
     }
 
-    /// Takes one command out of `ring`, from place `at` on, the first whose channel does not have to wait; answers whether it did.
+    /// Fetches one command of `ring`, from index `at` on, the first with a channel that does not
+    /// have to wait; returns whether there was one.
     fn fetch_one(
         &mut self,
         ring: usize,

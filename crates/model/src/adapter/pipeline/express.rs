@@ -1,8 +1,9 @@
-//! Packets that nobody sees for a while.
+//! The express path: packets whose events are computed in advance.
 //!
-//! Where stages serve whoever comes first, and what one needs no other wants, the end of each phase is a sum and a maximum, known when a packet comes; and until the first end
-//! that others see (a frame has left, or asks for the medium) there is nothing that anybody could be told. To go through such stages one by one,
-//! each end an event, is most of what a packet costs. So its times are computed when it comes, and it is looked at again at the last of them.
+//! With FIFO stages and uncontended resources, the end of each phase is a sum and a maximum, known
+//! when a packet arrives; and no output is due until the first observable end (a frame has left, or
+//! requests the medium). Simulating each end as an event is most of the cost of a packet. So its
+//! times are computed at its arrival, and the next event is the last of them.
 //!
 //! ```text
 //!  transmit                                      asks for the medium, or
@@ -15,14 +16,17 @@
 //!   began(s, n) = max(joined(s, n), ended(s, n − 1)),   joined(s + 1, n) = ended(s, n)
 //! ```
 //!
-//! Packets [follow](Express::follows) each other unseen where a stage has one server, a queue without an end, and resources of its own. Elsewhere one goes
-//! so if it is alone in the whole adapter: mostly, that is, where the host leaves it one packet at a time or leaves it idle.
+//! Packets [follow](Express::follows) each other on this path where each stage has one server, an
+//! unlimited queue, and resources of its own. Elsewhere a packet uses it only if it is alone in the
+//! adapter: typically where the host hands over one packet at a time or rarely.
 //!
-//! Where nothing is behind those stages but a medium that others share, they are [alone there](sending), too, mostly.
+//! Where those stages lead to a shared medium only, packets usually are [alone there](sending),
+//! too.
 //!
-//! Whatever comes in between that could touch them finds all where they would be by then, in servers and in lines ([`Pipeline::stop`]), and what they have behind them is in the accounts
-//! of the stages. Only who hears of [passages](AdapterOutput::Passed) hears of them later, with the times at which they were. What happens at the very instant at which
-//! one of these packets goes on finds it gone on.
+//! An input that could interfere first moves all express packets into the servers and queues in
+//! which they are by then ([`Pipeline::stop`]), and credits the stages with their past.
+//! [Passages](AdapterOutput::Passed) alone are reported later, with their true times. An input at
+//! the instant at which an express packet moves finds it moved.
 
 mod sending;
 mod times;
@@ -41,39 +45,40 @@ use crate::around::Around;
 use sending::Sending;
 use times::{Times, is_seen, only_takes_time, time};
 
-/// The packets that go unseen, in their order.
+/// The express packets, in their order.
 #[derive(Debug)]
 pub(super) struct Express {
     reach: Option<Reach>,
-    /// The only one, which needs no marks, and when it came: as they mostly are.
+    /// The only packet, which needs no marks, and its arrival time: the usual case.
     alone: Option<(Slot, Time)>,
-    /// Otherwise all.
+    /// Otherwise all packets.
     packets: VecDeque<Slot>,
-    /// Of each packet, for each stage as far as it goes.
+    /// For each packet, one mark per stage of its reach.
     marks: VecDeque<Mark>,
-    /// When the first of them comes to be seen; `Time::MAX` if there is none.
+    /// When the first becomes observable; `Time::MAX` if there is none.
     due: Time,
-    /// The one before them that is at the medium, alone there.
+    /// The packet before them that is alone at the medium.
     sending: Option<Sending>,
-    /// Packets that have gone since there was none, which gives the others their numbers.
+    /// Packets that have left since the path was empty; offset of the others' numbers.
     gone: usize,
-    /// Per stage: when its server is free, and the number of the first packet that began after the last one came.
+    /// Per stage: when its server is free, and the number of the first packet that began after the
+    /// last arrival.
     free: Vec<(Time, usize)>,
     times: Times,
-    /// None goes unseen.
+    /// The express path is off.
     steps: bool,
 }
 
-/// As far as nobody sees anything of a packet: to the end of that phase of that stage.
+/// End of the express path: that phase of that stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Reach {
     stage: usize,
     phase: usize,
-    /// Whether a packet may come while others are on their way.
+    /// Whether a packet may join while others are on the path.
     follows: bool,
-    /// Whether there it goes on to the next stage, which is all that others see of it.
+    /// Whether it then enters the next stage, as its only observable effect.
     goes_on: bool,
-    /// Whether that is the last one, which does nothing but send frames on a medium that others share.
+    /// Whether that stage is the last one, which only sends frames on a shared medium.
     sends: bool,
 }
 
@@ -83,7 +88,7 @@ struct Mark {
     joined: Time,
     began: Time,
     ended: Time,
-    /// Packets that waited when it had come, itself included.
+    /// Packets waiting after its arrival, itself included.
     waiting: usize,
 }
 
@@ -103,13 +108,13 @@ impl Express {
         }
     }
 
-    /// Packets of which stations know nothing.
+    /// Packets that stations do not hold.
     #[inline]
     pub(super) fn held(&self) -> usize {
         self.packets.len() + usize::from(self.alone.is_some()) + usize::from(self.sending.is_some())
     }
 
-    /// When something of them is seen next; `Time::MAX` if nothing is.
+    /// Next observable event; `Time::MAX` for none.
     #[inline]
     pub(super) fn due(&self) -> Time {
         self.sending.as_ref().map_or(self.due, |sending| self.due.min(sending.ends))
@@ -127,7 +132,7 @@ impl Express {
         reached && self.first_marks().nth(first).is_some_and(|mark| mark.joined <= now)
     }
 
-    /// Those of the one that is alone, or of none.
+    /// Marks of the packet that is alone, or none.
     fn marks_alone(&self) -> impl Iterator<Item = Mark> {
         let mut at = self.alone.map_or(Time::ZERO, |(_, came)| came);
         let times = if self.alone.is_some() { &self.times.stages[..] } else { &[] };
@@ -142,7 +147,7 @@ impl Express {
         self.marks_alone().chain(self.marks.iter().copied())
     }
 
-    /// How many stages it goes through.
+    /// Number of stages on the path.
     fn stages(&self) -> usize {
         self.reach.map_or(0, |reach| reach.stage + 1)
     }
@@ -154,7 +159,7 @@ impl Pipeline {
         self.look_how_far();
     }
 
-    /// Finds out how far packets go unseen.
+    /// Computes the reach of the path.
     pub(super) fn look_how_far(&mut self) {
         self.express.reach = self.reach();
         self.express.times = Times::default();
@@ -162,7 +167,7 @@ impl Pipeline {
 
     fn reach(&self) -> Option<Reach> {
         let mut all = self.stations.iter().flat_map(|station| &station.stage.phases);
-        // Who has no buffer is not counted, and nobody is alone beside them.
+        // Packets without a buffer are not counted, so "alone" could not be checked.
         if self.express.steps || !self.is_plain || all.any(|phase| phase.releases) {
             return None;
         }
@@ -185,17 +190,18 @@ impl Pipeline {
         let follows = self.may_follow(stage, phase);
         let last = &self.stations[stage].stage.phases;
         let goes_on = phase + 1 == last.len() && !is_seen(&last[phase]) && stage + 1 < self.transmitting;
-        // Who is alone, and is seen in the first stage, gains nothing.
+        // A lone packet that is observable in the first stage gains no time.
         let sends = goes_on && self.only_sends(stage + 1);
         (stage > 0 || follows).then_some(Reach { stage, phase, follows, goes_on, sends })
     }
 
-    /// Whether a phase holds what other adapters want, too.
+    /// Whether a phase holds a resource that other adapters want, too.
     fn is_shared(&self, phase: &Phase) -> bool {
         self.seat.is_some() && phase.holds.iter().any(|r| self.description.resources[*r].bus.is_some())
     }
 
-    /// Whether packets may be on their way to the end of that phase one behind the other, beside whatever else is in the adapter.
+    /// Whether packets may follow each other to the end of that phase, independently of the rest of
+    /// the adapter.
     fn may_follow(&self, stage: usize, phase: usize) -> bool {
         let way = &self.stations[..=stage];
         let holds = |station: &Station, resource: usize| {
@@ -209,7 +215,7 @@ impl Pipeline {
         own && last && way.iter().all(Station::serves_all_in_turn)
     }
 
-    /// Sends a packet on its way unseen; answers whether it can go so.
+    /// Puts a packet on the express path; returns whether that is possible.
     #[inline]
     pub(super) fn set_out(
         &mut self,
@@ -238,20 +244,20 @@ impl Pipeline {
         true
     }
 
-    /// Whether nobody is in the way of a packet but those that are unseen, too.
+    /// Whether only express packets are before a new packet.
     #[inline]
     fn finds_way_free(&mut self, reach: Reach) -> bool {
         if !self.express.is_empty() {
             return reach.follows;
         }
-        // Who is in the adapter has a buffer.
+        // A packet in the adapter has a buffer.
         match reach.follows {
             true => self.stations[..=reach.stage].iter().all(Station::is_empty),
             false => self.buffers_in_use() == 0,
         }
     }
 
-    /// Sends a packet behind others.
+    /// Puts a packet behind others.
     #[inline(never)]
     fn follow(&mut self, now: Time, slot: Slot, size: Bytes, reach: Reach) {
         if let Some((first, came)) = self.express.alone.take() {
@@ -263,7 +269,7 @@ impl Pipeline {
         self.mark(now, slot);
     }
 
-    /// Computes when a packet is where.
+    /// Computes a packet's marks.
     fn mark(&mut self, now: Time, slot: Slot) {
         let express = &mut self.express;
         let number = express.gone + express.packets.len();
@@ -273,7 +279,8 @@ impl Pipeline {
             let began = joined.max(*free);
             let ended = began + express.times.stages[stage];
             *later = (*later).max(express.gone);
-            // Who begins at the instant at which this one comes out of the stage before has not begun by then.
+            // A packet that begins at the instant at which this one leaves the stage before has not
+            // begun by then.
             while let Some(other) = express.marks.get((*later - express.gone) * stages + stage)
                 && *later < number
                 && (other.began < joined || stage == 0 && other.began == joined)
@@ -288,7 +295,7 @@ impl Pipeline {
         express.due = express.due.min(joined);
     }
 
-    /// The time has come at which the first is seen.
+    /// Handles the first packet when it becomes observable.
     #[inline]
     pub(super) fn arrive(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         let Some(reach) = self.express.reach.filter(|_| self.express.due <= now) else { return };
@@ -300,7 +307,7 @@ impl Pipeline {
         self.express.due = self.express.marks.get(reach.stage).map_or(Time::MAX, |mark| mark.ended);
     }
 
-    /// Takes out the first, with the time to which its marks go back if it is alone and has none.
+    /// Removes the first packet, with its arrival time if it was alone and has no marks.
     #[inline]
     fn take_first(&mut self) -> (Slot, Option<Time>) {
         let express = &mut self.express;
@@ -311,7 +318,7 @@ impl Pipeline {
         (express.packets.pop_front().expect("there is one"), None)
     }
 
-    /// The mark for `stage` of who has been taken out, whose way went on there at `at` if it was alone.
+    /// The removed packet's mark for `stage`, which it entered at `at` if it was alone.
     #[inline]
     fn next_mark(&mut self, stage: usize, at: Option<Time>) -> Mark {
         match at {
@@ -322,7 +329,7 @@ impl Pipeline {
         }
     }
 
-    /// It is done with a stage.
+    /// Credits a stage with the packet.
     #[inline]
     fn carry(&mut self, stage: usize, mark: &Mark, around: &mut impl Around<AdapterOutput<Slot>>) {
         let Mark { joined, began, ended, .. } = *mark;
@@ -333,7 +340,8 @@ impl Pipeline {
         }
     }
 
-    /// Takes out the first, which is done with all stages of its way unseen; tells of it and answers when it was in the last one.
+    /// Removes the first packet, which has finished all stages of the path; reports its passages
+    /// and returns its last mark.
     #[inline]
     fn take_through(&mut self, reach: Reach, around: &mut impl Around<AdapterOutput<Slot>>) -> (Slot, Mark) {
         let (slot, mut at) = self.take_first();
@@ -350,7 +358,7 @@ impl Pipeline {
         }
     }
 
-    /// The first comes out of the last stage of its way unseen, and into the next one.
+    /// Moves the first packet from the end of the path into the next stage.
     fn pass_first(&mut self, reach: Reach, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         let (slot, last) = self.take_through(reach, around);
         self.stations[reach.stage].hold_done(slot, (last.joined, last.began));
@@ -359,7 +367,7 @@ impl Pipeline {
         }
     }
 
-    /// If who was seen last is still where all others have to pass, they are put where they are.
+    /// If the last observable packet still blocks the path, moves all others into their stations.
     #[inline]
     pub(super) fn look_behind(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         if let Some(reach) = self.express.reach
@@ -370,7 +378,8 @@ impl Pipeline {
         }
     }
 
-    /// Puts all that go unseen where they are at `now`, since something comes that could touch them.
+    /// Moves all express packets into their stations at `now`, before an input that could
+    /// interfere.
     #[inline]
     pub(super) fn stop(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         if seldom(!self.express.is_empty() || self.express.sending.is_some()) {
@@ -378,7 +387,7 @@ impl Pipeline {
         }
     }
 
-    /// The same if what comes is a frame, which wants nothing of what they have where packets follow each other.
+    /// As `stop`, for a received frame, which does not interfere where packets follow each other.
     #[inline]
     pub(super) fn meet(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         if self.express.reach.is_some_and(|reach| !reach.follows) {
@@ -397,7 +406,7 @@ impl Pipeline {
         self.due = self.stations.iter().fold(Time::MAX, |due, station| due.min(station.ends));
     }
 
-    /// Puts the first where it is at `now`.
+    /// Moves the first packet into its station at `now`.
     #[inline(never)]
     fn put_first(&mut self, reach: Reach, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         let (slot, mut at) = self.take_first();
@@ -416,7 +425,7 @@ impl Pipeline {
             }
             let station = &mut self.stations[stage];
             is_there = true;
-            // The server may still have who should have gone by now.
+            // The server may still hold a packet that is to leave now.
             if began > now || !station.jobs.is_empty() {
                 station.line_up_behind(slot, joined, around.packets().at(slot));
                 continue;
@@ -439,7 +448,7 @@ impl Pipeline {
         }
     }
 
-    /// What stage `i` has done is what it knows of, and what it has of those by `now` that go unseen.
+    /// Adds the express packets' part until `now` to the statistics of stage `i`.
     pub(super) fn add_unseen(&self, i: usize, report: &mut StageReport, now: Time) {
         let (express, stages) = (&self.express, self.express.stages());
         if i >= stages {
@@ -450,7 +459,7 @@ impl Pipeline {
             report.longest = report.longest.max(mark.waiting);
             report.waiting += usize::from(mark.began > now);
             report.busy += now.min(mark.ended).saturating_since(mark.began);
-            // Of the last it is not known before it has happened.
+            // The last stage counts a packet only when it has left.
             report.passed += u64::from(mark.ended <= now && i + 1 < stages);
         }
     }

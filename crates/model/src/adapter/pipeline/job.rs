@@ -10,26 +10,26 @@ use crate::adapter::Phase;
 pub(super) struct Job {
     pub(super) slot: Slot,
     pub(super) joined: Time,
-    /// What is served together with it, and when each came.
+    /// The rest of its batch, with arrival times.
     pub(super) others: Vec<(Slot, Time)>,
     pub(super) began: Time,
     /// The phase it is in, or was in last.
     pub(super) phase: usize,
-    /// What is left of the phase, or of the part of it that it is at.
+    /// Remaining time of the phase, or of its current segment.
     pub(super) left: Span,
-    /// Parts of the phase that come after that, and what each of them takes.
+    /// Remaining segments of the phase, and the time of each.
     pub(super) parts: (u64, Span),
     pub(super) at: At,
 }
 
-/// What a job waits for.
+/// Position of a job in its service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum At {
     /// The resources of its phase.
     Phase,
     /// The end of its phase.
     Running { since: Time, ends: Time },
-    /// Nothing: it goes on with the first phase from this on that is for it.
+    /// It continues with the first applicable phase from this one on.
     Next(usize),
     /// The medium.
     Medium,
@@ -42,7 +42,8 @@ pub(super) enum At {
 }
 
 impl Job {
-    /// The one in `slot` alone, which came and began at these times, is in `phase` with so much `left` of it, and that is all of it there is.
+    /// A job for `slot` alone, with these arrival and start times, in `phase` with `left` remaining
+    /// and no further segments.
     #[inline]
     pub(super) fn alone(
         slot: Slot,
@@ -71,7 +72,7 @@ impl Job {
         }
     }
 
-    /// What `phase` takes for all that it serves.
+    /// Time of `phase` for the whole batch.
     #[cold]
     pub(super) fn time_together(&self, phase: &Phase, packets: &Slots) -> Span {
         phase.delay.of_all(self.all().map(|(slot, _)| packets.at(slot).size))
@@ -83,7 +84,7 @@ impl Job {
         std::iter::once((self.slot, self.joined)).chain(self.others.iter().copied())
     }
 
-    /// Goes on to phase `number`, which takes `delay` for what it serves, in so many `parts`.
+    /// Enters phase `number`, of duration `delay` in `parts` segments.
     #[inline]
     pub(super) fn enter(&mut self, number: usize, phase: &Phase, (delay, parts): (Span, u64), now: Time) {
         self.phase = number;
@@ -97,7 +98,8 @@ impl Job {
         self.at = At::Phase;
     }
 
-    /// Goes on to the next part of its phase, if there is one, for which it has to have its resources again; answers whether there was.
+    /// Goes on to the next part of its phase, if there is one, for which it has to have its
+    /// resources again; answers whether there was.
     #[inline]
     pub(super) fn next_part(&mut self) -> bool {
         let (after, each) = self.parts;

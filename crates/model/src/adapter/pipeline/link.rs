@@ -15,7 +15,7 @@ impl Pipeline {
         self.look_how_far();
     }
 
-    /// The medium is a link of this adapter's own, always free for it: nobody is asked.
+    /// The medium is a link of this adapter's own, always free: no requests.
     pub fn own_the_link(&mut self) {
         self.owns_link = true;
         self.look_how_far();
@@ -39,7 +39,7 @@ impl Pipeline {
         let station = &mut self.stations[link];
         let Some(job) = station.jobs.first_mut() else { unreachable!("a request has a frame") };
         match access {
-            // What needs nothing else need not ask who has what, and nobody else has anything to do that had not before.
+            // A job without other resources needs no allocation, and no other job is affected.
             Access::Granted
                 if station.stage.phases[job.phase].holds.is_empty()
                     && !self.stopped

@@ -1,4 +1,4 @@
-//! What a job goes through at a station: phases begin and end, and the host is told of them.
+//! Phases of a job at a station: they begin and end, and send responses to the host.
 
 use laxity_qos::channel::Slot;
 use laxity_qos::seldom::{mostly, seldom};
@@ -10,7 +10,8 @@ use crate::adapter::AdapterOutput;
 use crate::around::Around;
 
 impl Pipeline {
-    /// A phase is over, and the next begins if there is nothing to say in between; answers whether that was the last.
+    /// Ends a phase, and begins the next if no response is due in between; returns whether it was
+    /// the last.
     #[inline]
     pub(super) fn end_phase(
         &mut self,
@@ -29,7 +30,7 @@ impl Pipeline {
         let next = job.phase + 1;
         let phase = &station.stage.phases[job.phase];
         if !phase.holds.is_empty() {
-            // Whoever was alone leaves nobody behind who waits for it.
+            // If it was the only contender, no other job waits for its resources.
             self.contenders -= 1;
             self.unassigned |= self.contenders > 0;
         }
@@ -71,7 +72,7 @@ impl Pipeline {
         }
     }
 
-    /// What a job serves has been copied.
+    /// The packets of a job have been copied.
     #[inline(never)]
     fn release(&mut self, i: usize, n: usize, around: &mut impl Around<AdapterOutput<Slot>>) {
         let station = &self.stations[i];
@@ -102,7 +103,8 @@ impl Pipeline {
         true
     }
 
-    /// The first phase from this number on that is for the packet begins; answers whether there was none, and it leaves.
+    /// The first phase from this number on that is for the packet begins; answers whether there was
+    /// none, and it leaves.
     // Once, though two ask for it: it is the half of what an adapter does.
     #[inline(never)]
     pub(super) fn begin_phase(

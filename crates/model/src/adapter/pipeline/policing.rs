@@ -1,10 +1,11 @@
-//! Channels held to their contracts, where their packets are fetched or come in.
+//! Policing: channels are held to their contracts, where their packets are fetched or arrive.
 //!
-//! A command counts when it is fetched: one that has to wait for a buffer is looked at again. What is demoted has the tag of best
-//! effort from here on, on the medium and behind it; but to the host that gave it, it is what it was, for that counts its buffers by it.
+//! A command counts when it is fetched: one that waits for a buffer is judged again. A demoted
+//! packet has the best-effort tag from here on, on the medium and beyond; responses to the host
+//! carry its original tag, by which the host counts buffers.
 //!
-//! What is left of a message goes the way of the packet that exceeded the contract, and takes nothing of it: nobody wants a part, as ATM
-//! discards the rest of a packet of which it lost a cell.
+//! The rest of a message follows the packet that exceeded the contract, and uses none of the
+//! contract: a partial message is useless, as ATM discards the rest of a packet after a lost cell.
 
 use laxity_qos::channel::{ChannelId, Packet, Slot, Slots};
 use laxity_qos::discipline::{Class, Tag};
@@ -14,17 +15,17 @@ use laxity_units::Time;
 use super::Pipeline;
 use crate::adapter::{Contract, Excess, Policing};
 
-/// Policing of one way at work.
+/// Policing of one direction.
 #[derive(Debug)]
 pub(super) struct Policer {
     policing: Policing,
-    /// Per channel, where there is a contract.
+    /// Per channel with a contract.
     meters: Vec<Option<Meter>>,
-    /// What packets were before they were demoted that are still to be answered.
+    /// Original tags of demoted packets with a pending last response.
     demoted: Vec<(Slot, Tag)>,
 }
 
-/// What a channel has sent.
+/// Meter of a channel.
 #[derive(Debug, Clone)]
 struct Meter {
     bucket: TokenBucket,
@@ -37,7 +38,7 @@ impl Meter {
         self.exceeding != Some(packet.message) && self.bucket.conforms(now, packet.size)
     }
 
-    /// A packet has been taken in, or lost for exceeding.
+    /// Counts an accepted packet, or records an excess.
     fn count(&mut self, now: Time, packet: &Packet, conforms: bool) {
         match conforms {
             true => self.bucket.count(now, packet.size),
@@ -46,12 +47,12 @@ impl Meter {
     }
 }
 
-/// What a policer says of a packet.
+/// A policer's verdict on a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It goes on as it is.
+    /// It continues unchanged.
     Conforms,
-    /// It goes on as best effort.
+    /// It continues as best effort.
     Demoted,
     /// It is lost.
     Dropped,
@@ -71,7 +72,7 @@ impl Policer {
         self.meters[place] = Some(Meter { bucket, exceeding: None });
     }
 
-    /// What a packet is held to: one without a guarantee to nothing.
+    /// The meter of a packet; none without a guarantee.
     fn meter(&mut self, packet: &Packet) -> Option<&mut Meter> {
         let meter = self.meters.get_mut(packet.channel.0 as usize)?.as_mut();
         meter.filter(|_| packet.tag.class == Class::RealTime)
@@ -94,7 +95,7 @@ impl Policer {
 }
 
 impl Pipeline {
-    /// A channel is established through this adapter.
+    /// Establishes a channel through this adapter.
     pub(in crate::adapter) fn establish(&mut self, channel: ChannelId, contract: &Contract) {
         for policer in [&mut self.transmit_policer, &mut self.receive_policer].into_iter().flatten() {
             policer.establish(channel, contract);
@@ -103,12 +104,12 @@ impl Pipeline {
         self.receive_buffers.establish(channel, contract);
     }
 
-    /// What is to become of a packet that the host has handed over.
+    /// Verdict on a packet that the host has handed over.
     pub(super) fn judge_command(&mut self, now: Time, packet: &Packet) -> Verdict {
         self.transmit_policer.as_mut().map_or(Verdict::Conforms, |policer| policer.judge(now, packet))
     }
 
-    /// That packet, which had the tag `was`, has been fetched, or lost for that verdict.
+    /// The packet, which had the tag `was`, has been fetched, or lost by that verdict.
     pub(super) fn has_fetched(
         &mut self,
         now: Time,
@@ -123,7 +124,7 @@ impl Pipeline {
         }
     }
 
-    /// The host is to hear of the packet in `slot` for the last time: it is what it was.
+    /// Restores the original tag of the packet in `slot` before its last response.
     pub(super) fn restore(&mut self, slot: Slot, packets: &mut Slots) {
         let Some(policer) = &mut self.transmit_policer else { return };
         if let Some(place) = policer.demoted.iter().position(|(demoted, _)| *demoted == slot) {
@@ -131,7 +132,7 @@ impl Pipeline {
         }
     }
 
-    /// What becomes of a frame that comes in; one that is demoted is best effort from now on.
+    /// Verdict on an arriving frame; a demoted frame becomes best effort.
     pub(super) fn judge_frame(&mut self, now: Time, packet: &mut Packet) -> Verdict {
         let Some(policer) = &mut self.receive_policer else { return Verdict::Conforms };
         let verdict = policer.judge(now, packet);

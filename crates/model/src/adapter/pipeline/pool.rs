@@ -1,4 +1,4 @@
-//! Buffers, and who has them.
+//! Buffers, and their users.
 
 use laxity_qos::channel::{ChannelId, Packet, Slot};
 
@@ -8,9 +8,9 @@ use crate::adapter::{Buffers, Contract, Overload, Own, Pool};
 #[derive(Debug)]
 pub(super) struct Buffering {
     buffers: Buffers,
-    /// The most for whoever comes; `None` if some are a channel's own.
+    /// Size of the shared pool; `None` if some buffers are a channel's own.
     common: Option<u32>,
-    /// In use, of those that are for whoever comes.
+    /// Shared buffers in use.
     shared: u32,
     /// Per channel: in use, if some are a channel's own.
     used: Vec<u32>,
@@ -57,7 +57,7 @@ impl Buffering {
         self.common.is_none()
     }
 
-    /// What `channel` has to itself.
+    /// Number of buffers of `channel` alone.
     fn own(&self, own: Own, channel: ChannelId) -> u32 {
         match own {
             Own::Each(count) => count,
@@ -136,11 +136,12 @@ impl Buffering {
         self.held -= 1;
     }
 
-    /// What a channel has, of which one is to be free.
+    /// Number of buffers of a channel, one of which is to be freed.
     #[inline(never)]
     fn used_of(&mut self, channel: ChannelId) -> &mut u32 {
         if let Pool::Reserved { own, .. } = self.buffers.pool {
-            // What is for all first: it never has one of those while one of its own is free.
+            // Shared buffers are freed first: a channel never has one of those while one of its own
+            // is free.
             let own = self.own(own, channel);
             self.shared -= u32::from(*entry(&mut self.used, channel) > own);
         }

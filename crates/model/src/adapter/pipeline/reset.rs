@@ -25,7 +25,7 @@ impl Pipeline {
             let medium = self.stations[i].stage.phases.iter().position(|phase| phase.medium);
             let sent = |job: &Job| medium.is_some_and(|medium| job.is_past(medium));
             let sent = self.stations[i].jobs.iter().filter(|job| sent(job)).count();
-            // Only one server sends, so who has sent is the first to be swept.
+            // Only one server sends, so the packet that was sent is the first to be swept.
             for (n, slot) in self.stations[i].sweep(now).into_iter().enumerate() {
                 let loss = if n < sent { Loss::Unconfirmed } else { self.loss_at(i, Loss::Reset) };
                 self.lose(direction, slot, loss, around);
@@ -44,8 +44,8 @@ impl Pipeline {
         }
     }
 
-    /// Takes the buffer of a waiting best-effort packet for the one in `slot`, if that is of real time; answers whether it
-    /// has one.
+    /// Takes the buffer of a waiting best-effort packet for the one in `slot`, if that is of real
+    /// time; answers whether it has one.
     pub(super) fn make_room(
         &mut self,
         direction: Direction,
@@ -59,7 +59,7 @@ impl Pipeline {
             Direction::Transmit => 0..self.transmitting,
             Direction::Receive => self.transmitting..self.stations.len(),
         };
-        // Who waits behind where packets are copied has no buffer any more.
+        // Packets that wait behind the copying stage have no buffer any more.
         let copies = |i: &usize| self.stations[*i].stage.phases.iter().any(|phase| phase.releases);
         let last = way.clone().find(copies);
         let mut stations = way.start..last.map_or(way.end, |last| last + 1);
@@ -73,15 +73,16 @@ impl Pipeline {
         }
     }
 
-    /// What it means to be lost in station `i` for the reason `loss`: behind the medium a frame has left, and
-    /// only the news of it can get lost.
+    /// The loss in station `i` for the reason `loss`: behind the medium the frame has left, and
+    /// only its confirmation can be lost.
     #[cold]
     pub(super) fn loss_at(&self, i: usize, loss: Loss) -> Loss {
         let behind = self.link.as_ref().is_some_and(|link| i > *link.end() && i < self.transmitting);
         if behind { Loss::Unconfirmed } else { loss }
     }
 
-    /// What was lost by `joined`, which is what became of the packet in `slot` at station `i`: another in whose place it is, or itself.
+    /// Reports the loss by `joined`, the result of the arrival of `slot` at station `i`: a replaced
+    /// packet, or itself.
     #[inline]
     pub(super) fn lose_by(
         &mut self,
@@ -98,7 +99,7 @@ impl Pipeline {
         self.lose(self.stations[i].direction, lost, self.loss_at(i, loss), around);
     }
 
-    /// What station `i` has found to be late is lost.
+    /// Reports the late packets of station `i` as lost.
     #[inline]
     pub(super) fn lose_late(&mut self, i: usize, around: &mut impl Around<AdapterOutput<Slot>>) {
         if !self.stations[i].late.is_empty() {

@@ -1,11 +1,12 @@
-//! Who has which resource.
+//! Allocation of resources to phases.
 //!
-//! A phase holds all its resources or none, so nobody waits with something in his hands and nothing can
-//! lock up. Rank decides: a phase that may not be interrupted keeps what it has; then priority; then, at a resource that goes by
-//! that, how urgent its packet is; among equals the one that has it already, which saves pointless changes; then the later stage, which
-//! drains the pipeline; then the older packet. What is done in parts has nothing between two of them, so who is before it then
-//! goes first: an urgent packet waits for a cell and not for a packet. What the host has while it copies nobody else has. Where one of the resources is a bus of the host,
-//! the same is decided for all adapters at it (`crate::bus`).
+//! A phase holds all its resources or none, so no phase holds some while it waits and deadlock is
+//! impossible. Rank decides: first a phase that is not preemptible keeps its resources; then
+//! priority; then, at a resource that goes by it, the packet's urgency; then the current holder,
+//! which saves needless changes; then the later stage, which drains the pipeline; then the older
+//! packet. A phase in segments is preemptible between two of them: an urgent packet waits for a
+//! cell and not for a packet. While the host copies, it alone holds the resources that it shares.
+//! Where a resource is a bus of the host, the allocation covers all adapters at it (`crate::bus`).
 
 use laxity_qos::channel::{LinkId, Slot};
 use laxity_qos::discipline::{Class, Tag};
@@ -19,8 +20,8 @@ use crate::around::Around;
 use crate::bus::Buses;
 
 impl Pipeline {
-    /// Lets the job of station `i` run that has begun to want resources when nobody else had or wanted any, if all of them work; answers
-    /// whether it does.
+    /// Starts the only job that wants resources, of station `i`, if all of them work; returns
+    /// whether it runs.
     #[inline]
     pub(super) fn gives(&mut self, i: usize, now: Time) -> bool {
         let station = &mut self.stations[i];
@@ -35,7 +36,7 @@ impl Pipeline {
         works
     }
 
-    /// Lets those jobs run that have their resources, and stops the others.
+    /// Runs the jobs that have their resources, and stops the others.
     #[inline(never)]
     pub(super) fn assign(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         let mut order = self.rank(now, around);
@@ -49,7 +50,7 @@ impl Pipeline {
         self.stations.iter_mut().for_each(Station::rest);
     }
 
-    /// Whoever wants resources, and is not alone with what he wants; who wants none goes on.
+    /// The jobs that contend for resources; jobs that need none continue.
     #[inline]
     fn rank(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) -> Vec<Ranked> {
         let mut order = std::mem::take(&mut self.ranks);
@@ -81,7 +82,7 @@ impl Pipeline {
         order
     }
 
-    /// Gives what this adapter has to itself to those who are first.
+    /// Allocates this adapter's own resources by rank.
     #[inline]
     fn give_out(&mut self, now: Time, order: &mut [Ranked]) {
         if order.len() > 1 {
@@ -108,7 +109,7 @@ impl Pipeline {
         }
     }
 
-    /// Does what is decided of its phases by all that are at the bus.
+    /// Applies the allocation over all adapters at the bus to its phases.
     #[inline(never)]
     fn contend(&mut self, seat: usize, now: Time, order: &[Ranked], buses: &mut Buses) {
         let stations = &self.stations;
@@ -121,16 +122,16 @@ impl Pipeline {
         }
     }
 
-    /// It is in a node that has these buses, before the run.
+    /// Attaches it to the buses of its node, before the run.
     pub(in crate::adapter) fn sit(&mut self, link: LinkId, buses: &mut Buses) {
         self.seat = buses.join(link, &self.description);
-        // Whatever it wants, somebody else may want the bus: it is never alone.
+        // Another adapter may always want the bus: it is never alone.
         self.outsiders = usize::from(self.seat.is_some());
         self.contenders = self.outsiders;
         self.look_how_far();
     }
 
-    /// Others at its bus have let go of it, or have taken it.
+    /// Applies a changed allocation of its bus.
     pub(in crate::adapter) fn look_at_bus(
         &mut self,
         now: Time,
@@ -141,7 +142,8 @@ impl Pipeline {
     }
 }
 
-/// How urgent a packet with this tag is, the smaller first: best effort after real time, and that by its deadline.
+/// Urgency of a packet with this tag, the smaller first: real time by its deadline, then best
+/// effort.
 fn urgency(tag: &Tag) -> (bool, Time) {
     match tag.class {
         Class::RealTime => (false, tag.deadline),
@@ -149,6 +151,6 @@ fn urgency(tag: &Tag) -> (bool, Time) {
     }
 }
 
-/// A job that wants resources, the smaller first: whether it can be interrupted, priority, how urgent it is where that counts, whether it has
-/// nothing yet, its station counted from the end, its place there.
+/// Rank of a job that wants resources, the smaller first: preemptible, priority, urgency where it
+/// counts, waiting, its station counted from the end, its index there.
 pub(crate) type Ranked = (bool, u8, (bool, Time), bool, usize, usize);

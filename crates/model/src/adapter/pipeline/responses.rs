@@ -1,9 +1,10 @@
-//! Responses: what the adapter says, and where it waits if the host has not read what was said before.
+//! Responses: their queues, and back-pressure while the host does not read.
 //!
-//! A place in a response queue is taken from when a response is written to when the host has taken it out. Without one the
-//! packet stays where it is, and its server with it, so that a host that does not read holds up the adapter stage by stage,
-//! to the command queues one way and to the medium, where frames are lost, the other. What has no server any more, a packet that
-//! is lost, waits for a place here.
+//! A response occupies an entry of its queue from its write until the host has removed it. Without
+//! a free entry the packet stays where it is, with its server. A host that does not read therefore
+//! blocks the adapter stage by stage, to the command queues in one direction and to the medium,
+//! where frames are lost, in the other. A response without a server, about a lost packet, waits
+//! here for an entry.
 
 use std::collections::VecDeque;
 

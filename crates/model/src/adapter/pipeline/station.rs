@@ -1,4 +1,4 @@
-//! A stage at work: who waits, who is served, and how far each is.
+//! A stage at work: its waiting packets, its jobs and their progress.
 
 use laxity_qos::channel::{Order, Packet, Slot};
 use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Groups, Request, Server, Tag};
@@ -10,16 +10,16 @@ use super::{Direction, StageReport};
 use crate::adapter::description::spread_over;
 use crate::adapter::{Late, Loss, Overload, Queue, Selection, Stage};
 
-/// An adapter holds nothing back: whoever handed a packet over has decided that it may go.
+/// An adapter holds no early packets: the sender of a packet has released it.
 const AT_ONCE: EarlyPolicy = EarlyPolicy { horizon: Span::MAX, above_best_effort: true };
 
-/// What became of a packet that came to a stage.
+/// Result of a packet's arrival at a stage.
 pub(super) enum Joined {
-    /// It waits; in place of another, perhaps.
+    /// It waits, perhaps in place of another packet.
     Yes(Option<Slot>),
-    /// There is no place, and it has to wait where it is.
+    /// The queue is full, and the packet has to wait where it is.
     Blocked,
-    /// It is lost, for want of a place or because it is late.
+    /// It is lost, since the queue is full or it is late.
     Lost(Loss),
 }
 
@@ -27,17 +27,17 @@ pub(super) enum Joined {
 #[derive(Debug)]
 struct Line {
     queue: Queue,
-    /// Which of its equals it is.
+    /// Index among its equals.
     number: usize,
     waiting: Discipline<Waiting>,
 }
 
-/// A packet that waits.
+/// A waiting packet.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     slot: Slot,
     joined: Time,
-    /// After which it is late and is to be lost for that; [`Time::MAX`] for never.
+    /// Time after which it is dropped as late; [`Time::MAX`] for never.
     until: Time,
 }
 
@@ -48,30 +48,30 @@ pub(super) struct Station {
     pub(super) direction: Direction,
     /// In the order in which they are served.
     lines: Vec<Line>,
-    /// Whoever comes first is served first, whoever else comes at the same instant.
+    /// Service is FIFO, whatever arrives at the same instant.
     first_come: bool,
-    /// All of its phases are for all packets.
+    /// All of its phases apply to all packets.
     pub(super) for_all: bool,
     /// Packets in all lines.
     waiting: usize,
-    /// Some line drops what is late.
+    /// Some line drops late packets.
     drops_late: bool,
-    /// What has been found to be late, and is in no line any more.
+    /// Packets found late, already removed from their lines.
     pub(super) late: Vec<Slot>,
-    /// Packets that servers may have, for what the next stage has.
+    /// Maximum number of packets in service, given the state of the next stage.
     gate: usize,
     /// The line after the one served last, for taking turns.
     turn: usize,
     /// The same among equal lines, by the first of them.
     turns: Vec<usize>,
-    /// Since when a server waits for company.
+    /// Since when a server waits for a full batch.
     lingers: Option<Time>,
-    /// When the first may be served of those that wait, if none may now.
+    /// When the first waiting packet becomes eligible, if none is now.
     held: Option<Time>,
     pub(super) jobs: Vec<Job>,
-    /// When the first phase ends of those that run; `Time::MAX` if none does.
+    /// First end of the running phases; `Time::MAX` if none runs.
     pub(super) ends: Time,
-    /// It may have something to do before that: somebody has come, or waits for a place in the next stage.
+    /// It may have work before `ends`: an arrival, or a job blocked by the next stage.
     pub(super) astir: bool,
     pub(super) busy: Span,
     pub(super) passed: u64,
@@ -125,13 +125,13 @@ impl Station {
         self.waiting
     }
 
-    /// Whether it has something to do at `now`.
+    /// Whether it has work at `now`.
     #[inline]
     pub(super) fn stirs(&self, now: Time) -> bool {
         self.astir || self.ends <= now
     }
 
-    /// It has done all it could: what is it waiting for?
+    /// Sets its next event after all work is done.
     #[inline]
     pub(super) fn rest(&mut self) {
         (self.ends, self.astir) = match (self.lingers, self.held) {
@@ -186,7 +186,8 @@ impl Station {
         }
     }
 
-    /// From when on `packet` is late where it waits; `Time::MAX` if it has no deadline, or its queue keeps late packets.
+    /// Time after which `packet` is late in its queue; `Time::MAX` if it has no deadline, or its
+    /// queue keeps late packets.
     fn late_after(&self, packet: &Packet) -> Time {
         let line = &self.lines[self.line_of(packet)].queue;
         match packet.carried.due {
@@ -195,10 +196,10 @@ impl Station {
         }
     }
 
-    /// A packet comes to the stage.
+    /// A packet arrives at the stage.
     #[inline]
     pub(super) fn join(&mut self, now: Time, slot: Slot, packet: &Packet) -> Joined {
-        // A free server takes it at once, so that a queue without a place to spare need not hold it.
+        // A free server takes it at once, so a full queue does not block it.
         let serves = self.has_free_server() && self.waiting == 0;
         (self.astir, self.held) = (true, None);
         if mostly(serves && self.first_come && !self.drops_late) {
@@ -209,7 +210,7 @@ impl Station {
         self.line_up(now, slot, packet, serves)
     }
 
-    /// A packet that is not simply taken joins a line, if it has a place there.
+    /// A packet that is not served at once joins a line, if that has a free slot.
     #[inline(never)]
     fn line_up(&mut self, now: Time, slot: Slot, packet: &Packet, serves: bool) -> Joined {
         let tag = &packet.tag;
@@ -224,7 +225,7 @@ impl Station {
         let line = self.line_of(packet);
         let mut evicted = None;
         if !serves && self.lines[line].is_full() {
-            // Those that came at this instant have not been looked at yet: whom a free server takes needs no place.
+            // Arrivals of this instant have not been served yet; a free server may make room.
             self.take(now);
         }
         if !serves && self.lines[line].is_full() {
@@ -254,7 +255,7 @@ impl Station {
         self.jobs.len() < self.gate.min(self.stage.servers as usize)
     }
 
-    /// Its servers may have `gate` packets from now on.
+    /// Sets the maximum number of packets in service.
     pub(super) fn open(&mut self, gate: usize) {
         if self.gate != gate {
             self.gate = gate;
@@ -262,7 +263,7 @@ impl Station {
         }
     }
 
-    /// Free servers take packets; answers whether any did.
+    /// Free servers take packets; returns whether any did.
     #[inline]
     pub(super) fn take(&mut self, now: Time) -> bool {
         seldom(self.waiting > 0 && self.has_free_server())
@@ -270,7 +271,7 @@ impl Station {
             && self.take_waiting(now)
     }
 
-    /// Whether a server that is free waits until there are more that it can serve together.
+    /// Whether a free server waits for a full batch.
     fn waits_for_company(&mut self, now: Time) -> bool {
         if self.stage.linger.is_zero() || self.waiting >= self.stage.batch as usize {
             self.lingers = None;
@@ -293,7 +294,7 @@ impl Station {
                 self.jobs.last_mut().expect("it was just begun").others.push(other);
             }
             any = true;
-            // Those that are left wait for company of their own.
+            // The remaining packets wait for a batch of their own.
             if self.waiting == 0 || self.has_free_server() && self.waits_for_company(now) {
                 break;
             }
@@ -306,37 +307,37 @@ impl Station {
         self.jobs.push(Job::alone(slot, (joined, now), (0, Span::ZERO), At::Next(0)));
     }
 
-    /// Whether a packet that comes to it when it is empty is served that instant, and by itself.
+    /// Whether a packet that arrives when it is empty is served at that instant, and alone.
     pub(super) fn takes_at_once(&self) -> bool {
         self.first_come && !self.drops_late && self.stage.linger.is_zero()
     }
 
-    /// Whether whoever comes is served behind those that came before, one at a time, however many those are.
+    /// Whether it is FIFO, one packet at a time, with an unlimited queue.
     pub(super) fn serves_all_in_turn(&self) -> bool {
         self.takes_at_once() && self.stage.servers == 1 && self.lines[0].queue.slots.is_none()
     }
 
-    /// So many waited in it.
+    /// Records the number of waiting packets.
     #[inline]
     pub(super) fn has_seen(&mut self, waiting: usize) {
         self.longest = self.longest.max(waiting);
     }
 
-    /// A packet has been in it for so long, and has passed it.
+    /// Records a passed packet and its service time.
     #[inline]
     pub(super) fn has_carried(&mut self, span: Span) {
         self.busy += span;
         self.passed += 1;
     }
 
-    /// It has a job that is at work until `ends` and was so for `busy` before, and no other.
+    /// Adds the only job, which runs until `ends` and has run for `busy` before.
     pub(super) fn resume(&mut self, job: Job, busy: Span, ends: Time) {
         self.busy += busy;
         self.jobs.push(job);
         self.ends = ends;
     }
 
-    /// It has a packet that is done, and no other.
+    /// Adds the only packet, which is finished.
     #[inline]
     pub(super) fn hold_done(&mut self, slot: Slot, times: (Time, Time)) {
         let last = self.stage.phases.len() - 1;
@@ -344,14 +345,15 @@ impl Station {
         self.astir = true;
     }
 
-    /// A packet came at `joined` and waits for those before it.
+    /// Queues a packet that arrived at `joined`.
     pub(super) fn line_up_behind(&mut self, slot: Slot, joined: Time, packet: &Packet) {
         let waiting = Waiting { slot, joined, until: Time::MAX };
         self.lines[0].waiting.enqueue(joined, &Request::of(packet), waiting);
         self.waiting += 1;
     }
 
-    /// The packet of job `n` has gone; those behind it stay in their order, and those that it was served with go next.
+    /// Removes the packet of job `n`; the packets behind it keep their order, and the rest of its
+    /// batch goes next.
     #[inline]
     pub(super) fn let_go(&mut self, n: usize) {
         let one = self.jobs.len() == 1 && self.jobs[0].others.is_empty();
@@ -375,7 +377,7 @@ impl Station {
         }
     }
 
-    /// Takes out who is served next; who is late on the way there goes to those.
+    /// Removes the next packet to serve; late packets found on the way go to `late`.
     fn select(&mut self, now: Time) -> Option<(Slot, Time)> {
         loop {
             let Waiting { slot, joined, until } = self.next(now)?;
@@ -407,7 +409,8 @@ impl Station {
         self.lines[line].waiting.select(now).map(|(_, item)| item)
     }
 
-    /// Whose turn it is of the lines that are equal to `line`, which is the first of them of which one may go.
+    /// The line that has its turn, among those equal to `line`, which is the first of them and
+    /// ready.
     fn in_turn(&mut self, line: usize, now: Time) -> usize {
         let several = self.lines[line].queue.spread as usize;
         if several == 1 {
@@ -449,7 +452,7 @@ impl Station {
 }
 
 impl Line {
-    /// Whether somebody waits who may go; an adapter itself holds nobody.
+    /// Whether an eligible packet waits; an adapter itself holds none.
     fn is_ready(&mut self, now: Time) -> bool {
         !self.waiting.is_empty() && (!self.queue.order.holds() || self.waiting.best(now).is_some())
     }
@@ -462,7 +465,7 @@ impl Line {
         self.waiting.evict().map(|waiting| waiting.slot)
     }
 
-    /// Takes out whom a packet with this tag is put in place of, if anybody gives way to it.
+    /// Removes the packet that one with this tag replaces, if any gives way to it.
     fn gives_way_to(&mut self, tag: &Tag) -> Option<Slot> {
         if tag.class == Class::BestEffort {
             return None;

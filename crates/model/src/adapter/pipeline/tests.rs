@@ -103,8 +103,8 @@ fn description(transmit: Vec<Stage>) -> Description {
     }
 }
 
-/// Hands over packets at the given microseconds, grants the medium and answers handshakes at once; answers which
-/// left when, as the host is told, and which failed.
+/// Hands over packets at the given microseconds, grants the medium and answers handshakes at once;
+/// returns the transmitted packets with the times of their responses, and the failed ones.
 fn run(description: Description, handed: &[(u64, Packet)]) -> (Vec<(u64, u64)>, Vec<u64>) {
     let mut adapter = pipeline(description);
     let mut handed = handed.iter().peekable();
@@ -292,7 +292,7 @@ fn a_reset_gives_back_what_a_stopped_adapter_has() {
         .filter(|output| matches!(output, AdapterOutput::Response(Response::Failed(_, Loss::Reset))));
     assert_eq!((failed.count(), adapter.held()), (3, 0));
     assert!(adapter.transmit(at(60), &packet(7, Class::BestEffort, 0)), "it works again");
-    // Nobody sees the end of the first stage at 70.
+    // The end of the first stage at 70 is not observable.
     assert_eq!(adapter.next_deadline(), Some(at(80)));
 }
 

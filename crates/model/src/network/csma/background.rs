@@ -26,9 +26,9 @@ impl Background {
 #[derive(Debug)]
 pub(super) struct Others {
     mean_interval: Span,
-    /// What each frame takes to send.
+    /// Transmission time of each frame.
     pub(super) frame: Span,
-    /// When the next frame comes.
+    /// Arrival of the next frame.
     pub(super) next: Time,
     /// Frames of each station, the one being sent included.
     pub(super) waiting: Vec<u64>,
@@ -45,7 +45,7 @@ impl Others {
         }
     }
 
-    /// A frame comes, and the next is drawn; answers to whom.
+    /// A frame arrives, and the next is drawn; returns its station.
     pub(super) fn offer(&mut self, at: Time, random: &mut Stream) -> usize {
         self.next = at.saturating_add(random.exponential(self.mean_interval));
         let other = random.below(self.waiting.len() as u64) as usize;

@@ -1,8 +1,8 @@
-//! What is counted on a CSMA/CD medium.
+//! Statistics of a CSMA/CD medium.
 
 use laxity_units::Span;
 
-/// What happened on a [`Csma`](super::Csma) medium.
+/// Statistics of a [`Csma`](super::Csma) medium.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsmaReport {
     /// Of each station that asks.
@@ -28,7 +28,7 @@ impl CsmaReport {
     }
 }
 
-/// What happened to the frames of a station.
+/// Statistics of a station's frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CsmaStation {
     /// Transmissions begun.
@@ -43,7 +43,7 @@ pub struct CsmaStation {
     pub longest_access: Span,
 }
 
-/// What happened to the frames of the [others](super::Background).
+/// Statistics of the frames of the [others](super::Background).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BackgroundReport {
     /// Frames that came.

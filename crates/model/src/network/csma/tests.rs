@@ -124,7 +124,8 @@ proptest! {
         let attempts = run(&mut medium, &loads, end);
         for sent in attempts.iter().filter(|attempt| attempt.end == End::Sent) {
             for other in attempts.iter().filter(|other| other.station != sent.station) {
-                // At the sender, at the other, and at anyone else, who hears both as late.
+                // At the sender, at the other, and at any third station, which senses both equally
+                // late.
                 prop_assert!(sent.to <= other.from + propagation || other.to + propagation <= sent.from);
                 prop_assert!(sent.to + propagation <= other.from || other.to <= sent.from + propagation);
                 prop_assert!(sent.to <= other.from || other.to <= sent.from);
@@ -184,7 +185,8 @@ fn a_collision_is_heard_a_propagation_later() {
     assert!(third.from == Time::ZERO + Span::from_ns(36_800), "{third:?}");
 }
 
-/// Two that are ready during a third's frame begin together when it ends: nobody can hear anyone in time.
+/// Two that are ready during a third's frame begin together when it ends: neither can sense the
+/// other in time.
 #[test]
 fn those_who_wait_for_the_same_frame_collide() {
     let at = |us, takes| vec![(Time::ZERO + Span::from_us(us), Span::from_us(takes))];
@@ -223,21 +225,22 @@ fn waits_double_after_each_collision() {
     assert_eq!(attempts.iter().filter(|attempt| attempt.end == End::Sent).count() as u64, 2 * rounds);
 }
 
-/// Metcalfe and Boggs (1976): with Q stations that always want to send, of which each sends in a free slot
-/// with probability 1/Q, the efficiency is P / (P + W T), where P is what a frame takes, T the slot, A = (1 -
-/// 1/Q)^(Q-1) the chance that exactly one sends and W = (1 - A)/A the slots lost before that.
+/// Metcalfe and Boggs (1976): with Q stations that always want to send, of which each sends in a
+/// free slot with probability 1/Q, the efficiency is P / (P + W T), where P is the frame time, T
+/// the slot, A = (1 - 1/Q)^(Q-1) the chance that exactly one sends and W = (1 - A)/A the slots lost
+/// before that.
 ///
-/// The formula has no gap, so the gap is added to P in the denominator here. What else it leaves out is that
-/// backoff has a memory. Who has just succeeded starts again from the shortest wait while the others sit out
-/// long ones, and sends many frames without any contention: the capture effect, which the share of frames
-/// that come from another station than the one before shows. So more is carried than the formula says, as
-/// Boggs, Mogul and Kent (1988) found by measuring, and the more the shorter the frames: to the winner of a
-/// contention with 64 B all waits are many frames long. On the other hand, with many stations backoff has to
-/// find the probability by colliding.
+/// The formula has no gap, so the gap is added to P in the denominator here. It also ignores the
+/// memory of backoff: a station that has just succeeded starts again from the shortest wait while
+/// the others sit out long ones, and sends many frames without contention. The share of frames that
+/// follow another station's frame shows this capture effect. So throughput exceeds the formula, as
+/// Boggs, Mogul and Kent (1988) measured, and more so for shorter frames: to the winner of a
+/// contention with 64 B all waits are many frames long. On the other hand, with many stations
+/// backoff has to find the probability by colliding.
 ///
-/// Stated: never more than 2 % below the formula, nor above a medium without contention; within 0.04 of the
-/// formula with frames of 24 slots and within 0.15 with frames of 8. With frames of one slot it says nothing
-/// about this protocol.
+/// Stated: never more than 2 % below the formula, nor above a medium without contention; within
+/// 0.04 of the formula with frames of 24 slots and within 0.15 with frames of 8. With frames of one
+/// slot the formula does not describe this protocol.
 #[test]
 fn efficiency_is_near_the_classical_analysis() {
     let (slot, gap) = (51.2, 9.6);
@@ -312,7 +315,8 @@ fn what_is_just_valid_is_taken() {
     assert!(ten_megabit(1, most + Span::from_ps(1), None).check().is_err());
 }
 
-/// Whoever asks at the instant at which it begins to hear another waits: for the end at 65, and the gap.
+/// A station that requests at the instant at which it begins to sense another waits: for the end at
+/// 65, and the gap.
 #[test]
 fn what_is_heard_at_the_same_instant_is_heard() {
     let mut medium = Csma::new(ten_megabit(2, Span::from_us(5), None), random(0)).unwrap();
@@ -324,7 +328,8 @@ fn what_is_heard_at_the_same_instant_is_heard() {
     assert_eq!(medium.next_deadline(), Some(us(65) + Span::from_ns(9600)));
 }
 
-/// Both begin at 0, and hear each other at 5. Station 0 says at 6 that it has sent, not having looked; it did not.
+/// Both begin at 0, and hear each other at 5. Station 0 says at 6 that it has sent, not having
+/// looked; it did not.
 #[test]
 fn a_station_may_learn_late_that_it_collided() {
     let mut medium = Csma::new(ten_megabit(2, Span::from_us(5), None), random(0)).unwrap();
@@ -345,7 +350,7 @@ fn nobody_sends_unasked() {
     medium.sent(Time::ZERO + Span::from_us(6), 0);
 }
 
-/// What was said to a station that resets is void; what was said to others is not.
+/// A reset voids outputs for that station, and no others.
 #[test]
 fn a_reset_voids_what_was_said_to_that_station() {
     let mut medium = Csma::new(ten_megabit(2, Span::from_us(5), None), random(0)).unwrap();
@@ -368,7 +373,8 @@ fn the_others_attempts_are_counted() {
     assert!((sent + collisions..=sent + collisions + 3).contains(&attempts), "{attempts}");
 }
 
-/// A frame that is withdrawn after 1 us is heard for a jam of 3.2 all the same, and 9.6 of silence later another begins.
+/// A frame that is withdrawn after 1 us is heard for a jam of 3.2 all the same, and 9.6 of silence
+/// later another begins.
 #[test]
 fn what_is_left_of_a_withdrawn_frame_is_as_long_as_a_jam() {
     let mut medium = Csma::new(ten_megabit(2, Span::ZERO, None), random(0)).unwrap();

@@ -1,4 +1,4 @@
-//! What the ring's header says, under loads that know nothing of it.
+//! The claims of the ring's header, under loads that are independent of it.
 
 use super::*;
 use proptest::prelude::*;
@@ -157,8 +157,9 @@ fn a_reset_gives_the_token_back() {
     assert_eq!(ring.next_deadline(), Some(us(145)));
 }
 
-/// The token comes at 70 and may be sent with from 75 on, and until 30 − 5 after 70: frames 75–83, 83–91 and 91–99, of which
-/// the last ends 4 late. It goes on at 104 and is back at 174, for 26: frames until 195, and on at 200.
+/// The token arrives at 70 and may be used from 75 on, and until 30 − 5 after 70: frames 75–83,
+/// 83–91 and 91–99, of which the last ends 4 late. It departs at 104 and is back at 174, for 26:
+/// frames until 195, and departure at 200.
 #[test]
 fn handling_the_token_is_part_of_the_holding() {
     let mut ring = ring(100, &[30], 0);
@@ -171,7 +172,8 @@ fn handling_the_token_is_part_of_the_holding() {
     assert_eq!(report.longest_overrun, Span::from_us(4));
 }
 
-/// A frame that is withdrawn while the token is being taken is not granted, and one that comes meanwhile is.
+/// A frame that is withdrawn while the token is being taken is not granted, and one that arrives
+/// meanwhile is.
 #[test]
 fn what_is_withdrawn_while_the_token_is_taken_is_not_sent() {
     let mut ring = ring(100, &[30], 0);
@@ -306,7 +308,8 @@ proptest! {
         }
     }
 
-    /// With the token to be handled a saturated station holds it for as long as without, and sends for 2 h less a holding.
+    /// With the token to be handled a saturated station holds it for as long as without, and sends
+    /// for 2 h less a holding.
     #[test]
     fn handling_comes_out_of_frames_and_of_nobody_elses_share(case in handled(true)) {
         let mut ring = TokenRing::new(case.parameters.clone()).unwrap();
@@ -373,7 +376,8 @@ fn a_token_may_travel_for_all_that_holdings_leave() {
     assert!(parameters(Span::from_us(70) + Span::from_ps(1)).check().is_err());
 }
 
-/// The token comes to station 0 at 40. A reset at 80, 10 after the holding, is an overrun like any other; and the token goes on.
+/// The token reaches station 0 at 40. A reset at 80, 10 after the holding, is an overrun like any
+/// other; and the token departs.
 #[test]
 fn a_reset_while_sending_pays_for_its_overrun() {
     let mut ring = ring(100, &[30, 30], 0);
@@ -391,8 +395,8 @@ fn a_reset_while_sending_pays_for_its_overrun() {
     assert_eq!((report.overrun, report.held, report.holdings), (Span::from_us(10), Span::from_us(40), 1));
 }
 
-/// From 40 station 0 sends until 50 and has more that is not ready, so it keeps the token. What station 1 withdraws does not take
-/// it away; what station 0 does, at 60, lets it go on at once.
+/// From 40 station 0 sends until 50 and has more that is not ready, so it keeps the token. A
+/// withdrawal by station 1 does not release it; one by station 0, at 60, does at once.
 #[test]
 fn a_reset_of_a_holder_that_does_not_send_lets_the_token_go() {
     let mut ring = ring(100, &[30, 30], 0);
@@ -408,8 +412,9 @@ fn a_reset_of_a_holder_that_does_not_send_lets_the_token_go() {
     assert_eq!(ring.report()[0].held, Span::from_us(20));
 }
 
-/// A frame from 70 to 570 in a holding of 30 owes 470. The token comes at 640 and every 70, and the debt is paid by 15 holdings and a
-/// part of the one at 1690, of which 10 are left. That all of it is looked at late, at 1695, changes nothing.
+/// A frame from 70 to 570 in a holding of 30 owes 470. The token arrives at 640 and every 70, and
+/// the debt is paid by 15 holdings and a part of the one at 1690, of which 10 are left. A late
+/// update of all this, at 1695, has the same result.
 #[test]
 fn what_is_looked_at_late_has_happened_all_the_same() {
     let mut ring = ring(100, &[30], 0);
@@ -425,7 +430,8 @@ fn what_is_looked_at_late_has_happened_all_the_same() {
     assert_eq!(report.longest_wait, Span::from_us(1690 - 570));
 }
 
-/// The token is there 70-100, and nobody looks until 120: the holding is missed, the next begins at 140.
+/// The token is there 70-100, and the next call is at 120: the holding is missed, the next begins
+/// at 140.
 #[test]
 fn a_holding_that_nobody_looked_at_is_missed() {
     let mut ring = ring(100, &[30], 0);
@@ -437,7 +443,8 @@ fn a_holding_that_nobody_looked_at_is_missed() {
     assert_eq!((ring.poll_output(), ring.report()[0].holdings), (Some(MediumOutput::Grant(0)), 1));
 }
 
-/// A hundred thousand seconds are a hundred thousand million rotations of an idle token, which nobody follows one by one.
+/// A hundred thousand seconds are a hundred thousand million rotations of an idle token, which are
+/// not simulated one by one.
 #[test]
 fn an_idle_token_is_found_after_any_time() {
     let mut ring = ring(2, &[1], 0);
@@ -446,7 +453,9 @@ fn an_idle_token_is_found_after_any_time() {
     assert_eq!(ring.next_deadline(), Some(late + Span::from_us(1)));
 }
 
-/// A frame of 150 in a holding of 30 owes 120, and the token goes on at 220. Nobody wants it at 290, 360, 430 and 500, which pays that off, so who asks at 1000 has all of the holding at 1060.
+/// A frame of 150 in a holding of 30 owes 120, and the token departs at 220. No station requests it
+/// at 290, 360, 430 and 500, which pays the debt, so a request at 1000 has all of the holding at
+/// 1060.
 #[test]
 fn what_is_owed_is_paid_off_while_nobody_sends() {
     let mut ring = ring(100, &[30], 0);

@@ -1,4 +1,4 @@
-//! An adapter that is told another policy while packets come in. Worked out by hand.
+//! An adapter that changes its policy while packets arrive. Worked out by hand.
 
 use laxity_qos::reception::{Continuous, PerCommand, Timed};
 

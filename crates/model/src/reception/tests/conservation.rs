@@ -1,4 +1,5 @@
-//! Whatever the policy and the load: a packet that came is delivered, dropped or under way, and the CPU is used once.
+//! Whatever the policy and the load: a packet that came is delivered, dropped or under way, and the
+//! CPU is used once.
 
 use laxity_qos::reception::{
     Adaptive, Backoff, BackoffParameters, Clocked, Coalescing, Continuous, CycleLimited, Explicit,
@@ -64,7 +65,7 @@ fn interfaces() -> impl Strategy<Value = InterfaceConfig> {
     (policies(), sharings(), 1..20u32, (any::<bool>(), any::<bool>()), buffers, kept, 0..300u64, 50..2000u64)
         .prop_map(
             |((policy, ticks), sharing, slots, (handshake, early_drop), buffers, kept, transfer, period)| {
-                // Who defers the protocol has a program to defer it to.
+                // A deferred protocol needs a program.
                 let buffers = if policy.defers_protocol() { buffers.or(Some(4)) } else { buffers };
                 InterfaceConfig {
                     policy,

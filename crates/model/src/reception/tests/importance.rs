@@ -1,4 +1,5 @@
-//! Who goes first and what is lost: programs with a budget, classes, deadlines, buffers in parts. Worked out by hand.
+//! Order and losses: programs with a budget, classes, deadlines, partitioned buffers. Worked out by
+//! hand.
 
 use laxity_qos::reception::{Backoff, BackoffParameters, Clocked, PerCommand, TakenBuffers};
 
@@ -41,7 +42,7 @@ fn program(work: u64, reserved: Option<(u64, u64)>) -> ProgramConfig {
     }
 }
 
-/// A bench whose stream `n` is for program `n`.
+/// A bench with program `n` for stream `n`.
 fn with_programs(interfaces: Vec<InterfaceConfig>, programs: Vec<ProgramConfig>) -> Bench {
     let mut bench = Bench::new(COSTS, interfaces);
     let of = (0..programs.len()).collect();
@@ -59,7 +60,7 @@ impl Bench {
         self.collect();
     }
 
-    /// What was lost: whose, when, and why.
+    /// Losses: stream, time and reason.
     fn lost(&self) -> Vec<(u32, u64, Dropped)> {
         let lost = self.seen.iter().filter_map(|(at, output)| match output {
             Reception { packet, lost: Some(why) } => Some((packet.stream, at.as_ps() / 1_000_000, *why)),
@@ -87,13 +88,15 @@ fn a_budget_comes_back_with_its_period() {
         bench.arrive(us(0), 0, stream);
     }
     bench.run_to(us(5000));
-    // From 18: 1 to 33, 0 to 58; the second period has begun: 1 to 73. Its turn again, without a switch: 83. Then 0, twice.
+    // From 18: 1 to 33, 0 to 58; the second period has begun: 1 to 73. Its turn again, without a
+    // switch: 83. Then 0, twice.
     assert_eq!(bench.delivered(), [(1, 33), (0, 58), (1, 73), (1, 83), (0, 108), (0, 128)]);
 }
 
 #[test]
 fn what_was_begun_before_a_period_counts_for_its_part_in_it() {
-    // Received by 28, a switch and 40 for packet 1, stopped from 30 to 36: it ends at 79, 29 into the period from 50 on.
+    // Received by 28, a switch and 40 for packet 1, stopped from 30 to 36: it ends at 79, 29 into
+    // the period from 50 on.
     for (budget, after) in [(29, [(1, 79), (0, 94), (1, 139)]), (30, [(1, 79), (1, 119), (0, 134)])] {
         let mut bench =
             with_programs(vec![interrupts()], vec![program(10, None), program(40, Some((budget, 50)))]);
@@ -144,7 +147,7 @@ fn a_full_ring_loses_what_is_late_then_what_is_due_last() {
     bench.comes(2, 2, Some(500));
     // 1 is late.
     bench.comes(60, 3, Some(700));
-    // 3 is due after 4, and nobody after 5.
+    // 3 is due after 4, and no packet after 5.
     bench.comes(61, 4, Some(400));
     bench.comes(62, 5, Some(900));
     bench.comes(63, 6, None);
@@ -173,7 +176,8 @@ fn nothing_is_spent_on_what_is_late() {
     bench.comes(0, 2, Some(300));
     bench.comes(0, 3, Some(190));
     bench.run_to(us(1000));
-    // The quota is one packet: 0 takes none of it, 1 does, which is late only when it is done; then 2. 3 is late at 300.
+    // The quota is one packet: 0 takes none of it, 1 does, which is late only when it is done; then
+    // 2. 3 is late at 300.
     assert_eq!(bench.lost(), [(0, 100, Dropped::Late), (3, 300, Dropped::Late)]);
     assert_eq!(bench.delivered(), [(1, 112), (2, 212)]);
     assert_eq!(bench.receiver.uses(us(1000)).protocol, Span::from_us(4));
@@ -185,7 +189,8 @@ fn a_program_does_nothing_for_what_is_late() {
     bench.comes(0, 0, Some(500));
     bench.comes(0, 1, Some(113));
     bench.run_to(us(1000));
-    // Both are received by 104; 0 has the program to 114, when 1 has been late for a microsecond. Its buffer is free again.
+    // Both are received by 104; 0 has the program to 114, when 1 has been late for a microsecond.
+    // Its buffer is free again.
     assert_eq!(bench.lost(), [(1, 114, Dropped::LateForProgram)]);
     assert_eq!(bench.delivered(), [(0, 114)]);
     bench.comes(1000, 2, Some(9000));
@@ -237,8 +242,8 @@ fn buffers_of_real_time_are_kept_from_best_effort_and_a_pool_is_for_all() {
     }
 }
 
-/// A host that counted what is promised of the pool as taken would leave its routine with the packets still to come in, and wait for them
-/// for ever.
+/// A host that counted promised buffers of the pool as taken would leave its routine with the
+/// packets still to arrive, and wait for them for ever.
 #[test]
 fn what_is_promised_of_a_pool_does_not_stand_still() {
     let parameters = BackoffParameters {

@@ -1,4 +1,4 @@
-//! What is delivered of a steady stream, against thesis Eqs. 7.1–7.4.
+//! Throughput of a steady stream, against thesis Eqs. 7.1–7.4.
 
 use laxity_admission::reception::Capacity;
 use laxity_qos::reception::{
@@ -55,7 +55,7 @@ fn early_drop_delays_livelock() {
 
 #[test]
 fn continuous_polling_is_flat_at_equation_7_3() {
-    // A quota of commands is so many packets at most and half as many on average.
+    // A quota of commands is as many packets at most and half as many on average.
     for quota in [1, 2, 4, 8] {
         let policy = Policy::Continuous(Continuous { quota });
         let measured = delivered(interface(policy), THESIS, 4000);

@@ -24,7 +24,8 @@ fn a_packet_alone_costs_two_interrupts_the_protocol_and_the_program() {
 fn an_interrupt_stops_the_program_which_resumes() {
     let mut bench = bench(Policy::PerCommand(PerCommand::ROUTINE));
     bench.arrive(us(0), 0, 1);
-    // The program has packet 1 from 456; at 500 the second comes: 456 of reception go before the 303 that are left.
+    // The program has packet 1 from 456; at 500 the second arrives: 456 of reception go before the
+    // remaining 303.
     bench.arrive(us(500), 0, 2);
     bench.run_to(us(5000));
     assert_eq!(bench.delivered(), [(1, 500 + 456 + 303), (2, 500 + 456 + 303 + 347)]);
@@ -50,9 +51,9 @@ fn a_tick_makes_a_thread_ready_and_one_at_work_misses_the_next() {
         bench.arrive(us(10), 0, stream);
     }
     bench.run_to(us(6000));
-    // At 1000: 28 + 20, four announcements, two protocols to 1848; the program has 1 until the tick at 2000.
-    // That one costs 28, and its thread waits for packet 1: 2223. Then 20, two protocols to 3043; the tick at 3000
-    // is missed, since the thread is at work. Then 2, 3, 4.
+    // At 1000: 28 + 20, four announcements, two protocols to 1848; the program has 1 until the tick
+    // at 2000. That one costs 28, and its thread waits for packet 1: 2223. Then 20, two protocols
+    // to 3043; the tick at 3000 is missed, since the thread is at work. Then 2, 3, 4.
     assert_eq!(bench.delivered(), [(1, 2223), (2, 3043 + 347), (3, 3043 + 694), (4, 3043 + 3 * 347 + 28)]);
     assert_eq!(bench.receiver.report(0).missed_ticks, 1);
 }
@@ -63,8 +64,9 @@ fn explicit_interrupts_come_back_when_the_host_is_idle() {
     bench.arrive(us(0), 0, 1);
     bench.arrive(us(0), 0, 2);
     bench.run_to(us(5000));
-    // The first interrupt came with one command posted: 28. It takes the announcement of 1 and that of 2, whose last
-    // commands wait. Nothing else is to be done, so they interrupt at once: 28 + 800, then 694 of program.
+    // The first interrupt had one command posted: 28. It takes the announcements of 1 and 2; their
+    // last commands wait. The CPU is otherwise idle, so they interrupt at once: 28 + 800, then 694
+    // of program.
     assert_eq!(bench.delivered(), [(1, 28 + 28 + 800 + 347), (2, 28 + 28 + 800 + 694)]);
     assert_eq!(bench.receiver.report(0).interrupts, 2);
 }
@@ -88,8 +90,9 @@ fn a_kernel_poll_is_begun_anew_by_a_tick_and_finishes_what_it_had_in_hand() {
         bench.arrive(us(1), 0, stream);
     }
     bench.run_to(us(60));
-    // Tick at 10, 1 from 12 to 18; 2 from 18, stopped at 20 by the tick until 22, done at 26; two more: 3 from 26,
-    // stopped at 30 until 32, done at 34. 4 from 34 to 40, where it is done before the tick is heard: 5 from 42 to 48.
+    // Tick at 10, 1 from 12 to 18; 2 from 18, stopped at 20 by the tick until 22, done at 26; two
+    // more: 3 from 26, stopped at 30 until 32, done at 34. 4 from 34 to 40, where it is done before
+    // the tick is heard: 5 from 42 to 48.
     assert_eq!(bench.delivered(), [(1, 18), (2, 26), (3, 34), (4, 40), (5, 48)]);
 }
 
@@ -112,7 +115,8 @@ fn a_quota_leaves_the_rest_of_a_period_to_others() {
     assert_eq!(bench.receiver.uses(us(70)).reception(), Span::from_us(15));
 }
 
-/// A host that rests is not called for what only waits; but what comes at the instant of a tick comes before whoever else does then.
+/// An idle host is not called for a packet that only waits; but an arrival at the instant of a tick
+/// precedes other events of that instant.
 #[test]
 fn a_packet_for_a_host_at_rest_waits_for_the_tick_and_one_at_its_instant_begins_it() {
     let costs = ReceptionCosts { poll: Cost::NONE, protocol: Cost::Fixed(Span::from_us(3)), ..THESIS };
@@ -131,7 +135,8 @@ fn a_packet_for_a_host_at_rest_waits_for_the_tick_and_one_at_its_instant_begins_
     assert!(!bench.receiver.arrive(us(1), 0, comes(2, Class::RealTime, 1)));
     bench.run_to(us(30));
     assert_eq!(bench.delivered(), [(2, 23), (1, 26)]);
-    // The tick at 40 is heard when the first is there: real time comes a moment later, to a batch that has begun.
+    // The tick at 40 is taken at the first arrival: real time arrives a moment later, in a batch
+    // that has begun.
     assert!(bench.receiver.arrive(us(40), 0, comes(3, Class::BestEffort, 40)));
     bench.receiver.arrive(us(40), 0, comes(4, Class::RealTime, 40));
     bench.run_to(us(60));
@@ -163,8 +168,8 @@ fn napi_polls_while_anything_waits_and_shares_with_the_program() {
         bench.arrive(us(0), 0, stream);
     }
     bench.run_to(us(5000));
-    // 28, protocols of 1 and 2 to 828. The program has at least 800 then: packets 1, 2 to 1522 and, the backlog being
-    // empty, the next poll: 3 and 4 to 2322. Then they.
+    // 28, protocols of 1 and 2 to 828. The program has at least 800 then: packets 1, 2 to 1522 and,
+    // the backlog being empty, the next poll: 3 and 4 to 2322. Then they.
     assert_eq!(bench.delivered(), [(1, 1175), (2, 1522), (3, 2669), (4, 3016)]);
     assert_eq!(bench.receiver.report(0).interrupts, 1);
 }
@@ -196,8 +201,8 @@ fn transfers_go_one_at_a_time() {
     bench.arrive(us(0), 0, 1);
     bench.arrive(us(0), 0, 2);
     bench.run_to(us(5000));
-    // Announced at 28 and 56; moved at 128 and 228; 28 + 400 each, the second after the first: 556 and 984. The program
-    // gets the CPU then.
+    // Announced at 28 and 56; moved at 128 and 228; 28 + 400 each, the second after the first: 556
+    // and 984. The program gets the CPU then.
     assert_eq!(bench.delivered(), [(1, 984 + 347), (2, 984 + 694)]);
 }
 

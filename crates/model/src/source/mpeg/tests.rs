@@ -50,7 +50,8 @@ fn the_films_of_the_thesis_are_met() {
     }
 }
 
-/// What the header says of one long film holds of films made here: scenes last.
+/// Streams generated here have the correlations that the header gives for one long film: scenes
+/// last.
 #[test]
 fn scenes_last_for_seconds_and_minutes() {
     let lags = [1, 5, 10, 20, 50, 100, 200];

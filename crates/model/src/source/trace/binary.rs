@@ -6,7 +6,7 @@ use super::Limits;
 use super::error::{Fault, Position};
 use super::text::TOO_LONG;
 
-/// What would be valid where a capture breaks off.
+/// The valid input where a capture breaks off.
 pub(super) const CAPTURE: &str =
     "a complete pcap or pcapng capture, such as `tcpdump -w FILE` or Wireshark writes";
 
@@ -49,17 +49,17 @@ impl<'a> Stream<'a> {
         Stream { input, limits, offset: 0 }
     }
 
-    /// The byte that comes next, the first of the file being 0.
+    /// Offset of the next byte, the first of the file being 0.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// A fault at the byte that comes next.
+    /// A fault at the next byte.
     pub(super) fn fault(&self, reason: impl Into<String>) -> Fault {
         Fault::new(Position::Byte(self.offset), reason, CAPTURE)
     }
 
-    /// What is buffered; empty at the end of the file and only there.
+    /// The buffered bytes; empty at the end of the file and only there.
     fn buffered(&mut self) -> Result<&[u8], Fault> {
         loop {
             match self.input.fill_buf() {

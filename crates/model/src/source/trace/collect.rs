@@ -19,8 +19,9 @@ use super::error::{ANY, Fault, Position, ROWS};
 use super::field::{Instant, Record, Section};
 use super::{Format, Frame, Limits, Trace};
 
-/// No frame is shown more than 16 pictures later than it is coded (H.264 and H.265 hold that many references),
-/// so a presentation time earlier than the one this many rows before is a clock that was set back.
+/// No frame is shown more than 16 pictures later than it is coded (H.264 and H.265 hold that many
+/// references), so a presentation time earlier than the one this many rows before is a clock that
+/// was set back.
 const REORDERING: usize = 32;
 
 /// Containers keep time in ticks as coarse as a millisecond; a frame that is off the grid by no more than
@@ -39,7 +40,7 @@ struct Raw {
     kind: Option<super::FrameKind>,
 }
 
-/// What the durations said so far.
+/// State of the durations so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Duration {
     Unknown,

@@ -1,5 +1,5 @@
-//! What a file is, by what it starts with: users rename files, and half of the wrong ones are one command
-//! away from a right one.
+//! Detection of a file's format by its first bytes: users rename files, and half of the wrong ones
+//! are one command away from a right one.
 
 use super::Format;
 use super::error::{ANY, Fault, Position, ROWS};

@@ -1,9 +1,9 @@
-//! What is wrong with a trace file, where, and what would be valid in its place.
+//! Errors of a trace file: reason, place, and the valid values.
 
 use std::fmt;
 use std::io;
 
-/// What the reader accepts, for a file whose contents give no better hint.
+/// The accepted input, for a file whose contents give no better hint.
 pub(super) const ANY: &str =
     "a trace: a size in bytes on each line, ffprobe's CSV or JSON, or a pcap or pcapng capture";
 
@@ -91,12 +91,12 @@ impl TraceError {
         self.fault.at
     }
 
-    /// What is wrong there.
+    /// The reason.
     pub fn reason(&self) -> &str {
         &self.fault.reason
     }
 
-    /// What would be valid in its place.
+    /// The valid values.
     pub fn valid(&self) -> &'static str {
         self.fault.valid
     }

@@ -15,7 +15,8 @@ pub(super) type Instant = i64;
 
 const PS_PER_SEC: i64 = 1_000_000_000_000;
 
-/// Why a text is not the field it should be: at which character (from 0), the reason, and what would be valid.
+/// Why a text is not the field it should be: at which character (from 0), the reason, and what
+/// would be valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BadField {
     pub(super) character: usize,
@@ -67,7 +68,7 @@ pub(super) fn decimal(text: &str) -> bool {
     text.split_once('.').is_some_and(|(seconds, fraction)| whole(seconds) && whole(fraction))
 }
 
-/// Seconds, or nothing where ffprobe says that there is nothing.
+/// Seconds; `None` where ffprobe prints that there is no value.
 pub(super) fn seconds(text: &str) -> Result<Option<Instant>, BadField> {
     if text == "N/A" {
         return Ok(None);
@@ -117,7 +118,7 @@ pub(super) enum Section {
     Frame,
 }
 
-/// What one row or one JSON object says of a coded frame.
+/// Fields of one row or one JSON object about a coded frame.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Record {
     pub(super) section: Option<Section>,
@@ -155,10 +156,10 @@ impl Record {
         )
     }
 
-    /// Takes one key and its value; unknown keys say nothing that is kept.
+    /// Takes one key and its value; unknown keys are ignored.
     ///
-    /// A frame's `pkt_dts_time` is not among the known: it is the decoding time of the packet that made the
-    /// decoder put the picture out, which for a reordered picture is a later packet than its own.
+    /// A frame's `pkt_dts_time` is not used: it is the decoding time of the packet that made the
+    /// decoder output the picture, which for a reordered picture is a later packet than its own.
     pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), BadField> {
         match key {
             "type" => {

@@ -1,11 +1,12 @@
-//! What ffprobe writes with `-of json`.
+//! The output of ffprobe with `-of json`.
 //!
-//! A full listing of an hour of film is some hundred megabytes of JSON, of which a few bytes a frame are
-//! wanted. The document is therefore walked and never held: each packet or frame is handed on as its brace
-//! closes, and unknown keys, side data and tags are passed over unread.
+//! A full listing of an hour of film is some hundred megabytes of JSON, of which a few bytes a
+//! frame are used. The document is therefore streamed and never stored: each packet or frame is
+//! passed on as its brace closes, and unknown keys, side data and tags are skipped.
 //!
-//! ffprobe writes some numbers as numbers (`pts`) and some as texts (`"size": "17824"`); both are accepted
-//! everywhere. A fault's place is where the reader stood when it knew, which is just behind the value.
+//! ffprobe writes some numbers as numbers (`pts`) and some as texts (`"size": "17824"`); both are
+//! accepted everywhere. A fault's place is the reader's position at its detection, just behind the
+//! value.
 
 use std::fmt;
 use std::io::BufRead;

@@ -116,7 +116,7 @@ impl Layout {
         self.plain
     }
 
-    /// What `cells`, which stand in `line`, say.
+    /// Fields of `cells`, in line `line`.
     pub(super) fn record(&self, cells: &[Cell<'_>], line: u64) -> Result<Record, Fault> {
         if cells.len() < self.cells || self.even && cells.len() > self.cells {
             let (have, want, first) = (cells.len(), self.cells, self.line);
@@ -173,8 +173,8 @@ fn is_complete_packet(section: Option<Section>, cells: &[Cell<'_>]) -> bool {
 }
 
 /// `frame,video,0,key,pts,pts_time,dts,dts_time,best,best_time,duration,duration_time,...,pos,size,width,height,
-/// ...,type`: all of a picture, as `-show_frames -of csv` prints it, and the places of size and type. Version 6
-/// has the duration twice; what stands between height and type differs by version.
+/// ...,type`: all of a picture, as `-show_frames -of csv` prints it, and the places of size and
+/// type. Version 6 has the duration twice; what stands between height and type differs by version.
 fn complete_frame(section: Option<Section>, cells: &[Cell<'_>]) -> Option<(usize, usize)> {
     let is = |place: usize, what: fn(&str) -> bool| {
         cells.get(place).is_some_and(|cell| what(cell.text) || cell.text == "N/A")

@@ -1,8 +1,9 @@
 //! The header that a captured packet has of its link.
 //!
-//! A capture's lengths count from the first byte that the link type names: at Ethernet from the destination address, for raw IP
-//! from the IP header. Where the packet is sent over a link with framing again, that link adds a header of its own, so the old
-//! one has to go. The numbers are those of [LINKTYPE](https://www.tcpdump.org/linktypes.html).
+//! A capture's lengths count from the first byte that the link type names: at Ethernet from the
+//! destination address, for raw IP from the IP header. Where the packet is sent over a link with
+//! framing again, that link adds a header of its own, so the old one has to go. The numbers are
+//! those of [LINKTYPE](https://www.tcpdump.org/linktypes.html).
 
 /// Bytes of a packet that its header is looked for in: Ethernet with two tags.
 pub(super) const LOOKED_AT: u32 = 22;
@@ -15,8 +16,9 @@ const LOOP: u16 = 108;
 const LINUX_COOKED: u16 = 113;
 const LINUX_COOKED_2: u16 = 276;
 
-/// Bytes of the header of a link of that type in a packet that begins with `captured`: a VLAN's tags are part of it. Zero for
-/// raw IP, and for links that are not known: all of such a packet is sent.
+/// Bytes of the header of a link of that type in a packet that begins with `captured`: a VLAN's
+/// tags are part of it. Zero for raw IP, and for links that are not known: all of such a packet is
+/// sent.
 pub(super) fn header(link_type: u16, captured: &[u8]) -> u8 {
     match link_type {
         ETHERNET => {

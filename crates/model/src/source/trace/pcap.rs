@@ -78,12 +78,12 @@ impl Packets {
         Packets { limits, packets: Vec::new() }
     }
 
-    /// Takes a packet `at` picoseconds of the capture's clock, with so many bytes of header.
+    /// Takes a packet `at` picoseconds of the capture's clock, with `header` bytes of link header.
     pub(super) fn push(&mut self, at: Option<i128>, original: u32, header: u8) {
         self.packets.push((at, u64::from(original), header));
     }
 
-    /// Refuses a packet whose lengths, which stand at byte `offset`, are none, or one too many.
+    /// Refuses a packet with invalid lengths, at byte `offset`, or one packet too many.
     pub(super) fn check(&self, captured: u32, original: u32, offset: u64) -> Result<(), Fault> {
         let reason = if original == 0 {
             "the packet has no bytes, and a message carries at least one".to_string()

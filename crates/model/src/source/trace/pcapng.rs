@@ -39,7 +39,7 @@ struct Ticks {
     link_type: u16,
     /// Ticks in a second.
     per_second: u128,
-    /// What to add, in seconds.
+    /// Seconds to add.
     offset: i64,
 }
 
@@ -100,7 +100,7 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
     packets.finish(Format::PcapNg)
 }
 
-/// Passes the section header whose first eight bytes are `head`, and gives the order it sets.
+/// Skips the section header that begins with these eight bytes, and returns its byte order.
 fn section(stream: &mut Stream<'_>, head: &[u8; 8], start: u64) -> Result<Order, Fault> {
     let body: [u8; 8] = stream.array("a section header")?;
     let order = match [body[0], body[1], body[2], body[3]] {
@@ -126,7 +126,7 @@ fn section(stream: &mut Stream<'_>, head: &[u8; 8], start: u64) -> Result<Order,
     Ok(order)
 }
 
-/// A block whose type and length have been read.
+/// A block after its type and length.
 struct Block {
     start: u64,
     kind: u32,
@@ -146,7 +146,7 @@ impl Block {
         Ok(())
     }
 
-    /// Passes over the rest of the block, of whose body `read` bytes have been read, and compares the lengths.
+    /// Skips the rest of the block, after `read` bytes of its body, and compares the lengths.
     fn leave(&self, stream: &mut Stream<'_>, read: u32) -> Result<(), Fault> {
         stream.skip(u64::from(self.length - 12 - read), "a block")?;
         let at = stream.offset();
@@ -158,7 +158,8 @@ impl Block {
         Ok(())
     }
 
-    /// The beginning of a packet of which `captured` bytes may be there, behind `read` bytes of the block's body.
+    /// The beginning of a packet of which `captured` bytes may be there, behind `read` bytes of the
+    /// block's body.
     fn begin(&self, stream: &mut Stream<'_>, captured: u32, read: u32) -> Result<Vec<u8>, Fault> {
         let there = captured.min(link::LOOKED_AT).min(self.length - 12 - read);
         stream.bytes(there.into(), "a packet")

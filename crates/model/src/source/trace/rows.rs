@@ -1,12 +1,14 @@
-//! Rows: one size per line, and what ffprobe writes with `-of csv` and `-of compact`, with keys or without.
+//! Rows: one size per line, and the output of ffprobe with `-of csv` and `-of compact`, with keys
+//! or without.
 //!
-//! What users have differs by version and by option: `packet,0.000000,17824,K_`, the same without `packet`
-//! (`csv=p=0`), the same with keys (`csv=nk=0`), `packet|codec_type=video|...` (compact), a tail of side data
-//! on the row and a `side_data,` row and a blank line after it, which no option of ffprobe removes. A plain
-//! list of sizes is the case of one cell. All of them are read here, a row at a time.
+//! The rows differ by version and by option: `packet,0.000000,17824,K_`, the same without `packet`
+//! (`csv=p=0`), the same with keys (`csv=nk=0`), `packet|codec_type=video|...` (compact), a tail of
+//! side data on the row and a `side_data,` row and a blank line after it, which no option of
+//! ffprobe removes. A plain list of sizes is the case of one cell. All of them are read here, a row
+//! at a time.
 //!
-//! Without keys a number does not say what it is; [`super::layout`] decides which column is the size, or
-//! refuses and names the command that leaves no doubt. Comments start with `#`.
+//! Without keys a number has no label; [`super::layout`] decides which column is the size, or
+//! refuses and names an unambiguous command. Comments start with `#`.
 
 use std::io::BufRead;
 
@@ -62,7 +64,7 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
         } else if cells.is_empty() {
             Record::default()
         } else if section == Some(Section::Frame) && matches!(cells[0].text, "audio" | "subtitle") {
-            // Its fields are not a picture's, and it cannot tell where they are.
+            // Its fields are not a picture's, and its columns are unknown.
             continue;
         } else {
             if layout.is_none() {
@@ -82,12 +84,12 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
     collector.finish(if plain { Format::Sizes } else { Format::Rows })
 }
 
-/// A record whose cells say what they are.
+/// A record of cells with keys.
 fn keyed(section: Option<Section>, cells: &[Cell<'_>], line: u64) -> Result<Record, Fault> {
     let mut record = Record { section, ..Record::default() };
     for cell in cells {
         let Some((key, text)) = cell.text.split_once('=') else { continue };
-        // What follows is of the side data, whose keys may be a frame's.
+        // The rest is side data, with keys that may be a frame's.
         if key == "side_data_type" {
             break;
         }

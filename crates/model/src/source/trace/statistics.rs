@@ -1,7 +1,7 @@
-//! What a trace's sizes are like, in the terms in which papers describe theirs.
+//! Statistics of a trace's sizes, in the terms of the papers.
 //!
-//! Rose (1995) and the tables that cite it give minimum, maximum, mean and standard deviation of the frame
-//! size; the ratio of peak to mean says how much a reservation for the worst frame wastes.
+//! Rose (1995) and the tables that cite it give minimum, maximum, mean and standard deviation of
+//! the frame size; the ratio of peak to mean shows the waste of a reservation for the worst frame.
 
 use laxity_units::{Bytes, Rate, Span};
 
@@ -27,8 +27,8 @@ pub struct Statistics {
     pub duration: Option<Span>,
     /// `total` over `duration`; `None` without times, or if all frames come at once.
     pub mean_rate: Option<Rate>,
-    /// The largest frame over one frame interval; `None` without a constant interval, where a peak would
-    /// depend on a window that nobody has named.
+    /// The largest frame over one frame interval; `None` without a constant interval, where a peak
+    /// would depend on an unspecified window.
     pub peak_rate: Option<Rate>,
     /// The cycle of kinds from one I to the next, such as `IBBPBBPBBPBB`, if all whole cycles are the same;
     /// there must be at least two I.

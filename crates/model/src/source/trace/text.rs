@@ -71,7 +71,7 @@ pub(super) struct Metered<'a> {
     left: u64,
 }
 
-/// What [`Metered`] says when it fails; it is recognised by its text.
+/// Error text of [`Metered`], by which the error is recognised.
 pub(super) const METER: &str = "the text is longer than the reader accepts";
 
 impl<'a> Metered<'a> {

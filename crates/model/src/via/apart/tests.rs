@@ -4,12 +4,12 @@ fn us(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
-/// A KiB in so many microseconds.
+/// A KiB in that many microseconds.
 fn every(us: u64) -> Option<Vtick> {
     Some(Vtick::new(Span::from_us(us), Bytes::from_kib(1)))
 }
 
-/// Lanes of processes, with a bandwidth or none, of which so many may be inside.
+/// Lanes of processes, with a bandwidth or none, of which `ahead` items may be inside.
 fn lanes(ahead: u32, of: &[(u32, Option<Vtick>)]) -> Apart<u32> {
     let mut apart = Apart::new(ahead, true, None);
     (0..).zip(of).for_each(|(lane, (process, vtick))| apart.open(lane, *process, *vtick));
@@ -61,7 +61,7 @@ fn who_keeps_a_bandwidth_goes_first_and_by_its_stamp() {
     // 101 and 52; then the turn, and no room for another.
     assert_eq!(apart.rank(us(2)), Some(us(52)));
     assert_eq!(all(&mut apart, 2), [20, 10, 0]);
-    // What has a bandwidth needs no room.
+    // An item with a bandwidth needs no room.
     ring(&mut apart, 60, 2, 21..22);
     assert_eq!((apart.since(), apart.rank(us(60))), (us(60), Some(us(110))));
 }
@@ -71,7 +71,8 @@ fn what_exceeds_a_bandwidth_goes_in_turn_and_costs_it_nothing() {
     let mut apart = lanes(1, &[(8, every(100))]);
     ring(&mut apart, 0, 0, 0..5);
     let taken: Vec<_> = std::iter::from_fn(|| apart.take(us(0))).collect();
-    // The clock goes to 100 and 200, an interval ahead and then two; the third goes in turn, and the fourth finds no room.
+    // The clock goes to 100 and 200, an interval ahead and then two; the third goes in turn, and
+    // the fourth finds no room.
     assert_eq!(taken.iter().map(|taken| taken.stamp).collect::<Vec<_>>(), [us(100), us(200), Time::MAX]);
     // While the third is inside, the fourth does not pass it.
     assert_eq!((apart.take(us(500)), apart.since()), (None, Time::MAX));
@@ -93,7 +94,7 @@ fn what_exceeds_a_bandwidth_is_given_a_stamp_when_its_clock_has_come_to_the_pres
     let next = [apart.take(us(230)), apart.take(us(230)), apart.take(us(230))]
         .map(|taken| taken.map(|taken| (taken.item, taken.stamp)));
     assert_eq!(next, [Some((3, us(400))), Some((4, Time::MAX)), None]);
-    // There is room when that has one; nobody without a bandwidth had part in it.
+    // There is room when that has one; no item without a bandwidth was involved.
     ring(&mut apart, 240, 1, 10..11);
     assert_eq!((apart.rank(us(300)), apart.gives_stamp_at(1)), (None, Time::MAX));
     // Of half the size it has half the interval.
@@ -161,7 +162,8 @@ fn what_goes_in_turn_has_a_rate_together() {
     assert_eq!((taken(&mut apart, 100), apart.gives_stamp_at(1)), (None, us(110)));
     let small = (Some(Bytes::new(1)), us(10));
     let given = |apart: &Apart<u32>, at: u64| apart.given(1, small, us(at));
-    // It is given the next, from when the rate allows it and not from when somebody looks; what is smaller counts as 1 KiB.
+    // It is given the next, from when the rate permits and not from the time of the call; a smaller
+    // size counts as 1 KiB.
     assert_eq!((given(&apart, 109), given(&apart, 130)), (None, Some(us(210))));
     assert_eq!(apart.give(1, small), (us(210), Some(InTurn { lane: 1, by: By::Share })));
     assert_eq!(apart.rank(us(130)), Some(Time::MAX));
@@ -185,7 +187,7 @@ fn what_was_judged_elsewhere_is_taken_as_that() {
     // However far its clock is ahead. The fourth is judged here.
     assert_eq!(taken, [us(100), us(200), us(300), Time::MAX], "and the last is not to pass it");
     assert_eq!(apart.give(0, (Some(Bytes::from_kib(1)), us(0))), (us(400), None));
-    // The last had to wait behind that, which was nobody else's fault.
+    // The last waited behind its own lane, so it is judged like it.
     assert_eq!((apart.since(), all(&mut apart, 399), all(&mut apart, 400)), (us(0), vec![4], vec![]));
     apart.done(turn_of(0));
     apart.push(0, 5, Some(Bytes::from_kib(1)), us(400), false);

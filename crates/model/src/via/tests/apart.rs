@@ -1,6 +1,7 @@
-//! Processes told apart: timelines by hand, and who waits for whom.
+//! Separated processes: timelines by hand, and mutual delays.
 //!
-//! As in `timelines`: a look takes 500 here, 1 KiB takes HDMA 9638.4 down and 9433.6 up and the network 7000, a descriptor 2500 and completion 1200; in nanoseconds.
+//! As in `timelines`: a poll takes 500 here, 1 KiB takes HDMA 9638.4 down and 9433.6 up and the
+//! network 7000, a descriptor 2500 and completion 1200; in nanoseconds.
 
 use proptest::prelude::*;
 
@@ -17,8 +18,10 @@ pub(super) fn of(process: u32, vi: Vi) -> Vi {
     Vi { process, ..vi }
 }
 
-/// As [`super::timelines`] has it with a round of four looks (2000) before each thing that is handled: doorbell 2000 and 7500; descriptor there at 12000, and a round ends at 13500, so
-/// found at 13500 and 2000 and 10500 for the data, which is down at 35638 since the first KiB was programmed; and so on.
+/// As [`super::timelines`] has it with a round of four looks (2000) before each thing that is
+/// handled: doorbell 2000 and 7500; descriptor there at 12000, and a round ends at 13500, so found
+/// at 13500 and 2000 and 10500 for the data, which is down at 35638 since the first KiB was
+/// programmed; and so on.
 #[test]
 fn one_message_alone_has_a_round_of_looks_at_each_step() {
     let mut bench = Bench::new(told_apart(4), &[reserved(1000)]);
@@ -28,14 +31,16 @@ fn one_message_alone_has_a_round_of_looks_at_each_step() {
     assert_eq!(steps[..2], [(SendDescriptorProgrammed, 9500), (SendDescriptorDown, 13_500)]);
     // 13500 + 2000 + 10500; rounds from there, one of which begins at 36000, after 35638.
     assert_eq!(steps[2..4], [(SendDataProgrammed, 26_000), (SendDataDown, 36_000)]);
-    // 36000 + 2000 + 2000 + 1000: the network has it from 41000 to 48000, and rounds begin at 47000 and 49000; 2000 and 4500 for the status, 1200, and rounds from 55500 find it at 57500.
+    // 36000 + 2000 + 2000 + 1000: the network has it from 41000 to 48000, and rounds begin at 47000
+    // and 49000; 2000 and 4500 for the status, 1200, and rounds from 55500 find it at 57500.
     assert_eq!(
         steps[4..],
         [(SendNetworkDone, 49_000), (SendStatusProgrammed, 55_500), (SendStatusDone, 60_800)]
     );
 }
 
-/// The same one comes while a flood of another process is under way, at every time of a period of it: each of its steps is later than alone by no more than what is in hand where it comes.
+/// The same message beside a flood of another process, at every time of a period of it: each of its
+/// steps is delayed by at most the work in progress at each visit.
 #[test]
 fn beside_a_flood_each_visit_waits_for_what_is_in_hand() {
     let steps = |at: u64, flood: u64| {
@@ -48,7 +53,8 @@ fn beside_a_flood_each_visit_waits_for_what_is_in_hand() {
         bench.finish().steps(0, 0).iter().map(|(_, done)| done - at).collect::<Vec<_>>()
     };
     let alone = steps(0, 0);
-    // In hand: a round in vain (2) and programming of 4 KiB with its round (10.5 + 3 × 1.65 + 2) at the processor; a transfer down (33.8), and one that stays at the head of the queue, at HDMA.
+    // In hand: a round in vain (2) and programming of 4 KiB with its round (10.5 + 3 × 1.65 + 2) at
+    // the processor; a transfer down (33.8), and one that stays at the head of the queue, at HDMA.
     let (processor, hdma) = (19_450, 2 * 33_754);
     let mut worst = vec![0; alone.len()];
     for at in (300_000..500_000).step_by(700) {
@@ -67,7 +73,8 @@ fn beside_a_flood_each_visit_waits_for_what_is_in_hand() {
     assert!(bench.finish().steps(0, 0)[0].1 > 1_000_000);
 }
 
-/// Two processes without bandwidths have half of the adapter each, whether one of them has one virtual interface or twelve.
+/// Two processes without bandwidths have half of the adapter each, whether one of them has one
+/// virtual interface or twelve.
 #[test]
 fn processes_have_equal_parts_whatever_they_open() {
     for count in [1, 4, 12] {
@@ -82,7 +89,7 @@ fn processes_have_equal_parts_whatever_they_open() {
     }
 }
 
-/// Who posts room without end has its turns, and no more.
+/// A process that posts receive descriptors without end gets its turns, and no more.
 #[test]
 fn room_that_is_posted_without_end_goes_in_turn() {
     let vis = [of(1, reserved(500)), Vi { receives: Some(0), ..of(2, reserved(100_000)) }];
@@ -92,12 +99,12 @@ fn room_that_is_posted_without_end_goes_in_turn() {
     bench.finish();
     for number in 0..6 {
         let begun = bench.steps(0, number)[0].1 - number * 500_000;
-        // What may be in hand is noting or fetching a descriptor: 2 + 7.5, after a round in vain.
+        // The task in progress may record or fetch a descriptor: 2 + 7.5, after a round in vain.
         assert!(begun <= 9500 + 2000 + 9500, "{begun}");
     }
 }
 
-/// A message that was let in in turn where it was rung goes in turn where it comes.
+/// A message admitted in turn by its sender goes in turn at the receiver.
 #[test]
 fn what_exceeds_a_bandwidth_is_told_to_the_other_side() {
     let mut bench = Bench::new(told_apart(4), &[reserved(1000)]);
@@ -112,7 +119,8 @@ fn what_exceeds_a_bandwidth_is_told_to_the_other_side() {
         })
         .collect();
     assert_eq!(in_turn, [false, false, true, true]);
-    // Four come at once, and then one of another that is within its bandwidth: it is next behind what is in hand.
+    // Four arrive at once, and then one of another interface within its bandwidth: it is next
+    // behind the work in progress.
     let mut bench = Bench::new(told_apart(4), &[of(1, PLAIN), of(2, reserved(1000))]);
     (0..4).for_each(|number| bench.reach(0, message(0, number, 4096)));
     bench.reach(10, message(1, 0, 4096));
@@ -124,7 +132,7 @@ fn what_exceeds_a_bandwidth_is_told_to_the_other_side() {
     assert_eq!(order.collect::<Vec<_>>(), [0, 1, 0, 0, 0]);
 }
 
-/// What others ask of a process's memory is no turn of its own.
+/// Requests of others to a process's memory take no turn of its own.
 #[test]
 fn answers_are_told_apart_from_what_a_process_sends() {
     let mut bench = Bench::new(told_apart(1), &[of(1, PLAIN), of(1, PLAIN)]);
@@ -135,7 +143,8 @@ fn answers_are_told_apart_from_what_a_process_sends() {
     assert_eq!(order[..7], [0, 0, 1, 0, 1, 0, 1]);
 }
 
-/// What is done when: nothing in particular by the one that keeps its bandwidth, after each of `gaps`, and what others do so long after the one before.
+/// Merged list of events: none by the interface within its bandwidth after each of `gaps`, and the
+/// other processes' events, each that long after the one before.
 fn beside<T: Copy>(gaps: &[u64], others: impl Iterator<Item = (u64, T)>) -> Vec<(u64, Option<T>)> {
     let after = |at: &mut u64, gap: u64| {
         *at += gap;
@@ -148,7 +157,8 @@ fn beside<T: Copy>(gaps: &[u64], others: impl Iterator<Item = (u64, T)>) -> Vec<
     acts
 }
 
-/// What each message of the first virtual interface, of 1 KiB, takes to its last step: beside a flood of others, that is after what, by whom and how large, and alone.
+/// Times of each 1 KiB message of the first virtual interface to its last step: beside a flood of
+/// others (gap, interface and size), and alone.
 pub(super) fn beside_and_alone(
     config: ViaConfig,
     vis: &[Vi; 4],
@@ -172,7 +182,9 @@ pub(super) fn beside_and_alone(
     run(false).into_iter().zip(run(true)).collect()
 }
 
-/// By how much the first at most: for what is in hand at each visit, and for those messages that come by a rate in so long, each of which takes its five visits to the processor, one to be given its stamp, HDMA and the network.
+/// Maximum delay of the first interface: the work in progress at each visit, and the messages that
+/// a rate admits in that time, each with five visits to the processor, one for its stamp, HDMA and
+/// the network.
 pub(super) fn longest_beside(by_rate: impl Fn(u64) -> u64) -> u64 {
     let (processor, hdma) = (2_000 + 17_450, 2 * 33_754);
     let one = 6 * processor + hdma + 26_200;
@@ -188,7 +200,8 @@ pub(super) fn longest_beside(by_rate: impl Fn(u64) -> u64) -> u64 {
 }
 
 proptest! {
-    /// One that keeps its bandwidth, at any times and beside anything that has none: each step at its sender is no later than alone by what is in hand at each visit until then.
+    /// One that keeps its bandwidth, at any times and beside anything that has none: each step at
+    /// its sender is no later than alone by what is in hand at each visit until then.
     #[test]
     fn whoever_keeps_a_bandwidth_waits_for_what_is_in_hand(
         gaps in prop::collection::vec(1_100_000u64..1_500_000, 1..6),
@@ -198,14 +211,15 @@ proptest! {
     ) {
         let limits = Limits { nsdma_queue, ..told_apart(ahead).limits };
         let config = ViaConfig { limits, ..told_apart(ahead) };
-        // The last has a bandwidth and sends more than it is for, the one before has descriptors to be fetched.
+        // The last has a bandwidth and sends more than it is for, the one before has descriptors to
+        // be fetched.
         let vis = [of(1, reserved(1000)), of(2, PLAIN), of(2, PLAIN), Vi { receives: Some(0), ..of(3, PLAIN) }, of(4, reserved(30_000))];
-        // The virtual interface, what is rung for or comes, and how large.
+        // The virtual interface, the kind of event, and the size.
         let acts = beside(&gaps, flood.iter().map(|(gap, vi, kind, size)| (*gap, (*vi, *kind, *size))));
         let run = |alone: bool| {
             let mut bench = Bench::new(config, &vis);
             let (mut numbers, mut came) = ([0; 5], [0; 5]);
-            // What its bandwidth is for is used up for longer than this goes on.
+            // Uses up its bandwidth for longer than the test lasts.
             for number in (0..2).filter(|_| !alone) {
                 bench.ring(0, Doorbell::Send(message(4, number, 4096)));
                 bench.ring(0, Doorbell::Receive(4));
@@ -242,7 +256,8 @@ proptest! {
             (0..gaps.len() as u64).map(|number| bench.steps(0, number)).collect::<Vec<_>>()
         };
         let (beside, alone) = (run(false), run(true));
-        // A round in vain, and programming 4 KiB; 4 KiB down or up, twice; 4 KiB on the network, and until that is noticed.
+        // A round in vain, and programming 4 KiB; 4 KiB down or up, twice; 4 KiB on the network,
+        // and until that is noticed.
         let (processor, hdma) = (2_000 + 17_450, 2 * 33_754);
         let network = 26_200 + if nsdma_queue { 26_200 } else { 2 * processor };
         for (beside, alone) in beside.iter().zip(&alone) {

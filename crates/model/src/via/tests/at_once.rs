@@ -52,7 +52,7 @@ pub(super) fn doorbells() -> impl Strategy<Value = Doorbells> {
     prop_oneof![Just(Doorbells::Merged), (1u32..4).prop_map(|ahead| Doorbells::Apart { ahead })]
 }
 
-/// What an adapter does, in order, and what is left of it; in one go if it can and `may`.
+/// Outputs of an adapter, in order, and its final state; on the fast path if it can and `may`.
 fn run(config: ViaConfig, acts: &[(u64, Act)], may: bool) -> (Vec<(Time, ViaOutput)>, Via) {
     let vis = [reserved(200), Vi { receives: Some(2), process: 1, ..reserved(2000) }, PLAIN];
     let mut via = Via::new(config, vis);

@@ -1,5 +1,5 @@
-//! Whatever is rung and whatever comes: everything ends once, in order within its virtual interface, and no engine does two
-//! things at a time.
+//! Whatever is rung and whatever comes: everything ends once, in order within its virtual
+//! interface, and no engine does two things at a time.
 
 use proptest::prelude::*;
 

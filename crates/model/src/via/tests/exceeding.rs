@@ -1,13 +1,16 @@
-//! Who posts more than its bandwidth, where processes are told apart: it has that at least, and is in nobody's way by more.
+//! A sender that exceeds its bandwidth, with separated processes: it gets its bandwidth, and its
+//! excess does not delay others.
 //!
-//! As in `timelines`: a look takes 500 here, 1 KiB takes HDMA 9638.4 down and 9433.6 up and the network 7000, a descriptor 2500 and completion 1200; in nanoseconds.
+//! As in `timelines`: a poll takes 500 here, 1 KiB takes HDMA 9638.4 down and 9433.6 up and the
+//! network 7000, a descriptor 2500 and completion 1200; in nanoseconds.
 
 use proptest::prelude::*;
 
 use super::apart::{beside_and_alone, longest_beside, of, told_apart};
 use super::*;
 
-/// 1 KiB in 50 us. The first two are within that at once; the third is let in beyond it, and is given a stamp when the clock has come to 100 and the processor gets to it.
+/// 1 KiB in 50 us. The first two are within that at once; the third is admitted beyond it, and is
+/// given a stamp when the clock has reached 100 and the processor gets to it.
 #[test]
 fn the_oldest_that_exceeds_a_bandwidth_is_given_a_stamp() {
     let kib = Vtick::new(Span::from_us(50), Bytes::from_kib(1));
@@ -25,7 +28,9 @@ fn the_oldest_that_exceeds_a_bandwidth_is_given_a_stamp() {
         })
         .filter(|(what, ..)| *what != "program further fragments")
         .collect();
-    // Each has a round of looks, 2000. Doorbells 7500; at 19000 both descriptors are there (12000 and 21500) and go first, 10500. The data of the first is down at 41138 and found at 44000: 2000 + 1000.
+    // Each has a round of looks, 2000. Doorbells 7500; at 19000 both descriptors are there (12000
+    // and 21500) and go first, 10500. The data of the first is down at 41138 and found at 44000:
+    // 2000 + 1000.
     assert_eq!(
         worked[..6],
         [
@@ -38,7 +43,8 @@ fn the_oldest_that_exceeds_a_bandwidth_is_given_a_stamp() {
             ("doorbell", 2, 49_000),
         ]
     );
-    // What there is to do for the first two goes before that. At 101300 the second is to be put away, 100000: 1300. Then the third is given 150000 for ∞, which is noted in 1000.
+    // Tasks of the first two go before that. At 101300 the second is completed, 100000: 1300. Then
+    // the third is given 150000 for ∞, which is noted in 1000.
     let rest: Vec<_> = worked.iter().filter(|(.., since)| *since > 100_000).take(5).collect();
     assert_eq!(
         rest,
@@ -60,20 +66,21 @@ fn the_oldest_that_exceeds_a_bandwidth_is_given_a_stamp() {
     assert_eq!(departs.collect::<Vec<_>>(), [(0, false), (1, false), (2, true), (3, false)]);
 }
 
-/// What is asked of an adapter by which virtual interface, when, and how large: 0 posts more than its bandwidth, 1 all of its own, and 2 to 4 are best effort of two processes without end.
+/// Requests by virtual interface, time and size: 0 exceeds its bandwidth, 1 uses all of its own,
+/// and 2 to 4 are endless best effort of two processes.
 #[derive(Debug)]
 struct Asked {
-    /// 4 KiB in so many microseconds.
+    /// Microseconds per 4 KiB.
     own: u64,
     other: u64,
     sizes: Vec<u64>,
-    /// Of those that come and were within the bandwidth when they were sent, which had a stamp.
+    /// Which received messages were within the bandwidth when sent.
     stamped: Vec<bool>,
     end: u64,
 }
 
 impl Asked {
-    /// The adapter after that: messages come, or are rung for.
+    /// The adapter after those requests: received messages, or doorbells.
     fn of(&self, config: ViaConfig, come: bool) -> Bench {
         let vis = [
             of(1, reserved(self.own)),
@@ -144,7 +151,8 @@ fn asked() -> impl Strategy<Value = Asked> {
         prop::collection::vec(prop_oneof![Just(2048u64), Just(4096), 2048u64..4096], 1..6),
     ];
     (110u64..1000, sizes, prop::collection::vec(any::<bool>(), 1..6)).prop_map(|(own, sizes, stamped)| {
-        // A message takes the processor 42 us, looks included, and 3 to be given a stamp; to what has no bandwidth a thirtieth of its time is left.
+        // A message takes the processor 42 us, looks included, and 3 to be given a stamp; to what
+        // has no bandwidth a thirtieth of its time is left.
         let most = 4096.0 / *sizes.iter().min().expect("there is one") as f64;
         let left = 0.97 - 45.0 * most / own as f64;
         Asked { own, other: (42.0 / left).ceil() as u64, sizes, stamped, end: 12_000_000 }
@@ -154,7 +162,8 @@ fn asked() -> impl Strategy<Value = Asked> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Beside a flood, and another bandwidth, it has its own between any two times but for what is under way, at either side; and so has the other.
+    /// Beside a flood, and another bandwidth, it has its own between any two times but for what is
+    /// under way, at either side; and so has the other.
     #[test]
     fn who_posts_more_than_its_bandwidth_has_that(asked in asked(), ahead in 1u32..5, nsdma_queue in any::<bool>(), come in any::<bool>()) {
         let limits = Limits { nsdma_queue, ..told_apart(ahead).limits };
@@ -166,7 +175,9 @@ proptest! {
             prop_assert!(short <= lump, "{vi}: {short} of {lump}");
         }
     }
-    /// One that keeps its bandwidth waits at each visit for what is in hand, and besides for no more of who posts without end than its bandwidth allows: two at once, and then one in each interval.
+    /// A sender within its bandwidth waits at each visit for the work in progress, and for no more
+    /// of the endless sender than that one's bandwidth admits: two at once, and then one in each
+    /// interval.
     #[test]
     fn who_posts_more_than_its_bandwidth_is_in_nobodys_way_but_by_that(
         gaps in prop::collection::vec(1_100_000u64..1_500_000, 1..6),

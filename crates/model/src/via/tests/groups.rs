@@ -1,4 +1,4 @@
-//! Groups of virtual interfaces: who has what of an adapter, whoever else asks for it.
+//! Groups of virtual interfaces: their shares of an adapter, under other load.
 
 use laxity_qos::channel::ChannelId;
 use laxity_qos::discipline::{Group, Groups};
@@ -8,7 +8,7 @@ use Step::SendDescriptorProgrammed;
 
 use super::*;
 
-/// So many megabytes a second.
+/// A rate of that many megabytes a second.
 fn rate(megabytes: u64) -> Vtick {
     Vtick::new(Span::from_us(1), Bytes::new(megabytes))
 }
@@ -17,14 +17,15 @@ fn member(share: u64) -> Vi {
     Vi { share: Some(rate(share)), ..PLAIN }
 }
 
-/// An adapter whose processor takes next to nothing, so that HDMA is short: 37.5 us for 4 KiB.
+/// An adapter with a very fast processor, so that HDMA is the bottleneck: 37.5 us for 4 KiB.
 fn fast() -> ViaConfig {
     let firmware = Firmware::QualityOfService;
     let costs = FirmwareCosts::table_1(firmware, FirmwareCosts::LOOK).with_speedup(100.0);
     ViaConfig { costs, ..ViaConfig::table_1(firmware) }
 }
 
-/// Those of `groups` by their rates in megabytes a second and what they are within; `members` are in them, in their order.
+/// Those of `groups` by their rates in megabytes a second and what they are within; `members` are
+/// in them, in their order.
 fn grouped(
     config: ViaConfig,
     vis: &[Vi],
@@ -39,7 +40,8 @@ fn grouped(
     bench
 }
 
-/// How many of the first `of` departures are of each virtual interface, if all have so many doorbells rung, one after the other.
+/// How many of the first `of` departures each virtual interface has, if each rings that many
+/// doorbells, one after the other.
 fn flooded(mut bench: Bench, vis: u32, of: usize) -> Vec<usize> {
     for vi in 0..vis {
         (0..of as u64).for_each(|number| bench.ring(0, Doorbell::Send(message(vi, number, 4096))));
@@ -49,7 +51,8 @@ fn flooded(mut bench: Bench, vis: u32, of: usize) -> Vec<usize> {
     (0..vis).map(|vi| departures[..of].iter().filter(|(other, _)| *other == vi).count()).collect()
 }
 
-/// A doorbell of a group is noted (500 and 1000), and found to wait when the processor comes round again, at 3000: a look and 7500 then.
+/// A doorbell of a group is noted (500 and 1000), and found waiting in the processor's next round,
+/// at 3000: a poll and 7500 then.
 #[test]
 fn a_member_alone_is_let_in_at_the_next_look() {
     let mut bench = grouped(looks(Firmware::QualityOfService), &[member(10)], &[(10, None)], &[(0, 0)]);
@@ -61,7 +64,8 @@ fn a_member_alone_is_let_in_at_the_next_look() {
 
 #[test]
 fn a_group_has_its_part_however_many_it_is() {
-    // One virtual interface against four, in groups of equal rates; three parts of four against one, in groups of such.
+    // One virtual interface against four, in groups of equal rates; three parts of four against
+    // one, in groups of such.
     let vis = [10, 10, 10, 10, 10].map(member);
     let members = [(0, 0), (1, 1), (2, 1), (3, 1), (4, 1)];
     let equal = flooded(grouped(fast(), &vis, &[(40, None), (40, None)], &members), 5, 160);
@@ -83,7 +87,8 @@ fn groups_in_groups_share_theirs() {
     }
 }
 
-/// Of 109 MB/s others have reserved 80 and send more than there is, so HDMA is never without their stamps; a group has its 20 all the same, and no more.
+/// Of 109 MB/s others have reserved 80 and send more than there is, so HDMA is never without their
+/// stamps; a group has its 20 all the same, and no more.
 #[test]
 fn a_group_has_its_rate_beside_others() {
     let vis = [member(20), Vi { vtick: Some(rate(80)), ..PLAIN }];
@@ -102,7 +107,7 @@ fn a_group_has_its_rate_beside_others() {
     assert!((57..=61).contains(&came), "{came}");
 }
 
-/// Whoever is in no group goes as if there were none, as long as groups are silent.
+/// Idle groups do not affect an interface outside groups.
 #[test]
 fn silent_groups_change_nothing() {
     let run = |groups: bool| {
@@ -120,7 +125,8 @@ fn silent_groups_change_nothing() {
     assert_eq!(run(true), run(false));
 }
 
-/// Whoever is larger has fewer: groups share bytes. 4 KiB in one, 1 KiB in the other, of equal rates.
+/// Groups share bytes, so larger messages are fewer: 4 KiB in one, 1 KiB in the other, of equal
+/// rates.
 #[test]
 fn groups_share_bytes_and_not_messages() {
     let mut bench = grouped(fast(), &[member(10), member(10)], &[(20, None), (20, None)], &[(0, 0), (1, 1)]);
@@ -133,7 +139,7 @@ fn groups_share_bytes_and_not_messages() {
     assert!(large.abs_diff(40) <= 2, "{large}");
 }
 
-/// 4 KiB by 1 MB/s are 4 ms, but nobody else wants HDMA; meanwhile what waits outside is counted.
+/// 4 KiB by 1 MB/s are 4 ms, but HDMA is otherwise idle; meanwhile waiting messages are counted.
 #[test]
 fn groups_are_not_held_to_their_rate_where_hdma_idles() {
     let mut bench = grouped(fast(), &[member(1)], &[(1, None)], &[(0, 0)]);
@@ -144,7 +150,7 @@ fn groups_are_not_held_to_their_rate_where_hdma_idles() {
     assert_eq!(bench.departures().len(), 4);
 }
 
-/// A hundred doorbells of others are before it; what its rate allows is let in before them.
+/// A hundred doorbells of others are before it; messages within its rate are admitted before them.
 #[test]
 fn a_group_is_let_in_by_its_rate_however_many_have_rung() {
     let vis = [member(20), Vi { vtick: Some(rate(80)), ..PLAIN }];
@@ -157,7 +163,8 @@ fn a_group_is_let_in_by_its_rate_however_many_have_rung() {
 }
 
 proptest! {
-    /// Whatever is rung ends, in its virtual interface's order, also when rates are set aside for groups and for best effort; and a group's doorbells are counted until then.
+    /// Whatever is rung ends, in its virtual interface's order, also when rates are set aside for
+    /// groups and for best effort; and a group's doorbells are counted until then.
     #[test]
     fn everybody_is_let_in(
         rung in prop::collection::vec((0u64..40_000, 0u32..4, 1u64..9000), 1..60),

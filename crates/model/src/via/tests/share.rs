@@ -1,24 +1,27 @@
-//! A rate set aside for what goes in turn, where processes are told apart.
+//! A reserved rate for traffic in turn, with separated processes.
 //!
-//! As in `timelines`: a look takes 500 here, 1 KiB takes HDMA 9638.4 down and 9433.6 up and the network 7000, a descriptor 2500 and completion 1200; in nanoseconds.
+//! As in `timelines`: a poll takes 500 here, 1 KiB takes HDMA 9638.4 down and 9433.6 up and the
+//! network 7000, a descriptor 2500 and completion 1200; in nanoseconds.
 
 use proptest::prelude::*;
 
 use super::apart::{beside_and_alone, longest_beside, of, told_apart};
 use super::*;
 
-/// So many megabytes a second are set aside.
+/// Reserves that many megabytes a second.
 fn aside(ahead: u32, megabytes: u64) -> ViaConfig {
     let plain = told_apart(ahead);
     let best_effort = Some(Rate::from_bytes_per_sec(megabytes * 1_000_000));
     ViaConfig { limits: Limits { best_effort, ..plain.limits }, ..plain }
 }
 
-/// What comes within a bandwidth is all that the adapter can do: with nothing set aside next to nothing else passes, either way, and else what is set aside does.
+/// Traffic within bandwidths fills the adapter: without a reserved rate almost no best effort
+/// passes, in either direction, and otherwise the reserved rate does.
 #[test]
 fn what_is_set_aside_passes_beside_bandwidths_of_all_there_is() {
     let end = 60_000_000;
-    // 98 MB/s of 4 KiB are what it can send, and 120 what it can receive; the others have as much waiting as they like, one of them with a bandwidth of next to nothing.
+    // 98 MB/s of 4 KiB are the send capacity, and 120 the receive capacity; the others have an
+    // endless backlog, one of them with a tiny bandwidth.
     for (come, interval) in [(false, 84), (true, 69)] {
         let vis = [
             of(1, reserved(interval)),
@@ -63,7 +66,8 @@ fn what_is_set_aside_passes_beside_bandwidths_of_all_there_is() {
     }
 }
 
-/// 1 KiB is 12.8 us of 80 MB/s. The first of three is within that at once; the second is let in beyond it, and is given a stamp when the clock allows it and the processor gets to it.
+/// 1 KiB is 12.8 us of 80 MB/s. The first of three is within that at once; the second is let in
+/// beyond it, and is given a stamp when the clock allows it and the processor gets to it.
 #[test]
 fn what_is_beyond_the_rate_is_given_a_stamp_when_the_clock_allows_it() {
     let mut bench = Bench::new(aside(1, 80), &[of(1, PLAIN)]);
@@ -79,8 +83,10 @@ fn what_is_beyond_the_rate_is_given_a_stamp_when_the_clock_allows_it() {
             _ => None,
         })
         .collect();
-    // Each has a round of looks, 2000. Doorbells 7500; at 9500 the descriptor is not there (12000) and the clock not there (12800). At 19000 the descriptor of the first is, whose stamp is 12800: 10500.
-    // At 31500 the second, 25600, is before the third, which would have 38400: to note it takes 1000.
+    // Each has a round of polls, 2000. Doorbells 7500; at 9500 the descriptor is not there (12000)
+    // and the clock not there (12800). At 19000 the descriptor of the first is, with the stamp
+    // 12800: 10500. At 31500 the second, 25600, is before the third, which would have 38400: to
+    // note it takes 1000.
     assert_eq!(
         worked[..5],
         [
@@ -95,7 +101,8 @@ fn what_is_beyond_the_rate_is_given_a_stamp_when_the_clock_allows_it() {
     assert_eq!(bench.departures(), [(0, 0), (0, 1), (0, 2)]);
 }
 
-/// As in [`apart`](super::apart): with a bandwidth and beside what goes in turn, now with a rate, one waits for what is in hand and what has a stamp before.
+/// As in [`apart`](super::apart): with a bandwidth and beside what goes in turn, now with a rate,
+/// one waits for what is in hand and what has a stamp before.
 #[test]
 fn a_stamp_of_the_rate_is_one_among_others() {
     let order = |interval: u64| {
@@ -114,7 +121,8 @@ fn a_stamp_of_the_rate_is_one_among_others() {
 }
 
 proptest! {
-    /// Whatever goes in turn beside, one that keeps a bandwidth waits at its sender for what is in hand at each visit, and besides for no more of the rest than the rate allows.
+    /// Whatever goes in turn beside, one that keeps a bandwidth waits at its sender for what is in
+    /// hand at each visit, and besides for no more of the rest than the rate allows.
     #[test]
     fn what_has_no_bandwidth_is_in_nobodys_way_but_by_its_rate(
         gaps in prop::collection::vec(1_100_000u64..1_500_000, 1..6),

@@ -1,6 +1,7 @@
 //! Timelines worked out by hand from the costs of Table 1, in nanoseconds.
 //!
-//! A look takes 500 here; 1 KiB takes HDMA 9638.4 down and 9433.6 up and the network 7000, a descriptor 2500, completion 1200.
+//! A look takes 500 here; 1 KiB takes HDMA 9638.4 down and 9433.6 up and the network 7000, a
+//! descriptor 2500, completion 1200.
 
 use Step::*;
 
@@ -35,8 +36,9 @@ fn one_message_out_step_after_step() {
 
 #[test]
 fn one_message_out_beside_looks() {
-    // Looks at HDMA follow each other by 2000: at 8000 the descriptor, there at 8500, is not found yet. Then 500 and 8000; the
-    // data, there at 28138, is found at 30000. It goes to NSDMA at 33500, which is looked at first, and every 2000.
+    // Looks at HDMA follow each other by 2000: at 8000 the descriptor, there at 8500, is not found
+    // yet. Then 500 and 8000; the data, there at 28138, is found at 30000. It goes to NSDMA at
+    // 33500, which is looked at first, and every 2000.
     let expected = [
         (SendDescriptorProgrammed, 6000),
         (SendDescriptorDown, 10_000),
@@ -51,8 +53,9 @@ fn one_message_out_beside_looks() {
 
 #[test]
 fn one_message_out_with_a_stamp() {
-    // Doorbell 500 and 7500; data 500 and 10500; then as under PVIA, each found at the first look after it is there: NSDMA looked at
-    // from 36000 has its message out at 43000, status 500 and 4500.
+    // Doorbell 500 and 7500; data 500 and 10500; then as under PVIA, each found at the first look
+    // after it is there: NSDMA looked at from 36000 has its message out at 43000, status 500 and
+    // 4500.
     let expected = [
         (SendDescriptorProgrammed, 8000),
         (SendDescriptorDown, 12_000),
@@ -77,8 +80,9 @@ fn one_message_in() {
         (ReceiveStatusDone, 27_433),
     ];
     assert_eq!(received_alone(Firmware::Sequential { overlap: false }), expected);
-    // A round looks at NRDMA at 1500, 3500, … 7500; its descriptor is there already. Data is up at 25434 and found at
-    // 26500; 500 and 5000 later its status is begun, which is there at 33200 and found at 33500, three looks further on.
+    // A round looks at NRDMA at 1500, 3500, … 7500; its descriptor is there already. Data is up at
+    // 25434 and found at 26500; 500 and 5000 later its status is begun, which is there at 33200 and
+    // found at 33500, three looks further on.
     let expected = [
         (ReceiveDataProgrammed, 16_000),
         (ReceiveDataUp, 26_500),
@@ -101,7 +105,8 @@ fn two_messages_in_sequence() {
     assert_eq!(second[6], (SendStatusDone, 54_776));
 }
 
-/// With overlap NSDMA sends the first while the second is fetched; its status is written when NSDMA is found free.
+/// With overlap NSDMA sends the first while the second is fetched; its status is written when NSDMA
+/// is found free.
 #[test]
 fn two_messages_in_sequence_with_overlap() {
     let mut bench = Bench::new(looks(Firmware::Sequential { overlap: true }), &[PLAIN]);
@@ -110,22 +115,25 @@ fn two_messages_in_sequence_with_overlap() {
     }
     bench.finish();
     let of = |step| [0, 1].map(|number| bench.steps(0, number).iter().find(|(s, _)| *s == step).unwrap().1);
-    // Doorbell 2500, descriptor 2500, 2900 for the first KiB, and HDMA 33753.6 from 7900. Then NSDMA sends for 26200, and the second
-    // doorbell is found two looks later, at 42653.6: 41653.6 from there its data is down. Only then NSDMA is looked at again.
+    // Doorbell 2500, descriptor 2500, 2900 for the first KiB, and HDMA 33753.6 from 7900. Then
+    // NSDMA sends for 26200, and the second doorbell is found two looks later, at 42653.6: 41653.6
+    // from there its data is down. Only then NSDMA is looked at again.
     assert_eq!(of(SendDataDown), [41_653, 84_307]);
     assert_eq!(of(SendNetworkDone)[0], 84_307);
-    // At once the second goes out, and the first one's status is written meanwhile. From its end at 86907.2 on NSDMA is looked at every
-    // 1500, and the second is out at 110507.2.
+    // At once the second goes out, and the first one's status is written meanwhile. From its end at
+    // 86907.2 on NSDMA is looked at every 1500, and the second is out at 110507.2.
     assert_eq!(of(SendStatusDone)[0], 84_307 + 1400 + 1200);
     assert_eq!(of(SendNetworkDone)[1], 110_907);
 }
 
-/// Three long messages of one interface and a short one of another that is due before the second of them.
+/// Three long messages of one interface and a short one of another that is due before the second of
+/// them.
 ///
-/// HDMA has the first one's data, and the second's waits, when the fourth doorbell is found. If the head of the queue may be moved,
-/// its descriptor is next, and its data before that of the third. If the first that waits stays where it is, the descriptor is behind
-/// the second one's data and the data behind the third's: all that its stamp was for is lost. So is the completion of the first two
-/// put behind data of others: four requests in all.
+/// HDMA has the first one's data, and the second's waits, when the fourth doorbell is found. If the
+/// head of the queue may be moved, its descriptor is next, and its data before that of the third.
+/// If the first that waits stays where it is, the descriptor is behind the second one's data and
+/// the data behind the third's: all that its stamp was for is lost. So is the completion of the
+/// first two put behind data of others: four requests in all.
 #[test]
 fn an_earlier_stamp_overtakes_but_for_the_head_of_the_queue() {
     let in_order = [(0, 0), (0, 1), (0, 2), (1, 0)];
@@ -146,8 +154,8 @@ fn an_earlier_stamp_overtakes_but_for_the_head_of_the_queue() {
     }
 }
 
-/// Best effort under a full load of reserved messages: with VirtualClock alone it is sent when all else is, with a rate set aside
-/// it has that.
+/// Best effort under a full load of reserved messages: with VirtualClock alone it is sent when all
+/// else is, with a rate set aside it has that.
 #[test]
 fn a_rate_set_aside_is_kept() {
     let finished = |best_effort| {
@@ -192,7 +200,7 @@ fn a_hardware_queue_for_the_network_saves_the_look() {
     assert!(gap(false) > Span::from_us(1));
 }
 
-/// A virtual interface that is told a higher rate is stamped by it from then on.
+/// A virtual interface with a raised rate is stamped by it from then on.
 #[test]
 fn another_rate_counts_from_the_next_doorbell() {
     let limits = Limits { guard: 0, ..Limits::NONE };

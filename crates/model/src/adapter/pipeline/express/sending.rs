@@ -1,8 +1,9 @@
-//! A frame that is alone at a medium which others share.
+//! A frame that is alone at a shared medium.
 //!
-//! Behind the stages where nobody sees a packet there is mostly but one more, which sends. Who comes there to an empty one needs no queue and no
-//! server: it asks for the medium, has it for as long as its frame is, and is answered. The stage hears of it only if another comes while it is there, or anything that could
-//! touch it.
+//! The express path usually leads to one more stage, which sends. A packet that finds it empty
+//! needs neither queue nor server: it requests the medium, occupies it for its frame time, and
+//! completes. The stage takes the packet over only if another arrives meanwhile, or an input could
+//! interfere.
 //!
 //! ```text
 //!  way unseen      send_first       granted         has_sent
@@ -20,21 +21,22 @@ use crate::adapter::pipeline::{Direction, StageReport, Station};
 use crate::adapter::{Access, AdapterOutput, Passage, Response, Tells};
 use crate::around::Around;
 
-/// The one that is at the medium.
+/// The packet at the medium.
 #[derive(Debug)]
 pub(super) struct Sending {
     slot: Slot,
     joined: Time,
-    /// How long it is on the medium.
+    /// Its frame time.
     left: Span,
-    /// Since when; `Time::MAX` while it waits for the medium, as below.
+    /// Start of the frame; `Time::MAX` while it waits for the medium, as below.
     since: Time,
-    /// Until when.
+    /// End of the frame.
     pub(super) ends: Time,
 }
 
 impl Pipeline {
-    /// Whether all that stage `i` does is to send frames, one after the other, on a medium that others share, and it is the last one.
+    /// Whether stage `i` is the last one and only sends frames, one after the other, on a shared
+    /// medium.
     pub(super) fn only_sends(&self, i: usize) -> bool {
         let station = &self.stations[i];
         let [phase] = &station.stage.phases[..] else { return false };
@@ -46,13 +48,13 @@ impl Pipeline {
             && i + 1 == self.transmitting
     }
 
-    /// What a frame of a packet of `size` takes in stage `i`.
+    /// Frame time of a packet of `size` in stage `i`.
     pub(super) fn time_of_frame(&self, i: usize, size: Bytes) -> Span {
         let phase = self.stations[i].stage.phases[0].time(size);
         phase.max(self.description.link.transmit(size)).max(self.shortest_frame)
     }
 
-    /// Whether nobody is where frames are sent; who is there alone is told to its stage.
+    /// Whether the sending stage is empty; moves a lone packet there into its station.
     #[inline]
     pub(super) fn is_free_to_send(&mut self, reach: Reach) -> bool {
         if self.express.sending.is_some() {
@@ -61,7 +63,7 @@ impl Pipeline {
         self.stations[reach.stage + 1].is_empty()
     }
 
-    /// The first comes to where frames are sent, and asks for the medium.
+    /// Moves the first packet to the medium, and requests it.
     #[inline]
     pub(super) fn send_first(
         &mut self,
@@ -78,11 +80,11 @@ impl Pipeline {
         around.tell(AdapterOutput::Request);
     }
 
-    /// The medium answers; whether it was for the one that is alone there, and all of it.
+    /// The medium replies; returns whether the reply was for the lone packet and is fully handled.
     #[inline]
     pub(in crate::adapter::pipeline) fn is_granted_alone(&mut self, now: Time, access: Access) -> bool {
         let Some(sending) = &mut self.express.sending else { return false };
-        // What takes no time is over before anybody could be asked to call again.
+        // A frame of zero time ends before another call could be scheduled.
         if mostly(access == Access::Granted && !sending.left.is_zero()) {
             (sending.since, sending.ends) = (now, now + sending.left);
             self.due = self.due.min(sending.ends);
@@ -92,7 +94,7 @@ impl Pipeline {
         false
     }
 
-    /// The frame of the one that is alone at the medium has left, if it has by `now`.
+    /// Completes the lone packet's frame, if it has left by `now`.
     #[inline]
     pub(in crate::adapter::pipeline) fn send(
         &mut self,
@@ -102,7 +104,7 @@ impl Pipeline {
         let ended = |sending: &mut Sending| sending.ends <= now;
         let Some(Sending { slot, joined, since, .. }) = self.express.sending.take_if(ended) else { return };
         let stage = self.transmitting - 1;
-        // Else somebody would come at this instant from where others see him, and come first.
+        // Otherwise a packet would arrive at this instant from an observable station, and go first.
         debug_assert!(
             self.stations[..stage].iter().all(Station::is_empty),
             "who is alone has nobody before him"
@@ -118,7 +120,7 @@ impl Pipeline {
         self.respond(Response::Transmitted(slot), around);
     }
 
-    /// Who is alone at the medium is put where it would be.
+    /// Moves the lone packet at the medium into its station.
     #[inline(never)]
     pub(super) fn stop_sending(&mut self) {
         let Some(Sending { slot, joined, left, since, ends }) = self.express.sending.take() else { return };
@@ -128,7 +130,7 @@ impl Pipeline {
         station.rest();
     }
 
-    /// What stage `i` does for the one that is alone at the medium.
+    /// Adds the lone packet's part to the statistics of stage `i`.
     pub(super) fn add_sending(&self, i: usize, report: &mut StageReport, now: Time) {
         if let Some(sending) = self.express.sending.as_ref().filter(|_| i + 1 == self.transmitting) {
             report.busy += now.min(sending.ends).saturating_since(sending.since);

@@ -1,4 +1,4 @@
-//! What a way unseen takes: sums over phases that do nothing but take their time, added up once for packets of a size.
+//! Times on the express path: sums over phases that only take time, computed once per packet size.
 
 use laxity_qos::seldom::seldom;
 use laxity_units::{Bytes, Span};
@@ -6,7 +6,7 @@ use laxity_units::{Bytes, Span};
 use super::{Pipeline, Reach};
 use crate::adapter::{Description, Phase, Tells};
 
-/// What a packet of the size takes that the last one had.
+/// Times for the last packet's size.
 #[derive(Debug, Default)]
 pub(super) struct Times {
     pub(super) size: Bytes,
@@ -28,7 +28,7 @@ pub(super) fn is_seen(phase: &Phase) -> bool {
     phase.medium || phase.tells != Tells::Nothing
 }
 
-/// What a phase takes for a packet of that size by itself.
+/// Time of a phase for a packet of that size alone.
 pub(super) fn time(description: &Description, phase: &Phase, size: Bytes) -> Span {
     let time = phase.time(size);
     if phase.medium { time.max(description.link.transmit(size)) } else { time }

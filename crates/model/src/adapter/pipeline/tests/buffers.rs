@@ -11,8 +11,9 @@ fn link() -> Vec<Stage> {
     vec![stage("link", vec![phase(10, None)])]
 }
 
-/// One for each channel and one for all. Best effort has both of those that it can, so its third is lost; real time has its own,
-/// and no second. At 10 best effort gives back what is for all, though it has one of its own too: real time has it at 11.
+/// One for each channel and one for all. Best effort has both of those that it can, so its third is
+/// lost; real time has its own, and no second. At 10 best effort gives back what is for all, though
+/// it has one of its own too: real time has it at 11.
 #[test]
 fn a_channel_has_its_own_and_then_what_is_for_all() {
     let mut handed = best_effort(&[0, 0, 0]);
@@ -24,7 +25,8 @@ fn a_channel_has_its_own_and_then_what_is_for_all() {
     assert_eq!(failed, [2, 8, 6]);
 }
 
-/// The contract has two packets in its burst, and best effort none: it has one, of those for all. Waiting holds up nobody else.
+/// The contract has two packets in its burst, and best effort none: it has one, of the shared ones.
+/// Waiting does not block other channels.
 #[test]
 fn a_contract_has_the_buffers_of_its_burst() {
     let mut handed = best_effort(&[0, 0]);
@@ -52,7 +54,8 @@ fn a_buffer_is_free_when_its_packet_is_copied() {
     }
 }
 
-/// Who waits behind where packets are copied has no buffer to give: real time takes that of whoever waits before, if anybody does.
+/// A packet behind the copying stage has no buffer to give: real time takes that of a packet that
+/// waits before it, if there is one.
 #[test]
 fn a_buffer_that_is_free_is_not_given_up() {
     let copy = Phase { releases: true, ..phase(4, None) };

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// So many packets at a time on a wire, a cell of 48 B taking 3, with 8 B behind each packet: one of 100 B is three cells.
+/// A wire with that many servers, a cell of 48 B taking 3, with a trailer of 8 B: a packet of 100 B
+/// is three cells.
 fn wire(servers: u32, yields: bool) -> Description {
     let delay = Delay { segment: Bytes::new(48), per_segment: Span::from_us(3), ..Delay::default() };
     let cut = Phase { delay, yields, trailer: Bytes::new(8), holds: vec![1], ..Phase::default() };
@@ -15,15 +16,17 @@ fn sized(number: u64, class: Class, deadline: u64, size: u64) -> Packet {
     Packet { size: Bytes::new(size), ..packet(number, class, deadline) }
 }
 
-/// 100 and 8 are three cells, 88 and 8 two, 89 and 8 three: there is no cell for the trailer alone but where it does not fit.
+/// 100 and 8 are three cells, 88 and 8 two, 89 and 8 three: there is no cell for the trailer alone
+/// but where it does not fit.
 #[test]
 fn a_packet_is_whole_cells() {
     let took = |size| run(wire(1, true), &[(0, sized(0, Class::BestEffort, 0, size))]).0[0].1;
     assert_eq!([1, 40, 41, 88, 89, 100].map(took), [3, 3, 6, 6, 9, 9]);
 }
 
-/// Best effort of nine cells from 0 on. At 4 an urgent packet of two cells comes: it waits for the cell that is on the wire, to 6, and has
-/// the next two, to 12; one of less urgency, which came at 5, has the wire to 15. Whole, all of them wait for 27.
+/// Best effort of nine cells from 0 on. At 4 an urgent packet of two cells arrives: it waits for
+/// the cell on the wire, to 6, and has the next two, to 12; a less urgent one, which arrived at 5,
+/// has the wire to 15. Without cells, all of them wait for 27.
 #[test]
 fn an_urgent_packet_waits_for_a_cell() {
     let handed = [
@@ -43,8 +46,8 @@ fn cells_of_equals_stay_together() {
     assert_eq!(run(wire(3, true), &best_effort(&[0, 1, 2])).0, [(0, 9), (1, 18), (2, 27)]);
 }
 
-/// A bus that may be taken: an urgent packet's transfer of 10 has it from 4 to 14, in the middle of another's, which has its other 6
-/// after that. Without regard to urgency it waits for 10.
+/// A bus that may be taken: an urgent packet's transfer of 10 has it from 4 to 14, in the middle of
+/// another's, which has its other 6 after that. Without regard to urgency it waits for 10.
 #[test]
 fn a_resource_goes_by_urgency() {
     let bus = |urgent| {
@@ -58,13 +61,14 @@ fn a_resource_goes_by_urgency() {
         assert_eq!(run(bus(true), &handed).0, [(1, 14), (0, 20)]);
         assert_eq!(run(bus(false), &handed).0, [(0, 10), (1, 20)]);
     }
-    // Who is as urgent, or less, waits.
+    // Equally or less urgent packets wait.
     let handed = [(0, packet(0, Class::RealTime, 50)), (4, packet(1, Class::RealTime, 50))];
     assert_eq!(run(bus(true), &handed).0, [(0, 10), (1, 20)]);
 }
 
-/// A transfer of 10 over a bus that the host has from 4 to 7, and, since it copies again at 5 for 2, to 9: it is done at 15. What holds another
-/// resource goes on. A bus that may not be taken by another phase is taken by the host all the same.
+/// A transfer of 10 over a bus that the host has from 4 to 7, and, since it copies again at 5 for
+/// 2, to 9: it is done at 15. A phase on another resource continues. The host also takes a bus that
+/// is not preemptible by phases.
 #[test]
 fn the_host_has_the_bus_while_it_copies() {
     let at = |us| Time::ZERO + Span::from_us(us);
@@ -87,7 +91,7 @@ fn the_host_has_the_bus_while_it_copies() {
     assert_eq!((done(false, Some(0), true), done(true, None, true)), (10, 10));
 }
 
-/// Who comes to the bus while the host has it waits until it has not, and no longer.
+/// A phase that wants the bus while the host has it waits exactly until the host releases it.
 #[test]
 fn who_comes_while_the_host_copies_waits() {
     let at = |us| Time::ZERO + Span::from_us(us);
@@ -105,7 +109,7 @@ fn who_comes_while_the_host_copies_waits() {
     assert_eq!(adapter.next_deadline(), Some(at(30)), "the host has long done");
 }
 
-/// What the host copies over keeps nobody from another resource: from 4 on it takes 10.
+/// The host's copy does not affect another resource: from 4 on it takes 10.
 #[test]
 fn who_needs_nothing_of_what_the_host_copies_over_goes_on() {
     let at = |us| Time::ZERO + Span::from_us(us);

@@ -1,4 +1,4 @@
-//! How far ahead a stage chooses, and what it does not choose at all: what is late, or less important than what comes.
+//! Selection ahead, and packets that are dropped instead: late ones, or the least important.
 
 use super::*;
 use crate::adapter::Late;
@@ -7,10 +7,12 @@ fn at(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
-/// Choosing takes 4, the link 10. Four of best effort at 0, and real time at 11, which goes before all that is not chosen by then.
+/// Choosing takes 4, the link 10. Four of best effort at 0, and real time at 11, which goes before
+/// all that is not chosen by then.
 ///
-/// *Any number*: 0, 1, 2 have been chosen by 12, so it is the fourth. *None*: at 14 the link is free, and the choice is made then; so
-/// each packet takes 14. *One*: 1 was chosen at 4, it is chosen at 14 while 1 is on the link, and the link never waits.
+/// *Any number*: 0, 1, 2 have been chosen by 12, so it is the fourth. *None*: at 14 the link is
+/// free, and the choice is made then; so each packet takes 14. *One*: 1 was chosen at 4, it is
+/// chosen at 14 while 1 is on the link, and the link never waits.
 #[test]
 fn a_stage_chooses_so_far_ahead() {
     let outcome = |ahead| {
@@ -53,8 +55,8 @@ fn due(number: u64, us: u64) -> Packet {
     Packet { carried: Carried { due: at(us), ..packet.carried }, ..packet }
 }
 
-/// At 10 packet 1, due at 8, is past saving, and 2, due at this instant, is not. At 30 packet 3 is late as it comes; it would
-/// have been served at once.
+/// At 10 packet 1, due at 8, is late, and 2, due at this instant, is not. At 30 packet 3 is late on
+/// arrival; it would have been served at once.
 #[test]
 fn what_is_late_is_not_served() {
     let outcome = |late| {
@@ -67,7 +69,8 @@ fn what_is_late_is_not_served() {
     assert_eq!(outcome(Late::Keep).0, [(0, 10), (1, 20), (2, 30), (3, 40), (4, 50)]);
 }
 
-/// At 10 packet 1, due at 18, has 8 left: enough for a margin of 8, and not for one of 9, by which it is late at 9.
+/// At 10 packet 1, due at 18, has 8 left: enough for a margin of 8, and not for one of 9, by which
+/// it is late at 9.
 #[test]
 fn what_could_not_be_in_time_is_late() {
     let served = |margin| {
@@ -76,13 +79,14 @@ fn what_could_not_be_in_time_is_late() {
         run(description(vec![link]), &[(0, due(0, 100)), (0, due(1, 18))]).1
     };
     assert_eq!((served(8), served(9)), (vec![], vec![1]));
-    // What has no deadline has any time.
+    // A packet without a deadline is never late.
     let queues = vec![Queue { late: Late::Drop, margin: Span::from_secs(1), ..Queue::default() }];
     let link = Stage { queues, ..stage("link", vec![phase(10, None)]) };
     assert_eq!(run(description(vec![link]), &best_effort(&[0])).1, [0; 0]);
 }
 
-/// Only the queue that says so looks: late best effort has no deadline to miss, and late real time of another queue is kept.
+/// Only the queue that says so looks: late best effort has no deadline to miss, and late real time
+/// of another queue is kept.
 #[test]
 fn only_the_queue_that_says_so_drops_what_is_late() {
     let queues = vec![
@@ -124,8 +128,8 @@ fn a_late_frame_does_not_reach_the_host() {
     assert_eq!((received, discarded), (vec![0, 2], vec![(1, Loss::Late)]));
 }
 
-/// Two places, taken by deadlines of 50 and 60: one of 55 takes the place of 60, and nobody gives way to 70 or to best effort. Best effort
-/// gives way first.
+/// Two slots, taken by deadlines of 50 and 60: one of 55 replaces 60, and 70 and best effort
+/// replace none. Best effort is replaced first.
 #[test]
 fn the_least_important_is_lost() {
     for order in [Order::Edf, Order::MultiClassEdf, Order::FixedPriority] {

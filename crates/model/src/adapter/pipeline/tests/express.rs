@@ -1,4 +1,5 @@
-//! Packets that nobody sees for a while, instant by instant. That they are where they would be step by step is a property of `tests/adapter.rs`.
+//! The express path, instant by instant. A property of `tests/adapter.rs` checks that it agrees
+//! with the stepwise simulation.
 
 use super::*;
 use crate::adapter::Late;
@@ -11,7 +12,8 @@ fn on_medium(us: u64) -> Phase {
     Phase { medium: true, ..phase(us, None) }
 }
 
-/// The only packet asks for the medium at 10, has it at 25, and is through 30 later; a look at the link finds it there from 25 on.
+/// The only packet asks for the medium at 10, has it at 25, and is through 30 later; a look at the
+/// link finds it there from 25 on.
 #[test]
 fn a_frame_that_is_alone_asks_for_the_medium_and_is_answered() {
     for steps in [false, true] {
@@ -48,7 +50,7 @@ fn a_frame_that_is_alone_asks_for_the_medium_and_is_answered() {
     }
 }
 
-/// What takes no time on the medium has left at the instant at which it is granted, and not when somebody next calls.
+/// A frame of zero time has left at the instant of its grant, and not at the next call.
 #[test]
 fn a_frame_without_length_has_left_when_it_is_granted() {
     let stages = vec![stage("copy", vec![phase(10, None)]), stage("link", vec![on_medium(0)])];
@@ -60,7 +62,8 @@ fn a_frame_without_length_has_left_when_it_is_granted() {
     assert!(matches!(adapter.poll_output(), Some(AdapterOutput::Frame { .. })));
 }
 
-/// Where the last stage drops what is late, who comes there alone is looked at, too: this one is there at 10 and was due at 8.
+/// Where the last stage drops late packets, a lone packet is checked, too: this one is there at 10
+/// and was due at 8.
 #[test]
 fn who_is_late_for_the_medium_does_not_ask_for_it() {
     let queues = vec![Queue { late: Late::Drop, ..Queue::default() }];
@@ -75,8 +78,10 @@ fn who_is_late_for_the_medium_does_not_ask_for_it() {
     assert!(matches!(said[..], [AdapterOutput::Response(Response::Failed(_, Loss::Late))]), "{said:?}");
 }
 
-/// Four packets go through the first stage unseen, 10 each. The link has the first from 10 on and asks for the medium, the second has its only place; so the third, done at 30, holds up the fourth, which is
-/// served when it has gone: at 130, since the medium is granted at 100 and the link takes 30.
+/// Four packets go through the first stage unseen, 10 each. The link has the first from 10 on and
+/// asks for the medium, the second has its only place; so the third, done at 30, holds up the
+/// fourth, which is served when it has gone: at 130, since the medium is granted at 100 and the
+/// link takes 30.
 #[test]
 fn who_cannot_go_on_holds_up_those_that_are_unseen() {
     let narrow = Queue { slots: Some(1), ..queue(Takes::All, Order::Fifo, 0) };

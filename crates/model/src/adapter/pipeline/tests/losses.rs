@@ -1,4 +1,4 @@
-//! Who is lost when there is no room, and who counts.
+//! Losses without room, and accounting.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn receiver(overload: Overload) -> Told<Adapter, AdapterOutput> {
     pipeline(description)
 }
 
-/// What became of packets up to `until`, as (number, when it was received) or (number, nothing) if it was lost.
+/// Outcomes of packets up to `until`: number and reception time, or `None` if lost.
 fn outcome(adapter: &mut Told<Adapter, AdapterOutput>, until: u64) -> Vec<(u64, Option<u64>)> {
     let mut out = Vec::new();
     let mut now = at(0);
@@ -35,8 +35,8 @@ fn outcome(adapter: &mut Told<Adapter, AdapterOutput>, until: u64) -> Vec<(u64, 
     }
 }
 
-/// Best effort 0 is being served and 1 waits; they have the buffers. Real time 7 takes the one of 1, where real time may; best effort 8
-/// takes none.
+/// Best effort 0 is being served and 1 waits; they have the buffers. Real time 7 takes the one of
+/// 1, where real time may; best effort 8 takes none.
 #[test]
 fn a_received_frame_of_real_time_takes_the_buffer_of_one_that_waits() {
     for (overload, expected) in [
@@ -56,7 +56,7 @@ fn a_received_frame_of_real_time_takes_the_buffer_of_one_that_waits() {
     }
 }
 
-/// Nobody takes anything of an adapter that stands still, and it takes nothing though it has room.
+/// A stopped adapter gives up no packet, and accepts none though it has room.
 #[test]
 fn an_adapter_that_stands_still_receives_nothing() {
     let mut adapter = receiver(Overload::Priority);
@@ -87,8 +87,9 @@ fn buffers_in_use_are_those_of_both_ways() {
     assert_eq!((adapter.buffers_in_use(), adapter.held()), (4, 4));
 }
 
-/// One packet goes through three stages: 10; then 10, 20 on the medium and 10, of which phase `asks` is answered by the host; and 10 more. Another
-/// is received in 100. At `us` the adapter is reset, having stood still since `stop`, when the host gave its answer; how the two were lost,
+/// One packet goes through three stages: 10; then 10, 20 on the medium and 10, of which phase
+/// `asks` is answered by the host; and 10 more. Another is received in 100. At `us` the adapter is
+/// reset, having stood still since `stop`, when the host gave its answer; how the two were lost,
 /// and for how long the second stage was at work.
 fn lost(asks: Option<usize>, stop: Option<u64>, us: u64) -> (Loss, u64) {
     let on_medium = Phase { medium: true, ..phase(20, None) };
@@ -135,7 +136,8 @@ fn a_reset_behind_the_medium_loses_the_confirmation() {
     {
         assert_eq!(lost(None, None, us), (loss, busy), "at {us}");
     }
-    // Waiting for the host's answer since 20, before the medium; or since 40, behind it; and with the answer, standing still.
+    // Waiting for the host's answer since 20, before the medium; or since 40, behind it; and with
+    // the answer, standing still.
     assert_eq!(lost(Some(0), None, 25), (Reset, 10));
     assert_eq!(lost(Some(0), Some(25), 26), (Reset, 10));
     assert_eq!(lost(Some(1), None, 45), (Unconfirmed, 30));
@@ -159,8 +161,9 @@ fn a_channel_without_a_buffer_of_its_own_loses_its_packet() {
     }
 }
 
-/// Whether more follow is said with each of two frames that are there from the start, without a medium, or with one and a stage before it that only
-/// selects: that takes 30 and the medium 20, so the second is still there when the first has been sent.
+/// Whether more follow is said with each of two frames that are there from the start, without a
+/// medium, or with one and a stage before it that only selects: that takes 30 and the medium 20, so
+/// the second is still there when the first has been sent.
 #[test]
 fn more_may_follow_from_the_stages_before() {
     let select = Phase { work: true, ..phase(30, None) };

@@ -16,7 +16,8 @@ fn real_time(numbers: &[u64]) -> Vec<(u64, Packet)> {
     (0..).zip(numbers).map(|(number, us)| (*us, packet(number, Class::RealTime, 500))).collect()
 }
 
-/// Two at once; the third is one too many. By 10 there is room for another, and no more; by 25 for that of 20 and half of the next.
+/// Two at once; the third is one too many. By 10 there is room for another, and no more; by 25 for
+/// that of 20 and half of the next.
 #[test]
 fn what_exceeds_a_contract_is_dropped() {
     let link = || vec![stage("link", vec![phase(1, None)])];
@@ -29,8 +30,9 @@ fn what_exceeds_a_contract_is_dropped() {
     assert_eq!(run(policed(Excess::Drop, 0, link()), &best_effort(&[0, 0, 0])).1, [0; 0]);
 }
 
-/// Three at 0, of which the third goes on as best effort, before best effort that came after it; one at 25 passes what waits
-/// there. The next hop sees it as it is here, and the host that counts its buffers as what it was.
+/// Three at 0, of which the third goes on as best effort, before best effort that came after it;
+/// one at 25 passes what waits there. The next hop sees it as it is here, and the host that counts
+/// its buffers as what it was.
 #[test]
 fn what_exceeds_a_contract_goes_on_without_it() {
     let queues = vec![
@@ -65,8 +67,9 @@ fn what_exceeds_a_contract_goes_on_without_it() {
     assert_eq!(answered, [0, 1, 2].map(|n| (n, handed[n as usize].1.tag)));
 }
 
-/// A bucket of 200. Of a message of three packets, after one of 100, the first has 60 of what is left; 50 more is too much, and the last
-/// goes the same way, though there would be room for its 20. The next message finds that room.
+/// A bucket of 200. Of a message of three packets, after one of 100, the first has 60 of what is
+/// left; 50 more is too much, and the last goes the same way, though there would be room for its
+/// 20. The next message finds that room.
 #[test]
 fn the_rest_of_a_message_goes_the_same_way() {
     let part = |message, index, size| {
@@ -103,7 +106,8 @@ fn the_rest_of_a_message_is_demoted_too() {
     );
 }
 
-/// What a channel sends beyond its contract, and as such, is not held to it, and takes nothing of it: both that are guaranteed find room.
+/// Packets that a channel sends as excess are not policed, and use none of its contract: both
+/// guaranteed packets find room.
 #[test]
 fn what_is_sent_as_excess_is_not_policed() {
     let mut handed = real_time(&[0, 0, 0]);
@@ -146,7 +150,8 @@ fn a_demoted_packet_is_given_back_as_what_it_was() {
     assert_eq!(given.collect::<Vec<_>>(), [Class::RealTime; 3]);
 }
 
-/// Frames that come in have the same contract: the third of three is dropped before it has a buffer, or is best effort from there.
+/// Frames that come in have the same contract: the third of three is dropped before it has a
+/// buffer, or is best effort from there.
 #[test]
 fn what_comes_in_is_policed_too() {
     for excess in [Excess::Drop, Excess::Demote] {

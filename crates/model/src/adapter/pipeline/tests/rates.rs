@@ -1,15 +1,18 @@
-//! A stage that is shared by rates: who has one goes by it, and who has none goes when nothing else waits.
+//! A rate-based stage: flows with a rate go by it, and traffic without one goes when no other
+//! waits.
 
 use super::*;
 
-/// A packet of a flow that is to have one in so many microseconds.
+/// A packet of a flow with one packet in that many microseconds.
 fn of_rate(channel: u32, number: u64, class: Class, every: u64) -> Packet {
     let packet = packet(number, class, 1000);
     let tick = Vtick::new(Span::from_us(every), packet.size);
     Packet { channel: ChannelId(channel), tag: Tag { tick, ..packet.tag }, ..packet }
 }
 
-/// In which order packets leave a stage in `order` that takes 10 for each. All come at 0: 9 is begun, and then wait 0, 1 and 2 of a flow of one in 40, 8 of best effort without a rate, 5 and 6 of one in 20, and what `others` are.
+/// The order in which packets leave a stage in `order` that takes 10 for each. All arrive at 0: 9
+/// is begun, and then wait 0, 1 and 2 of a flow of one in 40, 8 of best effort without a rate, 5
+/// and 6 of one in 20, and `others`.
 fn served(order: Order, others: &[Packet]) -> Vec<u64> {
     let slow = |number| of_rate(0, number, Class::RealTime, 40);
     let fast = |number| of_rate(2, number, Class::RealTime, 20);
@@ -22,8 +25,10 @@ fn served(order: Order, others: &[Packet]) -> Vec<u64> {
     out.into_iter().map(|(number, _)| number).collect()
 }
 
-/// By when an item would be done: those of the slow flow are stamped 40, 80 and 120, those of the fast one 20 and 40, and of the two at 40 goes who came first. The fluid server, of which they have a quarter and a half, has the same tags. By
-/// beginnings it is 0, 40, 80 and 0, 20. A turn is worth 40 to either: one packet of the slow flow, two of the fast.
+/// Finishing times: those of the slow flow are stamped 40, 80 and 120, those of the fast one 20 and
+/// 40; of the two at 40 the first arrival goes first. The fluid server, of which they have a
+/// quarter and a half, has the same tags. By starting times it is 0, 40, 80 and 0, 20. A turn is
+/// worth 40 to either: one packet of the slow flow, two of the fast.
 #[test]
 fn each_order_has_its_own() {
     for order in [Order::VirtualClock, Order::SelfClocked, Order::WeightedFair, Order::WorstCaseFair] {
@@ -34,7 +39,8 @@ fn each_order_has_its_own() {
     }
 }
 
-/// Best effort of one in 15 is stamped 15 and 30, before a packet with a deadline that is stamped 40: no more than its rate, but before.
+/// Best effort of one in 15 is stamped 15 and 30, before a packet with a deadline that is stamped
+/// 40: no more than its rate, but before.
 #[test]
 fn best_effort_with_a_rate_goes_before_real_time() {
     let shares = [3, 4].map(|number| of_rate(1, number, Class::BestEffort, 15));

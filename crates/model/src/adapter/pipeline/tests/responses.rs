@@ -7,7 +7,7 @@ fn at(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
-/// What the adapter says until nothing happens by itself any more, or `until`, with when.
+/// Responses of the adapter until no event is left, or `until`, with their times.
 fn said(adapter: &mut Told<Adapter, AdapterOutput>, now: u64, until: u64) -> Vec<(u64, &'static str, u64)> {
     let mut said = Vec::new();
     let mut now = at(now);
@@ -47,8 +47,8 @@ fn with(queues: &[(Answers, Option<u32>, Overload)], tells: Tells) -> Told<Adapt
     pipeline(description)
 }
 
-/// One place: what was transmitted by 10 is said at once, what is by 20 when the first is read, at 35, and only then is the server
-/// free for the third.
+/// One entry: the packet transmitted by 10 is reported at once, the one by 20 when the first is
+/// read, at 35, and only then is the server free for the third.
 #[test]
 fn a_host_that_does_not_read_holds_up_the_adapter() {
     let mut adapter = with(&[(Answers::All, Some(1), Overload::Block)], Tells::Nothing);
@@ -63,7 +63,8 @@ fn a_host_that_does_not_read_holds_up_the_adapter() {
     assert_eq!((said(&mut adapter, 100, 200), adapter.held()), (vec![(100, "transmitted", 2)], 0));
 }
 
-/// What comes in and finds no place is lost where the queue says so, and never holds up what goes out.
+/// A received packet without an entry is lost where the queue says so, and never blocks the
+/// transmit side.
 #[test]
 fn what_comes_in_is_lost_without_a_place() {
     let queues = [(Answers::Received, Some(1), Overload::Drop), (Answers::Sent, None, Overload::Block)];
@@ -91,7 +92,8 @@ fn what_comes_in_may_wait_for_a_place() {
     assert_eq!((said(&mut adapter, 60, 99), adapter.held()), (vec![(60, "received", 1)], 0));
 }
 
-/// A phase that tells the host waits for a place with its packet: told at 10, and that it is transmitted when that is read.
+/// A phase with a response waits for an entry with its packet: the phase is reported at 10, and the
+/// transmission when that is read.
 #[test]
 fn what_a_phase_tells_takes_a_place_too() {
     let mut adapter = with(&[(Answers::All, Some(1), Overload::Block)], Tells::Progress);
@@ -100,13 +102,14 @@ fn what_a_phase_tells_takes_a_place_too() {
     }
     assert_eq!(said(&mut adapter, 0, 50), [(10, "progress", 0)]);
     adapter.has_read(at(60), 0);
-    // The second's phase runs from 60 to 70 and finds no place to be told in.
+    // The second's phase runs from 60 to 70 and finds no entry for its response.
     assert_eq!(said(&mut adapter, 60, 99), [(60, "transmitted", 0)]);
     adapter.has_read(at(100), 0);
     assert_eq!(said(&mut adapter, 100, 150), [(100, "progress", 1)]);
 }
 
-/// A packet that is lost has no server to wait at; its answer waits by itself, and a reset gives it to the driver without a queue.
+/// A packet that is lost has no server to wait at; its answer waits by itself, and a reset gives it
+/// to the driver without a queue.
 #[test]
 fn the_answer_of_a_lost_packet_waits_too() {
     let mut adapter = with(&[(Answers::All, Some(1), Overload::Block)], Tells::Nothing);

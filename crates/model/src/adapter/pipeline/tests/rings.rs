@@ -1,4 +1,5 @@
-//! Rings of commands and batches: doorbells, fetching several at once, writing back, and queues by level and by flow.
+//! Rings of commands and batches: doorbells, fetching several at once, writing back, and queues by
+//! level and by flow.
 
 use super::*;
 use crate::adapter::Release;
@@ -15,8 +16,8 @@ fn batched(name: &str, batch: u32, linger: u64, delay: Delay) -> Stage {
 /// 10 for each time it goes for descriptors and 1 for each of them.
 const FETCH: Delay = Delay { per_packet: Span::from_us(1), ..Delay::fixed(Span::from_us(10)) };
 
-/// The doorbell is heard 2 after it rings. Up to four descriptors are fetched at once: the first two by 14 in 10 + 2, and what
-/// has come meanwhile, four of them, by 28, the rest by 39.
+/// The doorbell is heard 2 after it rings. Up to four descriptors are fetched at once: the first
+/// two by 14 in 10 + 2, and what has come meanwhile, four of them, by 28, the rest by 39.
 #[test]
 fn descriptors_are_fetched_several_at_once() {
     let mut description =
@@ -26,8 +27,9 @@ fn descriptors_are_fetched_several_at_once() {
     assert_eq!(done, [(0, 15), (1, 16), (2, 29), (3, 30), (4, 31), (5, 32), (6, 40)]);
 }
 
-/// Completions are written together: three of them, or what there is 20 after the first. The link is done with them at 5, 10, 15
-/// and 20: the first three at 15 + 10 + 3, and the fourth, which waits from when that is over, 28, to 48, by 59.
+/// Completions are written together: three of them, or what there is 20 after the first. The link
+/// is done with them at 5, 10, 15 and 20: the first three at 15 + 10 + 3, and the fourth, which
+/// waits from when that is over, 28, to 48, by 59.
 #[test]
 fn completions_wait_for_company() {
     let link = stage("link", vec![phase(5, None)]);
@@ -37,8 +39,9 @@ fn completions_wait_for_company() {
     assert_eq!(times(vec![link, batched("write back", 3, 20, FETCH)], &[0, 0]), [(0, 37), (1, 37)]);
 }
 
-/// A place behind it holds up a batch one by one: the first is fetched alone by 11, as it comes, and four together by 25, for a link
-/// with one place that takes 5 for each. The last of them leaves at 35, and only then, not at 25, the sixth is fetched, in 11.
+/// A place behind it holds up a batch one by one: the first is fetched alone by 11, as it comes,
+/// and four together by 25, for a link with one place that takes 5 for each. The last of them
+/// leaves at 35, and only then, not at 25, the sixth is fetched, in 11.
 #[test]
 fn a_batch_leaves_as_there_is_room() {
     let narrow = Queue { slots: Some(1), ..Queue::default() };
@@ -71,7 +74,8 @@ fn an_entry_has_its_place_until_it_is_written_back() {
     }
 }
 
-/// Two rings by level, of which the first before all has the second's place, too; in turn they have one command each.
+/// Two rings by level, of which the first before all has the second's place, too; in turn they have
+/// one command each.
 #[test]
 fn rings_are_fetched_by_priority_or_in_turn() {
     let order = |selection| {
@@ -97,7 +101,8 @@ fn rings_are_fetched_by_priority_or_in_turn() {
     assert_eq!(order(Selection::RoundRobin), [0, 1, 3, 2, 4, 5]);
 }
 
-/// Four queues by flow, taken in turn whichever way queues are selected, for they are of one rank: what one channel has queued does not hold up another's, unless they share a queue.
+/// Four queues by flow, taken in turn whichever way queues are selected, for they are of one rank:
+/// what one channel has queued does not hold up another's, unless they share a queue.
 #[test]
 fn flows_have_queues_of_their_own() {
     [Selection::RoundRobin, Selection::Priority].into_iter().for_each(have_queues_of_their_own);
@@ -118,7 +123,8 @@ fn have_queues_of_their_own(selection: Selection) {
     assert!(ends.iter().all(|end| [Some(20), Some(30), Some(70)].contains(end)), "{ends:?}");
 }
 
-/// A frame of 100 B is on the medium for 10; at a link that takes 2 and 0.1 for each byte for 12, and for 8 at one that is faster.
+/// A frame of 100 B is on the medium for 10; at a link that takes 2 and 0.1 for each byte for 12,
+/// and for 8 at one that is faster.
 #[test]
 fn a_frame_takes_what_the_slower_of_adapter_and_link_takes() {
     let sent = |per_byte| {

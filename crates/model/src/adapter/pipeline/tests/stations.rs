@@ -1,4 +1,4 @@
-//! Stations alone, instant by instant: who is served next, who has which resource, who waits for a place.
+//! Stations alone, instant by instant: service order, allocation of resources, blocking.
 
 use super::*;
 
@@ -20,8 +20,9 @@ fn two_queues(selection: Selection) -> Description {
     description(vec![Stage { queues, selection, ..stage("link", vec![phase(10, None)]) }])
 }
 
-/// Best effort 0, 1 and 2 at 0, of which 0 is served at once; real time 7, 8 and 9 at 1, 9 with the earliest deadline. In turn it is
-/// the real-time queue's from 10 on; by priority that queue is served until it is empty.
+/// Best effort 0, 1 and 2 at 0, of which 0 is served at once; real time 7, 8 and 9 at 1, 9 with the
+/// earliest deadline. In turn it is the real-time queue's from 10 on; by priority that queue is
+/// served until it is empty.
 #[test]
 fn a_round_robin_turns_and_a_priority_does_not() {
     let mut handed = best_effort(&[0, 0, 0]);
@@ -44,8 +45,8 @@ fn an_empty_queue_misses_its_turn() {
     assert_eq!(run(two_queues(Selection::RoundRobin), &handed).0, [(0, 10), (1, 20), (2, 30), (9, 40)]);
 }
 
-/// Best effort 0 is being served; best effort 1, real time 2 with a deadline of 50 at level 1, and real time 3 with one of 40
-/// at level 5 wait.
+/// Best effort 0 is being served; best effort 1, real time 2 with a deadline of 50 at level 1, and
+/// real time 3 with one of 40 at level 5 wait.
 #[test]
 fn a_queue_has_its_order() {
     for (order, expected) in [
@@ -62,8 +63,8 @@ fn a_queue_has_its_order() {
     }
 }
 
-/// Whoever handed a packet over has decided that it may go: one whose time is a second away is not held, and goes before best
-/// effort.
+/// The host has released its packets: one with its time a second away is not held, and goes before
+/// best effort.
 #[test]
 fn an_adapter_holds_nothing_back() {
     for order in [Order::MultiClassEdf, Order::FixedPriority] {
@@ -77,9 +78,9 @@ fn an_adapter_holds_nothing_back() {
     }
 }
 
-/// Two commands that a doorbell tells of one after the other, or that an adapter finds at one look, before a stage with a free server
-/// and a queue of one place: the server has the one and the place the other, whatever happens to a third. Where the place is
-/// ordered, it is the more urgent that is served first if both are found at once.
+/// Two commands with successive doorbells, or found by one poll, before a stage with a free server
+/// and a queue of one slot: the server takes one and the slot the other, whatever happens to a
+/// third. With an ordered queue the more urgent is served first if both are found at once.
 #[test]
 fn a_free_server_takes_what_a_full_queue_would_lose() {
     let outcome = |order, overload, poll: bool, packets: &[Packet]| {
@@ -98,7 +99,8 @@ fn a_free_server_takes_what_a_full_queue_would_lose() {
             assert_eq!([out[0].1, out[1].1], [15, 25], "{order:?} {overload:?}");
         }
     }
-    // Best effort that has the only place does not give it up for real time that a server could make room for.
+    // Best effort that has the only place does not give it up for real time that a server could
+    // make room for.
     let mixed = [packet(0, Class::BestEffort, 1_000_000), real_time(1, 60, 0)];
     for order in [Order::Fifo, Order::MultiClassEdf] {
         for poll in [false, true] {
@@ -112,7 +114,7 @@ fn a_free_server_takes_what_a_full_queue_would_lose() {
     }
 }
 
-/// Three servers want a bus that two can have: the third, whose packet is the youngest, waits for 10.
+/// Three servers want a bus with capacity two: the third, with the youngest packet, waits for 10.
 #[test]
 fn a_resource_has_so_many_servers() {
     let stages = || vec![Stage { servers: 3, ..stage("a", vec![phase(10, Some(0))]) }];
@@ -122,9 +124,10 @@ fn a_resource_has_so_many_servers() {
     assert_eq!(run(description(stages()), &best_effort(&[0, 0, 0])).0, [(0, 10), (1, 20), (2, 30)]);
 }
 
-/// The second stage needs processor and bus, of higher priority: it has both 10-15, while the first stage of the next packet,
-/// which has had the bus for nothing yet, waits until 15. A third party on the processor alone, 12 long from 3 on, keeps the second stage
-/// from both: the bus goes on 10-20 with the next packet, until the processor is free at 15 and the bus is taken from it.
+/// The second stage needs processor and bus, of higher priority: it has both 10-15, while the first
+/// stage of the next packet, which has just got the bus, waits until 15. A third party on the
+/// processor alone, 12 long from 3 on, blocks the second stage from both: the bus serves the next
+/// packet 10-20, until the processor is free at 15 and the bus is preempted.
 #[test]
 fn a_phase_has_all_its_resources_or_none() {
     let both = || Phase { holds: vec![PROCESSOR, 1], priority: 0, ..phase(5, None) };
@@ -146,12 +149,14 @@ fn a_phase_has_all_its_resources_or_none() {
         });
         out.extend(responses.map(|number| (number, now.since(Time::ZERO).as_ps() / 1_000_000)));
     }
-    // Received at 15. Both resources 15-20 for packet 0; packet 1 has had the bus 10-15 and has it again 20-25, then both 25-30.
+    // Received at 15. Both resources 15-20 for packet 0; packet 1 has had the bus 10-15 and has it
+    // again 20-25, then both 25-30.
     assert_eq!(out, [(9, 15), (0, 20), (1, 30)]);
 }
 
-/// The second stage takes 30 and has room for one: the first, which takes 10, is held up with its third packet from 30 to 40, when
-/// that room is free, and with its fourth from 50 to 70. Being held up is not being busy.
+/// The second stage takes 30 and has room for one: the first, which takes 10, is held up with its
+/// third packet from 30 to 40, when that room is free, and with its fourth from 50 to 70. Being
+/// held up is not being busy.
 #[test]
 fn a_full_queue_blocks_for_so_long() {
     let narrow = Queue { slots: Some(1), ..queue(Takes::All, Order::Fifo, 0) };
@@ -208,8 +213,8 @@ fn a_full_queue_blocks_for_so_long() {
     assert_eq!((adapter.held(), adapter.buffers_in_use()), (0, 0));
 }
 
-/// A full queue of real-time packets has nothing to give way; the best-effort packet that would be served last is the
-/// one that gives way, and the one being served does not.
+/// A full queue of real-time packets has no packet to replace; the best-effort packet that would be
+/// served last is replaced, and the one in service is not.
 #[test]
 fn who_gives_way() {
     let queues = |slots| {
@@ -229,7 +234,8 @@ fn who_gives_way() {
     assert_eq!(run(link(2), &handed), (vec![(0, 10), (7, 20), (8, 30)], vec![1, 9]));
 }
 
-/// Stage by stage in order of priority of the queues, whatever the order in which they are written: a command queue too.
+/// Stage by stage in order of priority of the queues, whatever the order in which they are written:
+/// a command queue too.
 #[test]
 fn command_queues_are_looked_at_by_priority() {
     let mut description = description(vec![stage("link", vec![phase(10, None)])]);
@@ -257,8 +263,8 @@ fn command_queues_are_looked_at_by_priority() {
     assert_eq!(run(description, &handed).0, [(9, 110), (0, 120), (1, 130)]);
 }
 
-/// Two packets wait for the host from 10 on. It answers for the second at 20, which is done after 5 more, and for the first at 30;
-/// an answer for a packet that asked for none, at 32, changes nothing.
+/// Two packets wait for the host from 10 on. It answers for the second at 20, which is done after 5
+/// more, and for the first at 30; an answer for a packet that requested none, at 32, has no effect.
 #[test]
 fn an_answer_is_for_its_packet() {
     let asks = Phase { tells: Tells::Handshake, ..phase(10, None) };
@@ -290,7 +296,8 @@ fn an_answer_is_for_its_packet() {
     assert_eq!((look(&mut adapter), adapter.held()), (vec![1, 0], 0));
 }
 
-/// Whether more frames wait is said with each: of three, after the first two. A link that is the adapter's own is asked of nobody.
+/// Each frame reports whether more wait: of three, the first two. A link of the adapter's own needs
+/// no request.
 #[test]
 fn a_frame_says_whether_more_wait() {
     for owns in [false, true] {
@@ -326,7 +333,7 @@ fn a_frame_says_whether_more_wait() {
     assert!(!pipeline(description(vec![stage("link", vec![phase(10, None)])])).asks_for_medium());
 }
 
-/// What every adapter can do is passed on to the family it is of.
+/// Each adapter method is forwarded to its family.
 #[test]
 fn an_adapter_is_its_family() {
     let on_medium = Phase { medium: true, ..phase(10, None) };
