@@ -148,7 +148,7 @@ impl<T: Copy + Send> Consumer<T> {
         entry
     }
 
-    /// Takes the oldest entry, and frees slots in batches: after [`HELD`] entries, or when a call
+    /// Takes the oldest entry, and frees slots in batches: after a few dozen entries, or when a call
     /// finds the ring empty. Until then a watcher may see entries that were taken.
     #[inline]
     pub fn take(&mut self) -> Option<T> {

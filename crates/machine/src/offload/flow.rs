@@ -60,7 +60,7 @@ pub(super) fn piece(frame: &[u8], offload: Offload) -> Option<Piece> {
             is_plain && usize::from(word(packet, 4)) == packet.len() - 40
         }
     };
-    // Called only if the frame is long enough for the fields read here.
+    // Evaluated only for a whole packet, which has all bytes read here.
     let is_right = || {
         let length = packet.len() - headers;
         usize::from(word(frame, segment + 4)) == length
