@@ -107,7 +107,7 @@ impl<D: Doorbell> Clock for RealClock<D> {
     }
 }
 
-/// Answers for late events per reading of the counter and poll of the doorbell.
+/// Further answers for late events after a reading of the counter and a poll of the doorbell.
 ///
 /// A reading and a poll take as long as many an event, so a clock that is behind and does both for
 /// each event stays behind. The reported lateness of these events is too small by the time of the
