@@ -91,7 +91,7 @@ mod contest {
         Arc::new(scenario.first())
     }
 
-    /// Device whose frames are turned round on reading, as by the bare echo.
+    /// Device that turns frames round on reading, as by the bare echo.
     struct Turned(Arc<Tap>);
 
     impl Wire for Turned {

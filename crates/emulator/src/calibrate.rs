@@ -11,7 +11,7 @@
 //! processor that alternate.
 //!
 //! The cost of a packet grows with its size, so costs that may depend on size are measured at
-//! several sizes ([`sizes`]) and fitted by a line ([`Line`]). A profile holds for the sizes in
+//! several sizes (`sizes`) and fitted by a line ([`Line`]). A profile holds for the sizes in
 //! between; [`Measured::residual`] is the error of the fit.
 //!
 //! All costs are measured in [`ROUNDS`] rounds, some tenths of a second apart. A cost whose rounds

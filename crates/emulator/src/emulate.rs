@@ -55,9 +55,9 @@ pub struct Emulation<O, D> {
     pub outside: O,
     /// Signals that the outside has an input.
     pub doorbell: D,
-    /// Nodes whose hosts are outside.
+    /// Nodes with hosts outside.
     pub hosts: Vec<usize>,
-    /// Channels whose messages are sent by the outside, in place of their sources.
+    /// Channels on which the outside sends, in place of their sources.
     pub channels: Vec<usize>,
     /// Start of the run: it must be later than now by the time to start a thread and build the
     /// world, some milliseconds.

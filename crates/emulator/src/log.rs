@@ -71,9 +71,9 @@ pub struct Header {
     pub hash: String,
     /// Point of the sweep.
     pub point: Vec<usize>,
-    /// Channels whose messages were from outside.
+    /// Channels with messages from outside.
     pub channels: Vec<usize>,
-    /// Nodes whose hosts were outside.
+    /// Nodes with hosts outside.
     pub hosts: Vec<usize>,
     length: Length,
     files: Vec<(String, Vec<u8>)>,

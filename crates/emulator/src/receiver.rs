@@ -67,8 +67,8 @@ pub struct Received {
     pub refused: Vec<Refused>,
 }
 
-/// Runs `experiment`, whose channels arrive at interfaces, with its host in its own thread or in
-/// the kernel; first passes to `warn` any conflict with other runs on its processors.
+/// Runs `experiment`, with channels that arrive at interfaces, with its host in its own thread or
+/// in the kernel; first passes to `warn` any conflict with other runs on its processors.
 pub fn run(experiment: &Experiment, warn: &mut dyn FnMut(&str)) -> Result<Received, String> {
     let Task::Simulate(length) = experiment.task else {
         return Err("there is nothing to run: the experiment only asks what is admitted".into());

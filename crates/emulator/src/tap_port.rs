@@ -9,16 +9,16 @@
 //! The world decides whether and when a frame arrives; its bytes wait in a slot meanwhile
 //! (`store.rs`). A lost message is not reported, as in a real network, so slots are recovered at
 //! later arrivals: messages of a channel arrive in order, so earlier ones are lost once a later one
-//! arrives. Where the network may reorder frames, the last [`OVERTAKEN`] before it may still
-//! arrive. A channel has at most as many slots as its queues along the path have entries; beyond
-//! that the oldest is released.
+//! arrives. Where the network may reorder frames, the last `OVERTAKEN` before it may still arrive.
+//! A channel has at most as many slots as its queues along the path have entries; beyond that the
+//! oldest is released.
 //!
 //! A port has a queue for each of its real-time channels and one for all other frames
 //! (`steering.rs`); `turns.rs` selects the queue to read.
 //!
 //! Without a free slot no frame is read, and frames wait in the device's own queue until the kernel
-//! drops them there, as in real hardware whose host is too slow. The last slots are reserved for
-//! frames of real-time channels.
+//! drops them there, as in real hardware with a slow host. The last slots are reserved for frames
+//! of real-time channels.
 
 mod bell;
 mod carriers;

@@ -81,7 +81,7 @@ const CROWD: usize = 2048;
 
 /// Event with its key.
 ///
-/// Two words rather than one `u128`, whose alignment of sixteen bytes would enlarge small events.
+/// Two words rather than one `u128`: its alignment of sixteen bytes would enlarge small events.
 #[derive(Debug, Clone, Copy)]
 struct Entry<E> {
     time: Time,
@@ -117,7 +117,7 @@ pub struct Calendar<E> {
     /// Whether the root was popped.
     hole: bool,
     sequence: u64,
-    /// Last time whose events are in the heap; later events are in `far`.
+    /// Last time with events in the heap; later events are in `far`.
     near: Time,
     far: Far<E>,
     /// Far events have moved into the heap, unnoticed by the driver so far.
@@ -248,7 +248,7 @@ impl<E: Copy> Calendar<E> {
         Some(self.take_due())
     }
 
-    /// Takes the event whose time [`due`](Self::due) has just returned.
+    /// Takes the event that [`due`](Self::due) has just found.
     #[inline(always)]
     pub(crate) fn take_due(&mut self) -> (Time, E) {
         let first = &self.heap[0];

@@ -24,7 +24,7 @@ use crate::world::World;
 /// Limits of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Last time whose events still happen; [`Time::MAX`] is no limit.
+    /// Last time at which events still happen; [`Time::MAX`] is no limit.
     pub until: Time,
     /// Maximum number of events.
     pub events: u64,

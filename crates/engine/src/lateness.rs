@@ -7,7 +7,7 @@
 //! power of two of a picosecond is split into 32 equal parts, as in Tene's HdrHistogram, and a
 //! percentile is exact to 3 % at every magnitude.
 //!
-//! A simulation is never late, so on-time events are counted beside the histogram, whose 15 KB are
+//! A simulation is never late, so on-time events are counted beside the histogram. Its 15 KB are
 //! allocated at the first late event.
 
 use laxity_units::Span;

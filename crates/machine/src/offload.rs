@@ -12,7 +12,7 @@
 //! needed: [`Joined`] merges pieces that were cut from the same bulk, and datagrams of one flow
 //! that were sent separately (`flow.rs`).
 //!
-//! Descriptions are not trusted: a bulk whose headers contradict its description is not cut.
+//! Descriptions are not trusted: a bulk with headers that contradict its description is not cut.
 
 mod cut;
 mod flow;
@@ -144,7 +144,7 @@ impl Offload {
         Offload { kind: transport.kind(is_v6), headers: self.sum_from, ..self }
     }
 
-    /// Transport whose checksum is incomplete.
+    /// Transport with the incomplete checksum.
     const fn transport(&self) -> Option<Transport> {
         match (self.flags & NEEDS_SUM, self.sum_at) {
             (NEEDS_SUM, 16) => Some(Transport::Tcp),

@@ -3,8 +3,8 @@
 //! A network namespace outlives the process that made it. A crashed run leaves it behind, and
 //! cleaning up by name alone could remove a namespace of a user or of another run. Every run
 //! therefore keeps a record of its resources, and a lock on the record while it lives; the kernel
-//! releases the lock however the process ends. A record whose lock is free belongs to a dead run,
-//! and its entries are removed.
+//! releases the lock however the process ends. A record with a free lock belongs to a dead run, and
+//! its entries are removed.
 //!
 //! ```text
 //! /run/laxity/lock        held for the moments in which records are made or swept

@@ -124,7 +124,7 @@ impl<T> Drop for Placed<T> {
 type Body = Box<dyn FnOnce() + Send>;
 
 extern "C" fn start(body: *mut c_void) -> *mut c_void {
-    // SAFETY: `spawn_on` passes a box made for this call alone, whose contents are `Send`.
+    // SAFETY: `spawn_on` passes a box made for this call alone, with contents that are `Send`.
     let body = unsafe { Box::from_raw(body.cast::<Body>()) };
     body();
     std::ptr::null_mut()
@@ -180,8 +180,9 @@ fn create(placement: Placement, body: *mut Body) -> io::Result<libc::pthread_t> 
     let set = placement.core.map(set_of).transpose()?;
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     let mut thread = MaybeUninit::<libc::pthread_t>::uninit();
-    // SAFETY: the attributes are initialised by the first call, used only after it has succeeded and destroyed once.
-    // `CpuSet` is a transparent `cpu_set_t`. `start` takes over `body` if and only if a thread is created.
+    // SAFETY: the attributes are initialised by the first call, used only after it has succeeded
+    // and destroyed once. `CpuSet` is a transparent `cpu_set_t`. `start` takes over `body` if and
+    // only if a thread is created.
     unsafe {
         ok(libc::pthread_attr_init(attributes.as_mut_ptr()))?;
         let attributes = attributes.as_mut_ptr();

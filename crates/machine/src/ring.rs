@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use laxity_engine::Doorbell;
 
-/// Maximum number of taken entries whose slots are not yet freed.
+/// Maximum number of taken entries with slots not yet freed.
 const HELD: usize = 32;
 
 /// On own cache lines: the hardware prefetches neighbouring lines in pairs.
@@ -148,8 +148,8 @@ impl<T: Copy + Send> Consumer<T> {
         entry
     }
 
-    /// Takes the oldest entry, and frees slots in batches: after a few dozen entries, or when a call
-    /// finds the ring empty. Until then a watcher may see entries that were taken.
+    /// Takes the oldest entry, and frees slots in batches: after a few dozen entries, or when a
+    /// call finds the ring empty. Until then a watcher may see entries that were taken.
     #[inline]
     pub fn take(&mut self) -> Option<T> {
         if self.waiting(1) == 0 {

@@ -111,7 +111,7 @@ pub struct Arrived {
 }
 
 impl Interrupt {
-    /// Creates a line to the calling thread, whose arrivals are stamped by `ticks`.
+    /// Creates a line to the calling thread, with arrivals stamped by `ticks`.
     ///
     /// All lines use the ticks of the first. An interrupt ends a waiting system call (`EINTR`).
     pub fn line(ticks: Ticks) -> Result<(Self, Raise), Refused> {

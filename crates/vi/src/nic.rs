@@ -33,7 +33,7 @@ pub struct Nic {
 }
 
 impl Nic {
-    /// Opens the adapter whose provider listens at `path` (`VipOpenNic`).
+    /// Opens the adapter of the provider that listens at `path` (`VipOpenNic`).
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Ok(Self { link: Arc::new(Link::open(path.as_ref())?) })
     }

@@ -32,7 +32,7 @@ const PORT: u16 = 4000;
 pub(crate) const HEADERS: usize = 14 + 20 + 8;
 const BATCH: usize = 32;
 
-/// Namespace whose only interface is a TAP device.
+/// Namespace with a TAP device as its only interface.
 pub(crate) struct Site {
     pub(crate) tap: Tap,
     pub(crate) namespace: Namespace,

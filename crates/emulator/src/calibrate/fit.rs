@@ -23,8 +23,8 @@ pub struct Line {
 }
 
 impl Line {
-    /// Line whose slope is the median of the slopes between any two points: unlike a least-squares
-    /// line, it tolerates one size at which the platform was busy.
+    /// Line with the median of the slopes between any two points as its slope: unlike a
+    /// least-squares line, it tolerates one size at which the platform was busy.
     ///
     /// If the line would rise by less than half of the variation at one size, the largest median is
     /// the cost for every size: such a slope would be noise, and too small a cost is the worse

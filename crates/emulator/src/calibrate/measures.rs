@@ -133,7 +133,7 @@ fn config(packet: Bytes) -> Config {
     }
 }
 
-/// Subsystem with one channel, whose messages have `PACKETS` packets.
+/// Subsystem with one channel, with messages of `PACKETS` packets.
 fn subsystem(packet: Bytes, role: Role) -> Subsystem {
     let mut subsystem = Subsystem::new(config(packet));
     let message = Bytes::new(packet.get() * PACKETS);

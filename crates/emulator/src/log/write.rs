@@ -208,7 +208,7 @@ impl Pack for Pending {
         self.bytes
     }
 
-    /// Writes all but the last wake, whose inputs may be incomplete.
+    /// Writes all but the last wake, which may lack inputs.
     fn write_whole<W: Write>(&mut self, file: &mut W) -> io::Result<()> {
         let last = self.wakes.pop();
         self.write(file)?;

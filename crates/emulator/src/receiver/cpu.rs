@@ -58,7 +58,7 @@ pub(super) struct Cpu<'a> {
     program: Span,
     /// Current kernel batch: its interface and its number; a tick of that interface ends it.
     kernel: Option<(usize, u64)>,
-    /// Interface whose thread is in a batch.
+    /// Interface with its thread in a batch.
     thread: Option<usize>,
     /// Interface whose thread had the CPU last, if no other thread has had it since.
     polling: Option<usize>,
@@ -282,7 +282,7 @@ impl<'a> Cpu<'a> {
         self.tick_at = ticks.min();
     }
 
-    /// Interface of `context` whose batch may begin.
+    /// Interface of `context` that may begin a batch.
     fn ready(&mut self, context: Context) -> Option<usize> {
         let program = self.program;
         self.turn.find(self.shared.count(), |i| self.shared.interface(i).may_begin(context, program))

@@ -11,7 +11,7 @@
 //! (receive packet steering), where the write acts as an adapter's interrupt. Its cost, the
 //! kernel's behaviour under a flood, and its drops are the kernel's and not modelled. END decides
 //! as an adapter does: which packets it keeps, and when it hands over how many. Possible policies
-//! are therefore those whose batch is the interrupt routine's.
+//! are therefore those with batches in the interrupt routine.
 //!
 //! *The adapter's view of such a host* is the number of full buffers: those it has filled and the
 //! program has not released. The socket holds as many packets as the interface has buffers. Excess

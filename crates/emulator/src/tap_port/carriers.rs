@@ -1,4 +1,4 @@
-//! Channels that carry a frame: of those to its host, the first whose `carries` matches.
+//! Channels that carry a frame: of those to its host, the first with a matching `carries`.
 //!
 //! Ports are connected as by a switch. A frame with the Ethernet address of a port goes to that
 //! port's node only. A frame for a group (broadcast, multicast, so ARP and neighbour discovery)

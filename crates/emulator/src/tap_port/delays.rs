@@ -31,7 +31,7 @@ pub(super) struct Errors {
 }
 
 impl Errors {
-    /// Adds a frame with delay `wanted`, whose writing began at delay `began` and ended at `ended`.
+    /// Adds a frame with delay `wanted`; its writing began at delay `began` and ended at `ended`.
     pub(super) fn add(&mut self, wanted: Span, began: Span, ended: Span) {
         if began < wanted {
             self.early += 1;

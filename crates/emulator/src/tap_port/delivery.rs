@@ -142,7 +142,7 @@ impl<W: Wire> Ports<W> {
         self.held[to].frames = frames;
     }
 
-    /// Accounts for `frames`, whose writing began at `began`.
+    /// Accounts for `frames`, written from `began` on.
     fn account(&mut self, to: usize, sent: io::Result<bool>, began: Option<Time>, frames: &[Delivered]) {
         match sent {
             Ok(true) => {

@@ -133,7 +133,7 @@ impl Site {
         &self.swept
     }
 
-    /// Ports whose frames all share one queue although some are guaranteed, a line with the reason
+    /// Ports with one queue for all frames although some are guaranteed, a line with the reason
     /// for each.
     pub fn unsteered(&self) -> &[String] {
         &self.unsteered

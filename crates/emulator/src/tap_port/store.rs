@@ -1,4 +1,4 @@
-//! Buffers of frames whose messages are in flight.
+//! Buffers of frames in flight.
 //!
 //! The emulation identifies a message by its number and size; its bytes wait here for the receiver.
 //! All memory is allocated before the run: a frame is read into a free slot, without an allocation

@@ -75,7 +75,7 @@ pub(super) enum Event {
 struct Process {
     node: u32,
     regions: Regions,
-    /// Its protection tags, whose numbers are unique.
+    /// Its protection tags, with unique numbers.
     tags: Vec<u32>,
     queues: Vec<Option<CompletionEntries>>,
     vis: u32,

@@ -54,7 +54,7 @@ pub(super) enum Entry {
     Asked,
     /// A descriptor was invalid, with this status.
     Flawed(u32),
-    /// A descriptor, whose segments follow; operation 0 is a message, 1 an RDMA write, 2 a read.
+    /// A descriptor; its segments follow. Operation 0 is a message, 1 an RDMA write, 2 a read.
     Descriptor {
         operation: u8,
         address: u64,
@@ -74,7 +74,7 @@ pub(super) enum Entry {
         process: u32,
         node: u32,
     },
-    /// A request of a process, whose words follow, with or without a created object.
+    /// A request of a process; its words follow, with or without a created object.
     Ask {
         process: u32,
         brings: bool,

@@ -93,7 +93,7 @@ mod tests {
         Setup { adapter, nodes: 2, latency: Span::ZERO, longest: Setup::LONGEST, recorded: false }
     }
 
-    /// Results of adapters whose inputs are these entries.
+    /// Results of adapters with these entries as inputs.
     fn run(entries: Vec<Entry>) -> (Served, Option<Failure>) {
         let mut blocks = VecDeque::from([entries]);
         let script = Script::from(Box::new(move || Ok(blocks.pop_front())), 2);

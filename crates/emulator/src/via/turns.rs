@@ -4,7 +4,7 @@
 //! would delay all others. The firmware therefore gets only a few doorbells of each process at a
 //! time; the others wait outside, where the virtual interfaces of the process alternate. One with a
 //! bandwidth has a share of its own: where a rate is reserved for best effort, the firmware itself
-//! delays best-effort traffic. An adapter whose steps take no time has no waiting doorbells, and
+//! delays best-effort traffic. An adapter without step times has no waiting doorbells, and
 //! gets all.
 
 use std::collections::VecDeque;

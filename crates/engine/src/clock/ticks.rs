@@ -152,7 +152,7 @@ pub struct Epoch {
 }
 
 impl Epoch {
-    /// Run whose time zero is `lead` of real time from now.
+    /// Run with time zero at `lead` of real time from now.
     ///
     /// The lead lets threads start before the first event. Until then the time is zero.
     pub fn starting_in(lead: Span, ticks: Ticks, dilation: Dilation) -> Self {

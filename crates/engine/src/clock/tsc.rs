@@ -4,7 +4,7 @@
 //! monotonic clock. Two pairs of readings 20 ms apart would suffice if both clocks were read at the
 //! same instant. But a reading lies anywhere between two of the other clock, and the thread may be
 //! interrupted there. Each of [`POINTS`] points is therefore the narrowest of [`TRIES`] readings,
-//! and the rate is the slope of a least-squares line, whose residuals give its error. Repeated
+//! and the rate is the slope of a least-squares line; its residuals give the error. Repeated
 //! measurements agree to 10 parts in a billion.
 //!
 //! The system's clock is steered (NTP may change it by up to 500 ppm), and the line follows it on

@@ -25,7 +25,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Segmentation for the bulks of a source, whose number is unique.
+    /// Segmentation for the bulks of a source with a unique number.
     pub fn new(source: u16) -> Self {
         let bytes = vec![0; LONGEST_BULK].into();
         Self {

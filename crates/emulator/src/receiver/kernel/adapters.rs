@@ -1,4 +1,4 @@
-//! END's part: interfaces whose batches are frames written to devices.
+//! END's part: interfaces that write batches as frames to devices.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

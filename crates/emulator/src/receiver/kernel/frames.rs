@@ -60,7 +60,7 @@ pub(super) fn number(payload: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(*payload.first_chunk()?))
 }
 
-/// Checksum of an IP header (RFC 791) whose own field is zero.
+/// Checksum of an IP header (RFC 791) with its own field zero.
 fn sum(header: &[u8]) -> u16 {
     let words = header.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
     let sum: u32 = words.sum();

@@ -97,7 +97,7 @@ impl Cluster {
     }
 
     /// Passes a doorbell to the firmware, at once or in turn. A `fresh` one is the firmware's only
-    /// doorbell of `vi`, whose bandwidth may have changed since the last.
+    /// doorbell of `vi`: its bandwidth may have changed since the last.
     fn announce(&mut self, now: Time, vi: u32, (which, doorbell): (Which, Doorbell), fresh: bool) {
         let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
         // Work that takes no time delays no other work.

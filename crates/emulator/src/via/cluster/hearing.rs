@@ -9,7 +9,7 @@ use super::super::bells::Rung;
 use super::super::inputs::Inputs;
 use super::{Cluster, Event};
 
-/// Descriptors per process whose doorbells are consumed in one round.
+/// Descriptors for which one process is served in one round.
 const TURN: u32 = 8;
 
 impl Cluster {
