@@ -28,7 +28,6 @@ mod contest {
     const ECHOES: u64 = 200_000;
     const SIZE: usize = 1024;
 
-    /// Placement of the two threads.
     #[derive(Clone, Copy)]
     struct Ends {
         ticks: Ticks,

@@ -121,7 +121,6 @@ mod contest {
         }
     }
 
-    /// Ports that can be stopped.
     struct Stoppable {
         ports: Ports<Turned>,
         stop: Arc<AtomicBool>,

@@ -113,7 +113,6 @@ mod contest {
         received.expect("there is a thread to be had").join().expect("the receiver ends")
     }
 
-    /// Forwards a frame between two devices.
     fn forward(from: &Tap, to: &Tap, buffer: &mut [u8]) {
         if let Some((length, offload)) = from.receive(0, buffer, &mut []).expect("the device is up") {
             // A frame that the host refuses is lost.

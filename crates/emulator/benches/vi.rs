@@ -176,7 +176,6 @@ mod contest {
         rate
     }
 
-    /// Process at the forwarder.
     struct Side {
         socket: Socket,
         bells: Option<Memory>,

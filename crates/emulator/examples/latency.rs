@@ -87,7 +87,6 @@ mod measure {
         Arc::new(scenario.first())
     }
 
-    /// Message as seen by the program.
     struct Taken {
         took: Duration,
         /// Longest gap of the thread's clock at the sending and at the arrival.

@@ -58,7 +58,6 @@ pub const STABLE: f64 = 0.1;
 const RESOLUTION: f64 = 2.0;
 
 impl Measured {
-    /// Cost without a size.
     fn of(name: &'static str, batches: Vec<f64>, method: impl Into<String>) -> Self {
         Self::at_sizes(name, vec![(0, batches)], method)
     }
@@ -76,7 +75,6 @@ impl Measured {
         Self { name, line: Line::through(&points), points, batches, spread: 0.0, method: method.into(), raw }
     }
 
-    /// Combines the rounds of one cost.
     fn of_rounds(rounds: &[Self]) -> Self {
         let sizes = 0..rounds[0].raw.len();
         let all_of =
@@ -207,7 +205,6 @@ fn sizes(packet: u64) -> Vec<u64> {
 /// Smallest size of an Ethernet frame.
 const SMALLEST: u64 = 64;
 
-/// Processor name reported by the kernel.
 fn processor() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find_map(|line| line.strip_prefix("model name"));

@@ -222,7 +222,6 @@ impl<O> Running<O> {
     }
 }
 
-/// Body of the emulating thread.
 fn emulate<O: Outside, D: Doorbell>(
     emulation: Emulation<O, D>,
     options: &Options,
@@ -267,7 +266,6 @@ struct Course<'a, O> {
     events: Rc<Cell<u64>>,
 }
 
-/// Result of a course.
 struct Ended<O> {
     run: Run,
     outside: O,

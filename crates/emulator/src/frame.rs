@@ -14,7 +14,6 @@
 
 use laxity_world::experiment::Carries;
 
-/// Transport protocol of a frame's packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
     /// Source and destination port, if readable.

@@ -134,7 +134,6 @@ fn by_kernel(end: &End<'_>, kernel: kernel::Prepared) -> Result<Came, String> {
     Ok((judged(run), adapters.account(), adapters.under_way()))
 }
 
-/// Run as seen by END's thread.
 struct End<'a> {
     experiment: &'a Arc<Experiment>,
     length: RunLength,

@@ -107,7 +107,6 @@ pub struct Counts {
     pub strays: u64,
 }
 
-/// One port.
 struct Port<W> {
     wire: Arc<W>,
     /// Channels that carry its frames.
@@ -138,7 +137,6 @@ struct Trouble {
     count: u64,
 }
 
-/// Channel that carries frames.
 struct Carrier {
     flight: Flight,
     /// Frames offered to it and not answered.
@@ -340,7 +338,6 @@ impl<W: Wire> Ports<W> {
         self.left < BATCH
     }
 
-    /// Ends the reading at this wake.
     fn rest(&mut self, more: bool) -> Option<Input> {
         self.left = BATCH;
         self.is_backlogged = more;

@@ -157,7 +157,6 @@ pub fn serve_beside(
     Ok(Service { end, control, over, directory: directory.to_path_buf(), refused, swept })
 }
 
-/// Starts the control thread.
 fn attend(doors: Doors, counter: Counter, over: Arc<AtomicBool>) -> io::Result<Placed<()>> {
     let control =
         spawn_on(Placement::default(), "vi-control", move || control::serve(&doors, &counter, &over));
@@ -185,7 +184,6 @@ impl Service {
     }
 }
 
-/// Body of END's thread.
 fn run(setup: Setup, epoch: Epoch, desk: Desk, beside: Beside) -> Served {
     let mut cluster = Cluster::new(setup, Some(epoch), desk);
     cluster.channels = beside.channels;

@@ -23,7 +23,6 @@ use laxity_world::experiment::Experiment;
 use laxity_world::{Input, Notice, Outside};
 use ports::ports;
 
-/// Device with counts of writes.
 struct Watched {
     tap: Arc<Tap>,
     bulks: AtomicUsize,

@@ -104,7 +104,7 @@ fn a_flood_pushes_out_nothing_of_a_real_time_channel() {
     };
     let here = Ipv4Addr::new(10, 77, 7, 1);
     let (stream, to) = (socket(0, here, 7009), socket(1, TO, 7009));
-    // Several flows: a kernel that distributes flows by hash might otherwise put all of the flood
+    // Several flows: a kernel that distributes flows at random might otherwise put all of the flood
     // in another queue than the stream.
     let flood: Vec<UdpSocket> = (7020..7036).map(|port| socket(0, here, port)).collect();
     // Without a listener for the flood its host would send ICMP errors.

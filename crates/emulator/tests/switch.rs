@@ -130,7 +130,6 @@ impl<D: Doorbell> Doorbell for Over<D> {
     }
 }
 
-/// Ports that can be stopped.
 struct Stopped<O>(O, Arc<AtomicBool>);
 
 impl<O: Outside> Outside for Stopped<O> {

@@ -81,7 +81,6 @@ impl End {
         self.vi.post_receives(&chain[receives as usize..]).unwrap();
     }
 
-    /// Memory for the peer's RDMA.
     fn remote(&self) -> Remote {
         let Segment { address, handle, .. } = self.memory.segment(0..FLOOD);
         Remote { address, handle }
@@ -128,7 +127,6 @@ struct Hostile {
     posts: Posts,
 }
 
-/// Messages of a hostile process.
 #[derive(Clone, Copy, PartialEq)]
 enum Posts {
     /// From adapter 0 to 1.
@@ -160,7 +158,6 @@ impl Mine {
     }
 }
 
-/// Mean and longest round.
 #[derive(Clone, Copy, Debug)]
 struct Rounds {
     mean: Span,

@@ -76,7 +76,6 @@ mod hold {
     pub(crate) const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 }
 
-/// Expected result of the polling adapter.
 #[derive(Debug, PartialEq, Eq)]
 struct Polled {
     events: u64,

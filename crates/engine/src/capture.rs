@@ -134,7 +134,6 @@ impl<W: Write> FrameCapture<W> {
     }
 }
 
-/// Unwraps an error of the writer.
 fn io_error(error: PcapError) -> io::Error {
     match error {
         PcapError::IoError(error) => error,

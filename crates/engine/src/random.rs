@@ -117,7 +117,6 @@ impl Stream {
         whole(self.standard_exponential() * mean.as_ps() as f64)
     }
 
-    /// Exponential variate of mean one.
     #[inline]
     fn standard_exponential(&mut self) -> f64 {
         // One minus the unit is in (0, 1], so its logarithm is finite.

@@ -10,7 +10,6 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::{Block, PcapNgReader};
 use serde_json::Value;
 
-/// Records one of each kind.
 fn tell(trace: &mut impl Trace) {
     let (dma, queue) = (trace.track("adapter \"a\"\\dma\n"), trace.track("queue"));
     assert_eq!(trace.track("queue"), queue);

@@ -252,7 +252,6 @@ struct Request {
 pub struct Loaded(OwnedFd);
 
 impl Loaded {
-    /// File descriptor of the program.
     pub(crate) fn number(&self) -> i32 {
         self.0.as_raw_fd()
     }

@@ -46,7 +46,6 @@ pub struct Piece {
     payload: u16,
 }
 
-/// Origin of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
     /// Frame `number` of a bulk, which is identified by its source and its number.
@@ -76,7 +75,6 @@ impl Piece {
     }
 }
 
-/// Transport protocol of a bulk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Transport {
     Tcp,
@@ -84,7 +82,6 @@ enum Transport {
 }
 
 impl Transport {
-    /// Protocol number in the IP header.
     const fn number(self) -> u8 {
         match self {
             Transport::Tcp => 6,
@@ -144,7 +141,6 @@ impl Offload {
         Offload { kind: transport.kind(is_v6), headers: self.sum_from, ..self }
     }
 
-    /// Transport with the incomplete checksum.
     const fn transport(&self) -> Option<Transport> {
         match (self.flags & NEEDS_SUM, self.sum_at) {
             (NEEDS_SUM, 16) => Some(Transport::Tcp),

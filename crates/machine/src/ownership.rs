@@ -46,7 +46,6 @@ fn locked(file: File, how: FlockArg) -> io::Result<Flock<File>> {
     Flock::lock(file, how).map_err(|(_, why)| why.into())
 }
 
-/// Record of a living run.
 #[derive(Debug)]
 pub(crate) struct Record {
     directory: PathBuf,
@@ -128,7 +127,6 @@ impl Drop for Record {
     }
 }
 
-/// Waits for the directory's lock.
 fn turn(directory: &Path) -> io::Result<Flock<File>> {
     let path = directory.join("lock");
     locked(OpenOptions::new().create(true).append(true).open(path)?, FlockArg::LockExclusive)

@@ -51,7 +51,6 @@ impl Doorbell {
     }
 }
 
-/// Producer side of the doorbell queue.
 #[derive(Debug)]
 pub(crate) struct Ringer {
     rung: u32,

@@ -65,7 +65,6 @@ impl Link {
         self.lost.load(Ordering::Acquire)
     }
 
-    /// Checks whether the provider is lost.
     pub(crate) fn look(&self) -> bool {
         if !self.is_lost() && self.socket.has_hung_up() {
             self.lost.store(true, Ordering::Release);

@@ -101,7 +101,6 @@ impl Memory {
         self.length.get()
     }
 
-    /// Address in this process.
     pub(crate) fn base(&self) -> u64 {
         self.base.as_ptr() as u64
     }

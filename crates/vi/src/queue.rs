@@ -12,7 +12,6 @@ use crate::link::Link;
 use crate::memory::Memory;
 use crate::wait::Patience;
 
-/// Program's side of one queue.
 #[derive(Debug)]
 pub(crate) struct Queue {
     which: Which,

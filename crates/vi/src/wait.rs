@@ -34,7 +34,6 @@ pub(crate) fn wake(word: &AtomicU32, awaited: &AtomicU32) {
     }
 }
 
-/// Remaining time of a wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience(Option<std::time::Instant>);
 

@@ -52,7 +52,6 @@ impl Site {
     }
 }
 
-/// Results of the generator.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seen {
     /// Datagrams sent.
@@ -67,7 +66,6 @@ pub(crate) struct Seen {
     pub(crate) seconds: f64,
 }
 
-/// Generator with its socket.
 pub(crate) struct Generator {
     socket: UdpSocket,
     ticks: Ticks,

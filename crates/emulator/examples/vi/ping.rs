@@ -15,7 +15,6 @@ const ROUNDS: u32 = 300;
 /// Messages of a bulk.
 const BULK: usize = 16;
 
-/// Polls until there is a result.
 fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     loop {
         match look() {

@@ -78,7 +78,6 @@ pub(super) fn all(
 
 type Sizes = Vec<(u64, Vec<f64>)>;
 
-/// Single operations on each byte.
 pub(super) fn parts(ticks: Ticks, sizes: &[u64]) -> Vec<Measured> {
     const TIMES: u64 = 32;
     let over = |work: &mut dyn FnMut(&mut Workshop)| -> Sizes {

@@ -12,7 +12,6 @@ use laxity_world::{Assembly, Event, Input, Notice, Outside};
 
 use crate::log::Journal;
 
-/// Outside that can be stopped.
 pub(super) struct Gate<O> {
     inner: O,
     stop: Option<StopFlag>,
@@ -115,7 +114,6 @@ impl<D: Doorbell> Doorbell for Bell<D> {
     }
 }
 
-/// World that counts its events.
 pub(super) struct Counted<'a, O: Outside> {
     pub(super) assembly: Assembly<'a, 'static, NoTrace, Gate<O>>,
     pub(super) events: Rc<Cell<u64>>,

@@ -109,7 +109,6 @@ pub fn replay<R: Read>(log: Log<R>, experiment: &Experiment) -> Result<Replayed,
     Ok(replayed)
 }
 
-/// Remaining part of a log.
 struct Script<R> {
     log: Log<R>,
     next: Option<Batch>,
@@ -155,7 +154,6 @@ impl<R: Read> Script<R> {
         };
     }
 
-    /// Ends the run with an error.
     fn fail(&mut self, error: ReplayError) {
         self.error.get_or_insert(error);
         self.next = None;
@@ -196,7 +194,6 @@ impl<R: Read> Script<R> {
     }
 }
 
-/// Clock that follows the script.
 struct ScriptClock<R>(Rc<RefCell<Script<R>>>);
 
 impl<R: Read> Clock for ScriptClock<R> {
@@ -208,7 +205,6 @@ impl<R: Read> Clock for ScriptClock<R> {
     }
 }
 
-/// Outside that provides the log's inputs.
 struct Logged<R> {
     inputs: VecDeque<(Time, Input)>,
     read_at: Time,

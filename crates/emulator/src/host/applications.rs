@@ -9,7 +9,6 @@ use laxity_world::Said;
 use laxity_world::experiment::{Chance, Experiment, RunLength, Task};
 use laxity_world::promise::Promise;
 
-/// One application per channel.
 pub(super) struct Applications {
     senders: Senders,
     all: Vec<Application>,
@@ -131,7 +130,6 @@ impl Application {
     }
 }
 
-/// Records the result of a send.
 fn heard(all: &mut [Application], now: Time) -> impl FnMut(ChannelId, Bytes, Sent) {
     move |channel, size, answer| all[channel.0 as usize].say(now, Said::Answered(size, answer))
 }

@@ -37,7 +37,6 @@ impl Host<'_> {
         }
     }
 
-    /// Handles all pending responses.
     fn read(&mut self, now: Time) {
         self.watchdog.looked(now);
         self.look = self.watchdog.next_look(now);

@@ -40,7 +40,6 @@ pub struct Log<R> {
     trailing: u64,
 }
 
-/// Inputs of one wake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Batch {
     /// Number of events before the wake.

@@ -24,7 +24,6 @@ const BLOCK: usize = 1 << 15;
 /// killed run loses no more than that.
 const FLUSH: u32 = 256;
 
-/// Entry of the ring.
 #[derive(Debug, Clone, Copy)]
 enum Entry {
     Wake { events: u64, at: Time },
@@ -172,7 +171,6 @@ fn write<W: Write, P: Pack>(
     }
 }
 
-/// Wakes that are not written yet.
 #[derive(Default)]
 struct Pending {
     wakes: Vec<Wake>,

@@ -16,7 +16,6 @@ const STEPS: u32 = 4000;
 const PIECES: u32 = 20;
 const ROUNDS: u32 = 50;
 
-/// Program that always has work.
 #[derive(Debug)]
 pub(super) struct Beside {
     state: u64,

@@ -41,7 +41,6 @@ pub struct Left {
     pub longest_stall: Span,
 }
 
-/// Running host.
 pub(super) struct Cpu<'a> {
     shared: &'a Shared,
     epoch: Epoch,
@@ -404,7 +403,6 @@ impl<'a> Cpu<'a> {
         }
     }
 
-    /// Runs the program on a packet.
     fn execute(&mut self, interface: usize, packet: Arrived) {
         (self.polling, self.idles) = (None, false);
         let program = Some(Level::Program);

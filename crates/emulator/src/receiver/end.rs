@@ -29,7 +29,6 @@ pub(super) enum Use {
     Beside,
 }
 
-/// State shared by adapters and host.
 pub(super) struct Shared {
     interfaces: Vec<Mutex<Interface>>,
     /// Per interface: its interrupt is in flight, not handled by the host yet.

@@ -56,7 +56,6 @@ pub(super) struct Prepared {
     core: usize,
 }
 
-/// Started host of this kind.
 pub(super) struct Started {
     /// END's part.
     pub(super) adapters: Handing,

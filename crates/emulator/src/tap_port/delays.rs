@@ -22,7 +22,6 @@ pub(super) struct Stamp {
     pub(super) taken: Time,
 }
 
-/// Errors of all delays.
 #[derive(Debug, Default)]
 pub(super) struct Errors {
     late: Lateness,
@@ -54,7 +53,6 @@ impl Errors {
     }
 }
 
-/// Frames of one channel.
 #[derive(Debug, Default)]
 pub(super) struct Times {
     took: Lateness,

@@ -29,7 +29,6 @@ use super::{Ports, Wire};
 /// deliver.
 const BEHIND: Span = Span::from_us(1);
 
-/// Delivered frame.
 #[derive(Debug, Clone, Copy)]
 struct Delivered {
     channel: usize,
@@ -47,7 +46,6 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Number of frames.
     pub(super) fn frames(&self) -> usize {
         self.frames.len()
     }
@@ -114,7 +112,6 @@ impl<W: Wire> Ports<W> {
         self.store.release(slot);
     }
 
-    /// Writes all held frames.
     #[inline]
     pub(super) fn let_all_go(&mut self) {
         for to in 0..self.held.len() {

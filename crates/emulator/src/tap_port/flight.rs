@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-/// Messages in order of their numbers.
 pub(super) struct Flight {
     messages: VecDeque<(u64, u32)>,
     budget: usize,
@@ -15,18 +14,15 @@ impl Flight {
         Self { messages: VecDeque::with_capacity(budget), budget, overtaken }
     }
 
-    /// Capacity.
     pub(super) fn budget(&self) -> usize {
         self.budget
     }
 
-    /// Whether no message is in flight.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// Reduces the capacity to this fraction.
     pub(super) fn reduce(&mut self, share: f64) {
         self.budget = ((self.budget as f64 * share) as usize).max(1);
     }

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use laxity_units::Time;
 
-/// Queue of a port.
 #[derive(Debug)]
 pub(super) struct Inlet {
     may_have: AtomicBool,
@@ -17,7 +16,6 @@ pub(super) struct Inlet {
 }
 
 impl Inlet {
-    /// Queue in unknown state.
     pub(super) fn new() -> Self {
         Self { may_have: AtomicBool::new(true), empty: AtomicU64::new(0) }
     }
@@ -35,7 +33,6 @@ impl Inlet {
         self.empty.fetch_max(time.as_ps(), Ordering::Relaxed);
     }
 
-    /// Whether it is worth reading.
     #[inline]
     pub(super) fn is_worth_asking(&self) -> bool {
         self.may_have.load(Ordering::Relaxed)

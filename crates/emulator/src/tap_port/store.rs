@@ -4,7 +4,6 @@
 //! All memory is allocated before the run: a frame is read into a free slot, without an allocation
 //! or a copy.
 
-/// Slots of one size.
 pub(super) struct Store {
     bytes: Box<[u8]>,
     lengths: Box<[u32]>,
@@ -20,12 +19,10 @@ impl Store {
         Self { bytes: vec![0; slots * size].into(), lengths: vec![0; slots].into(), size, free }
     }
 
-    /// Number of slots.
     pub(super) fn slots(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Number of free slots.
     pub(super) fn free(&self) -> usize {
         self.free.len()
     }

@@ -7,7 +7,6 @@
 /// Frames of the other queues that are read before a waiting frame of queue 0.
 const IN_A_ROW: u8 = 4;
 
-/// State of one port.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Turns {
     /// Next of the other queues, counted from 0.

@@ -22,7 +22,6 @@ pub(super) struct Rung {
 pub(super) struct Bells(RefCell<Vec<Option<(Memory, Hearer)>>>);
 
 impl Bells {
-    /// Doorbells by process number.
     pub(super) fn all(&self) -> RefMut<'_, Vec<Option<(Memory, Hearer)>>> {
         self.0.borrow_mut()
     }

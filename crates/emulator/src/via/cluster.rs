@@ -55,7 +55,6 @@ const POOL: usize = 256;
 /// Result of a request.
 type Decided = Result<Answer, Refusal>;
 
-/// Event of the cluster.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
     /// A doorbell that was read while another event was due first.
@@ -70,7 +69,6 @@ pub(super) enum Event {
     Adapter { node: u32, asked: u32 },
 }
 
-/// Process that has opened an adapter.
 #[derive(Debug)]
 struct Process {
     node: u32,
@@ -81,7 +79,6 @@ struct Process {
     vis: u32,
 }
 
-/// Connection request.
 #[derive(Debug, Clone, Copy)]
 struct Call {
     number: u64,
@@ -231,7 +228,6 @@ impl Cluster {
         self.interface(vi).filter(right).ok_or(Refusal::InvalidParameter)
     }
 
-    /// Total reserved load of an adapter.
     fn load(&self, node: u32) -> Load {
         let mut load = Load::default();
         for own in self.interfaces.iter().flatten().filter(|own| own.queues.is_some()) {
@@ -246,7 +242,6 @@ impl Cluster {
         load
     }
 
-    /// Buffer for a message.
     fn buffer(&mut self) -> Vec<u8> {
         let mut data = self.pool.pop().unwrap_or_default();
         data.clear();
@@ -267,7 +262,6 @@ impl Cluster {
         }
     }
 
-    /// Completes a descriptor.
     fn complete(&mut self, vi: u32, which: Which, completion: &Completion) {
         let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
         if interface.has_told() {

@@ -145,7 +145,6 @@ fn admit(
     }
 }
 
-/// Side that has gone.
 enum Left {
     Visitor,
     End,

@@ -29,7 +29,6 @@ pub(super) enum Thing {
     Entries(CompletionEntries),
 }
 
-/// Order on the desk.
 #[derive(Debug)]
 pub(super) enum Order {
     /// A process has opened an adapter, and has these doorbells.
@@ -49,7 +48,6 @@ pub(super) struct Reply {
     pub(super) _rest: Vec<Thing>,
 }
 
-/// END's end of the desk.
 pub(super) struct Desk {
     pub(super) orders: Receiver<Order>,
     pub(super) replies: Sender<Reply>,
@@ -93,7 +91,6 @@ impl Desk {
     }
 }
 
-/// Control thread's end of the desk.
 pub(super) struct Counter {
     orders: Sender<Order>,
     replies: Receiver<Reply>,

@@ -88,7 +88,6 @@ pub(super) enum Entry {
     Stop,
 }
 
-/// Entries that are not written yet.
 #[derive(Default)]
 pub(super) struct Pending(Vec<Entry>);
 
@@ -116,7 +115,6 @@ impl Pack for Pending {
     }
 }
 
-/// Log writer of the inputs.
 pub(super) struct Journal {
     tape: Tape<Entry>,
     /// Number of events before the last wake, and its time.
@@ -172,7 +170,6 @@ impl Journal {
     }
 }
 
-/// Reason for which a replay stops.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The log is damaged.
@@ -184,7 +181,6 @@ pub(super) enum Failure {
 /// Next block of entries; `None` after the last.
 type Source = Box<dyn FnMut() -> Result<Option<Vec<Entry>>, LogError>>;
 
-/// Remaining part of a log.
 pub(super) struct Script {
     source: Source,
     entries: VecDeque<Entry>,
@@ -205,7 +201,6 @@ impl Script {
         Self::from(Box::new(move || log.borrow_mut().next_entries(KIND)), nodes)
     }
 
-    /// Script of entries in blocks.
     pub(super) fn from(source: Source, nodes: usize) -> Self {
         Self {
             source,
@@ -236,12 +231,10 @@ impl Script {
         self.entries.pop_front().filter(|_| next.is_some())
     }
 
-    /// Whether the replay has to stop.
     pub(super) fn is_over(&self) -> bool {
         self.failure.is_some() || self.cut.is_some()
     }
 
-    /// Whether the log has further entries.
     pub(super) fn is_left(&mut self) -> bool {
         self.next().is_some()
     }
@@ -452,7 +445,6 @@ impl Inputs {
         }
     }
 
-    /// Order on the desk.
     pub(super) fn order(&mut self, orders: &Receiver<Order>) -> Option<Order> {
         match self {
             Inputs::Live => orders.try_recv().ok(),
@@ -479,7 +471,6 @@ impl Inputs {
     }
 }
 
-/// Clock that follows the log.
 pub(super) struct ScriptClock(pub(super) Rc<RefCell<Script>>);
 
 impl Clock for ScriptClock {

@@ -13,7 +13,6 @@ use laxity_vi::{Bandwidth, Completion, DEPTH, Fault, Operation, Reliability, Rem
 
 use super::turns::Share;
 
-/// FIFO queue of consecutively numbered items.
 #[derive(Debug)]
 pub(super) struct Lane<T> {
     first: u64,
@@ -27,7 +26,6 @@ impl<T> Default for Lane<T> {
 }
 
 impl<T> Lane<T> {
-    /// Number of the next item.
     pub(super) fn next(&self) -> u64 {
         self.first + self.items.len() as u64
     }
@@ -36,7 +34,6 @@ impl<T> Lane<T> {
         self.items.push_back(item);
     }
 
-    /// Item of this number.
     pub(super) fn item(&mut self, number: u64) -> Option<&mut T> {
         let place = number.checked_sub(self.first)?;
         self.items.get_mut(usize::try_from(place).ok()?)
@@ -64,7 +61,6 @@ impl<T> Lane<T> {
     }
 }
 
-/// Message to send.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     /// Descriptor; for the response to a read, the memory that is read is its one segment.
@@ -112,7 +108,6 @@ impl Outgoing {
     }
 }
 
-/// Kind of an arriving message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Message for the next receive descriptor.
@@ -125,7 +120,6 @@ pub(super) enum Kind {
     Answer { number: u64, status: Status },
 }
 
-/// Arriving message.
 #[derive(Debug)]
 pub(super) struct Arrival {
     pub(super) kind: Kind,
@@ -147,7 +141,6 @@ pub(super) struct Arrival {
 }
 
 impl Arrival {
-    /// Whether it consumes a receive descriptor.
     pub(super) fn takes_descriptor(&self) -> bool {
         match self.kind {
             Kind::Message => true,
@@ -179,7 +172,6 @@ impl Tally {
     }
 }
 
-/// Virtual interface.
 #[derive(Debug)]
 pub(super) struct Interface {
     pub(super) owner: u32,
@@ -219,7 +211,6 @@ pub(super) struct Interface {
     pub(super) tally: Tally,
 }
 
-/// Parameters of a new virtual interface.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Made {
     pub(super) owner: u32,

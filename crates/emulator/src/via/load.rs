@@ -46,14 +46,12 @@ impl Load {
         Self(units.map(|span| (u128::from(span.as_ps()) * u128::from(rate)).div_ceil(u128::from(size))))
     }
 
-    /// Sum of both.
     pub(super) fn and(self, other: Self) -> Self {
         let mut sum = self.0;
         sum.iter_mut().zip(other.0).for_each(|(sum, other)| *sum = sum.saturating_add(other));
         Self(sum)
     }
 
-    /// Whether no unit is overloaded.
     pub(super) fn fits(self) -> bool {
         self.0.iter().all(|time| *time <= SECOND)
     }

@@ -65,7 +65,6 @@ pub(super) struct Quotas {
     bytes: Pool,
 }
 
-/// Use by one process.
 #[derive(Debug)]
 pub(super) struct Holdings {
     user: u32,

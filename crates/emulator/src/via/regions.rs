@@ -12,7 +12,6 @@ pub(super) const MOST: usize = 256;
 /// Maximum number of bytes that a process may register.
 pub(super) const MOST_BYTES: u64 = 256 << 20;
 
-/// Registered memory.
 #[derive(Debug)]
 pub(super) struct Region {
     pub(super) memory: Memory,
@@ -64,7 +63,6 @@ impl Regions {
         Ok(place as u32 | *taken << 8)
     }
 
-    /// Removes the region of this handle.
     pub(super) fn remove(&mut self, handle: u32) -> Option<Region> {
         let (taken, held) = self.places.get_mut((handle & 0xff) as usize)?;
         let region = held.take_if(|_| *taken == handle >> 8)?;
@@ -80,12 +78,10 @@ impl Regions {
         true
     }
 
-    /// All regions.
     pub(super) fn into_all(self) -> impl Iterator<Item = Region> {
         self.places.into_iter().filter_map(|(_, region)| region)
     }
 
-    /// Whether a region has this tag.
     pub(super) fn uses(&self, tag: u32) -> bool {
         self.places.iter().any(|(_, region)| region.as_ref().is_some_and(|region| region.tag == tag))
     }

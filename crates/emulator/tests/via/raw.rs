@@ -70,7 +70,6 @@ impl Raw {
         }
     }
 
-    /// Rings with any word.
     pub(crate) fn ring(&mut self, word: u64) {
         let at = 512 + 8 * (self.rung % 1024) as usize;
         self.bells.word64(at).store(word, Ordering::Relaxed);

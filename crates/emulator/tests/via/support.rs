@@ -34,7 +34,6 @@ const SOCKET: &str = "LAXITY_TEST_SOCKET";
 /// Lock for the processors.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Part that another process plays.
 pub(crate) struct Role(&'static str);
 
 impl Role {
@@ -56,7 +55,6 @@ pub(crate) fn adapter(firmware: Firmware) -> ViaConfig {
     ViaConfig::table_1(firmware)
 }
 
-/// Adapter with stages of zero time.
 pub(crate) fn zero(firmware: Firmware) -> ViaConfig {
     ViaConfig { costs: FirmwareCosts::FREE, engines: Engines::FREE, ..ViaConfig::table_1(firmware) }
 }
@@ -78,7 +76,6 @@ fn scenario() -> Scenario {
     Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// Header of its log.
 fn header() -> Header {
     let scenario = scenario();
     let length = RunLength::Time { total: Span::from_secs(1), warmup: Span::ZERO, cooldown: Span::ZERO };
@@ -87,7 +84,6 @@ fn header() -> Header {
     Header::new(&scenario, &point, length, Path::new("test.toml"), &Recorded::of(&files))
 }
 
-/// Results of adapters and channels.
 pub(crate) fn results(served: &Served) -> Run {
     laxity_world::served(&scenario().first(), &served.adapters, served.channels.clone(), served.end)
 }
@@ -124,7 +120,6 @@ impl Site {
         Self { test, directory, setup, file, recorder: Some(recorder), service, _alone: alone }
     }
 
-    /// Socket of an adapter.
     pub(crate) fn socket(&self, node: usize) -> PathBuf {
         socket_of(&self.directory, node)
     }
@@ -146,7 +141,6 @@ impl Site {
         self.end_once()
     }
 
-    /// Its adapters.
     pub(crate) fn setup(&self) -> Setup {
         self.setup
     }
@@ -169,7 +163,6 @@ impl Site {
         served
     }
 
-    /// Log of the ended run.
     pub(crate) fn log(&self) -> Vec<u8> {
         self.file.0.lock().unwrap().clone()
     }

@@ -29,7 +29,6 @@ const LEVELS: usize = (u64::BITS / BITS) as usize;
 /// Maximum size of a bucket that moves into the heap rather than being distributed.
 const FEW: usize = 64;
 
-/// Entries coarsely ordered by time.
 #[derive(Debug, Clone)]
 pub(super) struct Far<E> {
     /// Lower bound on all entries.
@@ -58,7 +57,6 @@ impl<E: Copy> Far<E> {
         self.len == 0
     }
 
-    /// Lower bound on new entries.
     pub(super) fn base(&self) -> Time {
         Time::from_ps(self.base)
     }
@@ -83,7 +81,6 @@ impl<E: Copy> Far<E> {
         self.len += 1;
     }
 
-    /// Time of the first entry.
     pub(super) fn first_time(&self) -> Option<Time> {
         let (level, digit) = self.first_bucket()?;
         self.buckets[level * DIGITS + digit].iter().map(|entry| entry.time).min()

@@ -172,7 +172,6 @@ impl<C: Counter, D: Doorbell> Spin<C, D> {
         self.look(t)
     }
 
-    /// Waits and polls the counter.
     #[inline]
     fn look(&mut self, t: Time) -> Wait {
         let due = if t == Time::MAX { u64::MAX } else { self.epoch.tick_at(t) };

@@ -27,7 +27,6 @@ pub(super) trait Counter {
     fn read(&mut self) -> u64;
 }
 
-/// Source of the ticks.
 #[derive(Debug, Clone, Copy)]
 enum Source {
     /// Time stamp counter of the processor.

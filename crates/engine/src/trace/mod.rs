@@ -190,7 +190,6 @@ impl<A: Trace, B: Trace> Trace for (A, B) {
     }
 }
 
-/// Numbers of track names.
 #[derive(Debug, Clone, Default)]
 struct Tracks {
     by_name: std::collections::BTreeMap<String, Track>,

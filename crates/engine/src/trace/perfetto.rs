@@ -95,7 +95,6 @@ impl<W: Write> PerfettoTrace<W> {
         self.push_micros(",\"ts\":", at.as_ps());
     }
 
-    /// Ends a record with its arguments.
     fn end(&mut self, arguments: Arguments<'_>) {
         if !arguments.is_empty() {
             self.line.push_str(",\"args\":{");

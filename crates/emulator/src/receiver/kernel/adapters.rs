@@ -33,7 +33,6 @@ struct Handed {
     has_buffer: bool,
 }
 
-/// Batch in progress.
 #[derive(Debug)]
 struct Open {
     began: Time,
@@ -90,7 +89,6 @@ impl Handing {
         }
     }
 
-    /// Packet counts so far.
     pub(in crate::receiver) fn account(&self) -> Account {
         self.account
     }
@@ -101,7 +99,6 @@ impl Handing {
         (held + self.handed.len() + self.ended.len()) as u64
     }
 
-    /// Ends the run for the program.
     pub(in crate::receiver) fn close(&self) {
         self.shared.over.store(true, Ordering::Release);
     }

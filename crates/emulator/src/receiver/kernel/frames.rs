@@ -17,7 +17,6 @@ pub(super) struct Frames {
     bytes: Vec<u8>,
 }
 
-/// Endpoints of the datagrams.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ends {
     pub(super) from: (Mac, Ipv4Addr),

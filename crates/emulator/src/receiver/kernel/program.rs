@@ -41,7 +41,6 @@ impl Shared {
     }
 }
 
-/// Final state of a program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::receiver) struct Left {
     /// Completed datagrams that could not be reported.
@@ -51,7 +50,6 @@ pub(in crate::receiver) struct Left {
     pub(in crate::receiver) others: Option<Span>,
 }
 
-/// Running program.
 pub(super) struct Program<'a> {
     shared: &'a Shared,
     epoch: Epoch,
@@ -114,7 +112,6 @@ impl<'a> Program<'a> {
         self.shared.over.load(Ordering::Acquire)
     }
 
-    /// Processes the received datagram.
     fn work(&mut self, length: usize) {
         let Some(number) = number(&self.datagram[..length]) else { return };
         let worth = self.beside.work_for(self.cost.draw(&mut self.random));

@@ -26,7 +26,6 @@ const HEADER: usize = 14;
 /// Counter that names the namespaces of one process.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// Resources of a kernel host.
 #[derive(Debug)]
 pub(super) struct Site {
     /// Before the namespace, so that the devices are dropped first.
@@ -90,7 +89,6 @@ impl Site {
         limit_received(&self.socket, used.saturating_mul(buffers.saturating_add(buffers / 3 + 4)))
     }
 
-    /// Socket of the program.
     pub(super) fn socket(&self) -> &UdpSocket {
         &self.socket
     }

@@ -156,7 +156,6 @@ impl Cluster {
         Ok(Answer::Done)
     }
 
-    /// Peer of a virtual interface.
     pub(super) fn peer_of(&mut self, process: u32, vi: u32) -> Decided {
         let peer = self.own(Some(process), vi)?.peer.ok_or(Refusal::InvalidState)?;
         let there = self.own(None, peer)?;

@@ -203,7 +203,6 @@ impl Cluster {
         }
     }
 
-    /// Completes the reception of a message.
     pub(super) fn received(&mut self, now: Time, vi: u32, number: u64, calendar: &mut Calendar<Event>) {
         let Some(interface) = self.interface(vi) else { return };
         let reliable = interface.reliability == Reliability::Reliable;
