@@ -182,7 +182,7 @@ pub fn run(
     Ok(driven)
 }
 
-/// Dilation by `C_sf` for a host at native pace (thesis §4.4.2).
+/// Dilation of all else by `C_sf` beside a host at native pace (thesis §4.4.2).
 pub(crate) fn dilation(experiment: &Experiment) -> Result<Dilation, String> {
     if experiment.emulation.pace == Pace::Profile {
         return Ok(Dilation::NONE);

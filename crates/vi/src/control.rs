@@ -83,7 +83,7 @@ impl Bandwidth {
     }
 }
 
-/// Limits of the provider.
+/// Attributes and limits of the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attributes {
     /// The adapter's number in its network.

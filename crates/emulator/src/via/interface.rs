@@ -255,8 +255,8 @@ impl Interface {
     }
 
     /// Number of the next descriptor to read; `None` if the program has posted more than the queue
-    /// holds. Flushed descriptors still in the firmware count once more, so repeated disconnects
-    /// and connects do not exceed the limit.
+    /// holds. The firmware may also have flushed descriptors, up to as many again: this bounds
+    /// repeated disconnects and connects.
     pub(super) fn hear(&mut self, which: Which) -> Option<u32> {
         let number = self.heard[which as usize];
         let in_hand = match which {
