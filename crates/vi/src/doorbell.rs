@@ -111,8 +111,8 @@ impl Hearer {
 
     /// Consumes doorbells for up to `most` descriptors. Work is counted in descriptors, so one
     /// doorbell for many gets no more service than many doorbells. The last doorbell may be
-    /// consumed in part. `None` passed to `take` is an invalid word, or an invalid count: its doorbells are
-    /// lost, and the process continues after them.
+    /// consumed in part. `None` passed to `take` is an invalid word, or an invalid count: its
+    /// doorbells are lost, and the process continues after them.
     pub fn hear(&mut self, memory: &Memory, most: u32, mut take: impl FnMut(Option<Doorbell>)) {
         let rung = memory.word32(bells::RUNG).load(Ordering::Acquire);
         let mut left = most;
