@@ -1,13 +1,15 @@
-//! The simulator as a WebAssembly module: two functions over its memory, which `run.mjs` calls in node and a page calls as
-//! well. A run asks its surroundings for nothing: no clock, no files, no randomness.
+//! The simulator as a WebAssembly module: two functions over its memory, called by `run.mjs` in
+//! node or by a web page. A run uses no clock, no files and no randomness of its environment.
 //!
-//! What it is for today is a proof: that a run has the same bits there as everywhere (`cargo xtask test` compares).
+//! The module proves that a run has the same bits there as on every other platform (`cargo xtask
+//! test` compares them).
 
 use laxity_scenario::Scenario;
 use sha2::{Digest, Sha256};
 
-/// The first eight bytes of the SHA-256 of the results of a scenario's first point, as JSON, in which every double has its
-/// exact value. The scenario is one that names no files of its own; an error says what is wrong with it.
+/// First eight bytes of the SHA-256 of the results of a scenario's first point, as JSON with the
+/// exact value of every double. The scenario names no files of its own. An error says why the
+/// scenario is invalid.
 pub fn digest(text: &[u8]) -> Result<u64, String> {
     let scenario = Scenario::from_text("scenario.toml", text).map_err(|errors| errors.to_string())?;
     let point = scenario.points().next().ok_or("a scenario has a point")?;
@@ -19,20 +21,20 @@ pub fn digest(text: &[u8]) -> Result<u64, String> {
 /// The module's functions.
 #[allow(unsafe_code, reason = "a page and the module share memory by address")]
 pub mod module {
-    /// Room for `length` bytes of a scenario, which [`laxity_digest`] frees.
+    /// Buffer of `length` bytes for a scenario, which [`laxity_digest`] frees.
     #[unsafe(no_mangle)]
     pub extern "C" fn laxity_room(length: usize) -> *mut u8 {
         Box::leak(vec![0; length].into_boxed_slice()).as_mut_ptr()
     }
 
-    /// The digest of the scenario in the room at `text`; 0 if there is an error in it.
+    /// Digest of the scenario in the buffer `text`; 0 if the scenario is invalid.
     ///
     /// # Safety
     ///
-    /// `text` is of [`laxity_room`] with that `length`, and not used again.
+    /// `text` is a result of [`laxity_room`] for the same `length`, and is not used afterwards.
     #[unsafe(no_mangle)]
     pub unsafe extern "C" fn laxity_digest(text: *mut u8, length: usize) -> u64 {
-        // SAFETY: it was leaked from a box of that length, as the caller says, and is given back once.
+        // SAFETY: the caller passes a leaked box of this length, which is taken back once.
         let text = unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(text, length)) };
         super::digest(&text).unwrap_or(0)
     }
@@ -76,7 +78,7 @@ mod tests {
     fn a_page_has_the_same() {
         for (text, expected) in [(SCENARIO, digest(SCENARIO).unwrap()), (b"title = 1".as_slice(), 0)] {
             let room = module::laxity_room(text.len());
-            // SAFETY: the room has that length, and is used once.
+            // SAFETY: the buffer has this length, and is used once.
             let digest = unsafe {
                 room.copy_from_nonoverlapping(text.as_ptr(), text.len());
                 module::laxity_digest(room, text.len())

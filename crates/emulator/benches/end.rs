@@ -1,9 +1,10 @@
-//! Packets a second through the emulated device and back.
+//! Packets per second through the emulated device and back.
 //!
-//! One thread writes transmit commands into the ring and reads the responses, as a driver would that has always
-//! something to send; the other is END with an adapter of three stages, each with a delay and one with a resource,
-//! on the real clock. Beside it, in the same rounds, entries of the same size go through the same rings to
-//! a thread that only sends them back: what is left of that is the price of the emulation.
+//! One thread writes transmit commands into the ring and reads the responses, as a saturating
+//! driver does; the other is END with an adapter of three stages, each with a delay and one with a
+//! resource, on the real clock. As the baseline, in the same rounds, entries of the same size pass
+//! the same rings to a thread that only returns them; the remaining fraction of its rate is the
+//! price of the emulation.
 //!
 //! `cargo bench -p laxity-emulator --bench end`, or with `-- --quick` for fewer rounds.
 
@@ -31,7 +32,7 @@ mod contest {
     use crate::rounds::{interleaved, median, rounds};
 
     const COUNT: u64 = 1_000_000;
-    /// Packets that the driver has outstanding at most.
+    /// Maximum number of outstanding packets of the driver.
     const DEPTH: u64 = 1024;
 
     const SCENARIO: &str = r#"
@@ -94,7 +95,7 @@ source = { kind = "continuous" }
         }
     }
 
-    /// Keeps `DEPTH` commands outstanding until `COUNT` responses are back.
+    /// Keeps up to `DEPTH` commands outstanding until `COUNT` responses are back.
     fn drive(mut write: impl FnMut(Packet) -> bool, mut read: impl FnMut() -> u64) {
         let (mut written, mut done) = (0, 0);
         while done < COUNT {

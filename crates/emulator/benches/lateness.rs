@@ -1,13 +1,13 @@
-//! How much later than a bare loop the engine's real clock lets an event happen.
+//! Lateness of events under the engine's real clock, compared with a bare loop.
 //!
-//! Nothing in user space is earlier than a loop that reads the counter until it shows the deadline, so that is the
-//! contestant: a loop with the deadlines in a row and nothing else. Beside it the engine runs with all it has:
-//! calendar, driver, record of lateness, attribution, and a doorbell on a ring that another thread could put
-//! something into. An event every 10 us; each, in both, notes the counter when its turn has come, so what the engine
-//! does between seeing that it is time and calling the handler counts against it.
+//! No user-space code is earlier than a loop that reads the counter until a deadline, so the
+//! baseline is such a loop over a row of deadlines. The engine runs with all parts: calendar,
+//! driver, record of lateness, attribution, and a doorbell on a ring that another thread could
+//! write. There is an event every 10 us; in both, it records the counter when it runs, so the
+//! engine's work between reaching the time and calling the handler counts.
 //!
-//! The upper percentiles belong to the platform: compare them only within a run, and read how much of the
-//! engine's own lateness it attributes to stalls.
+//! The upper percentiles depend on the platform: compare them only within a run, together with the
+//! lateness that the engine attributes to stalls.
 //!
 //! `cargo bench -p laxity-emulator --bench lateness`, or with `-- --quick` for fewer rounds.
 
@@ -33,7 +33,7 @@ mod contest {
         Time::ZERO + PERIOD.saturating_mul(event)
     }
 
-    /// Notes when it is called, and calls itself again.
+    /// Records the times of its calls, and schedules itself again.
     struct Periodic {
         ticks: Ticks,
         seen: Vec<u64>,

@@ -1,9 +1,9 @@
-//! Entries a second from one thread to another.
+//! Entries per second from one thread to another.
 //!
-//! Contestants: the standard library's bounded channel, which is what one takes without thinking; `rtrb`, which is
-//! what one takes when it is too slow; and the ring of this crate. Both threads have a processor each and spin. An
-//! entry is a descriptor of 16 bytes. `echo` is one entry there and back, the way of a command and its
-//! completion, in entries a second too.
+//! Contestants: the standard library's bounded channel, the default choice; `rtrb`, the usual
+//! faster choice; and the ring of this crate. Both threads spin on their own processors. An entry
+//! is a descriptor of 16 bytes. `echo` is the rate of round trips of one entry, as of a command and
+//! its completion.
 //!
 //! `cargo bench -p laxity-emulator --bench rings`, or with `-- --quick` for fewer rounds.
 
@@ -28,7 +28,6 @@ mod contest {
     const ECHOES: u64 = 200_000;
     const SIZE: usize = 1024;
 
-    /// Where the two threads run.
     #[derive(Clone, Copy)]
     struct Ends {
         ticks: Ticks,
@@ -37,7 +36,7 @@ mod contest {
     }
 
     impl Ends {
-        /// Runs both and answers how many of `count` entries went over in a second.
+        /// Runs both, and returns how many of `count` entries were transferred per second.
         fn rate(
             self,
             count: u64,

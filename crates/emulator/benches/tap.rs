@@ -1,15 +1,15 @@
-//! Packets a second through a bare TAP device: what an emulated adapter behind one is measured against.
+//! Packets per second through a bare TAP device, the baseline of an emulated adapter behind one.
 //!
-//! A generator (`support/generator.rs`) on one processor sends UDP as fast as the host lets it; a loop that spins on
-//! the device on another handles the frames. `sink` drops them, which shows what sending costs; `echo` sends each
-//! back, which is the least that any emulation does, and is the baseline. The generator also receives what
-//! comes back, so of an echo's two ways each takes a share of both processors.
+//! A generator (`support/generator.rs`) on one processor sends UDP at the host's maximum rate; a
+//! loop that spins on the device on another handles the frames. `sink` drops them, which measures
+//! sending; `echo` sends each back, the minimum of any emulation, and is the baseline. The
+//! generator also receives the returned frames, so both directions of an echo use both processors.
 //!
-//! `emulator` is the same with an emulated node in the loop: a frame becomes a message, is processed by a host that costs
-//! nothing, passes an adapter of one stage in no time, and is written back to the device when it has left; all on
-//! the real clock. The channel's queue is what the host's is. `plain` has a device as the echo has it, each frame with its sums and
-//! by itself; `joined` has one as `laxity emulate` makes it, whose sums are left open and which takes several datagrams as one
-//! bulk. Both are compared with the echo, which handles a frame at a time.
+//! `emulator` adds an emulated node: a frame becomes a message, is processed by a host without
+//! costs, passes an adapter of one stage in zero time, and is written back to the device, all on
+//! the real clock. The channel has the queue of the host. `plain` has a device as in the echo, with
+//! single frames and complete checksums; `joined` has one as of `laxity emulate`, with incomplete
+//! checksums and bulks of datagrams. Both are compared with the echo, which handles single frames.
 //!
 //! `cargo bench -p laxity-emulator --bench tap`, or with `-- --quick` for fewer rounds. Needs root.
 
@@ -45,7 +45,7 @@ mod contest {
     use crate::generator::{Generator, Handler, Seen, Site, turn_round};
     use crate::rounds::{interleaved, median, rounds};
 
-    /// A node that sends what its port brings, and brings back to the port what it has sent.
+    /// Node that sends the frames of its port, and returns sent frames to the port.
     const NODE: &str = r#"
         title = "echo"
         [host]
@@ -91,7 +91,7 @@ mod contest {
         Arc::new(scenario.first())
     }
 
-    /// A device that turns every frame round as it is read, as the bare echo does.
+    /// Device that turns frames round on reading, as by the bare echo.
     struct Turned(Arc<Tap>);
 
     impl Wire for Turned {
@@ -121,7 +121,6 @@ mod contest {
         }
     }
 
-    /// The ports, until they are told to stop.
     struct Stoppable {
         ports: Ports<Turned>,
         stop: Arc<AtomicBool>,
@@ -164,7 +163,7 @@ mod contest {
         let ports = Ports::new(&experiment, wires).expect("the node has its port");
         let stop = Arc::<AtomicBool>::default();
         let epoch = Epoch::starting_in(Span::from_ms(5), ticks, Dilation::NONE);
-        // As `laxity emulate` does.
+        // As in `laxity emulate`.
         let ports = ports.timed_by(move || epoch.now());
         let emulation = Emulation {
             experiment,
@@ -182,7 +181,7 @@ mod contest {
 
     const TIME: Span = Span::from_ms(200);
 
-    /// What a run came to: frames handled, and what the generator saw.
+    /// Frames handled, and the generator's results.
     type Run = (u64, Seen);
 
     pub(crate) fn main() -> Result<(), Refused> {
@@ -193,7 +192,7 @@ mod contest {
         };
         let ticks = Ticks::calibrate();
         let owner = Owner::claim()?;
-        // A frame at a time, and as `laxity emulate` has its devices.
+        // Single frames, and devices as of `laxity emulate`.
         let [bare, full] = [Site::new(&owner, false)?, Site::new(&owner, true)?];
         let rounds = rounds();
         println!(
@@ -243,7 +242,7 @@ mod contest {
                 stop.store(true, Ordering::Relaxed);
                 let driven = running.watch(&mut |_| {});
                 let (counts, held) = (driven.outside.ports.counts(), driven.outside.ports.held() as u64);
-                // It was stopped while frames were on their way.
+                // It was stopped with frames in flight.
                 assert_eq!(counts.read, counts.written + counts.refused + held, "{held} held of {counts:?}");
                 (counts.written, seen)
             };

@@ -1,9 +1,11 @@
-//! Bulk TCP between two namespaces: through a bare forwarder between two TAP devices, and through END between the same.
+//! Bulk TCP between two namespaces: through a bare forwarder between two TAP devices, and through
+//! END between the same.
 //!
-//! Sender and receiver are threads on one processor; what forwards spins on the other. The forwarder reads a frame of one
-//! device and writes it to the other, both ways in turn, and does nothing else: frames as a link carries them, or with
-//! offloads bulks of up to 64 KiB, which it need not cut. END's hosts cost nothing and its link takes no time, so what is left is what it costs to emulate.
-//! Both have devices, namespaces and sockets of their own, made anew for each run.
+//! Sender and receiver are threads on one processor; the forwarding thread spins on the other. The
+//! forwarder copies frames between the devices, in both directions in turn: single frames as on a
+//! link, or with offloads bulks of up to 64 KiB, which it need not cut. END's hosts cost no time
+//! and its link has zero delay, so the difference is the cost of the emulation. Each run has new
+//! devices, namespaces and sockets.
 //!
 //! `cargo bench -p laxity-emulator --bench tcp`, or with `-- --quick` for fewer rounds. Needs root.
 
@@ -85,7 +87,8 @@ mod contest {
         Instant::now()
     }
 
-    /// Sends for the time of a run from the first namespace to the second, and answers how many Gbit/s arrived.
+    /// Sends for the time of a run from the first namespace to the second, and returns the received
+    /// rate in Gbit/s.
     fn transfer(site: &Site, core: usize) -> f64 {
         let inside = |node: usize| site.namespace_at(node).expect("each node has a namespace");
         let there =
@@ -110,10 +113,9 @@ mod contest {
         received.expect("there is a thread to be had").join().expect("the receiver ends")
     }
 
-    /// What is between two devices.
     fn forward(from: &Tap, to: &Tap, buffer: &mut [u8]) {
         if let Some((length, offload)) = from.receive(0, buffer, &mut []).expect("the device is up") {
-            // What the host does not take is lost.
+            // A frame that the host refuses is lost.
             let _ = to.send(&buffer[..length], offload).expect("the device is up");
         }
     }
@@ -141,7 +143,7 @@ mod contest {
         let Task::Simulate(length) = experiment.task else { unreachable!("it is run") };
         let site = made(&experiment).unwrap_or_else(|refused| panic!("{refused}"));
         let epoch = Epoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
-        // As `laxity emulate` does.
+        // As in `laxity emulate`.
         let ports = Ports::new(&experiment, site.taps()).expect("each node has a port");
         let ports = ports.timed_by(move || epoch.now());
         let emulation = Emulation {

@@ -1,14 +1,17 @@
-//! Small messages a second through two virtual interfaces, from a process to another.
+//! Small messages per second through two virtual interfaces, between two processes.
 //!
-//! The adapters are END on a processor of its own, with stages that take no time; both programs share the other processor. Beside it, in
-//! the same rounds, the same programs over the same rings with a bare forwarder in END's place: it hears doorbells, reads
-//! descriptors, copies and completes, and that is all. What is left of its rate is the price of the firmware.
+//! The adapters are END on its own processor, with stages of zero time; both programs share the
+//! other processor. As the baseline, in the same rounds, the same programs use the same rings with
+//! a bare forwarder in place of END: it reads doorbells and descriptors, copies and completes. The
+//! remaining fraction of its rate is the price of the firmware.
 //!
-//! With `--steps N` nothing of the sort is measured: N messages go through adapters that the same thread takes forward as it posts and
-//! reaps, so that a tool that counts instructions can say what one costs, whatever else the machine does.
+//! With `--steps N` there is no measurement: N messages pass adapters that the same thread advances
+//! as it posts and reaps, so that a tool that counts instructions can determine the cost of one,
+//! independently of the machine's load.
 //!
-//! `cargo bench -p laxity-emulator --bench vi`, or with `-- --quick` for fewer rounds. With `--fifo` END, the forwarder and the programs have a real-time
-//! priority, which a machine that does other work needs.
+//! `cargo bench -p laxity-emulator --bench vi`, or with `-- --quick` for fewer rounds. With
+//! `--fifo` END, the forwarder and the programs have a real-time priority, which a machine with
+//! other load needs.
 
 #[cfg(target_os = "linux")]
 #[path = "support/rounds.rs"]
@@ -37,16 +40,16 @@ mod contest {
     use crate::rounds::{interleaved, median, rounds};
 
     const COUNT: u64 = 1 << 20;
-    /// Messages of a piece, of which there is a rate each.
+    /// Messages of a piece, each of which has a rate.
     const PIECE: u64 = 1 << 13;
     /// Bytes of a message.
     const SIZE: usize = 64;
-    /// Messages that are answered by one.
+    /// Messages per response.
     const BULK: u64 = 64;
-    /// Bulks under way.
+    /// Bulks in flight.
     const WINDOW: u64 = 2;
     const ROLE: &str = "LAXITY_BENCH_ROLE";
-    /// Says to programs that they have a real-time priority.
+    /// Tells programs to run with real-time priority.
     const FIFO: &str = "LAXITY_BENCH_FIFO";
     const SOCKET: &str = "LAXITY_BENCH_SOCKET";
 
@@ -66,7 +69,7 @@ mod contest {
         (nic, memory, vi)
     }
 
-    /// Waits by looking, and lets the other program look when there is nothing.
+    /// Polls, and yields to the other program in between.
     fn until(mut look: impl FnMut() -> bool) {
         while !look() {
             std::thread::yield_now();
@@ -128,12 +131,12 @@ mod contest {
                 vi.post_send(&Descriptor::send(&message)).expect("there is room");
             }
         }
-        // What answers last has to be out before this side is gone.
+        // The last response has to be sent before this side ends.
         until(|| vi.poll_send().is_some() || vi.outstanding().0 == 0 || vi.state() != State::Connected);
     }
 
-    /// The rate that two programs come to at the adapters in `directory`: that of the median piece, without the first, in which the other side may
-    /// not have been told yet that it is connected.
+    /// Rate of two programs at the adapters in `directory`: that of the median piece, without the
+    /// first, during which the other side may not have seen the connection yet.
     fn rate(directory: &Path) -> f64 {
         let start = |role: &str, node: usize| {
             let mut command = Command::new(std::env::current_exe().expect("it has a path"));
@@ -155,7 +158,7 @@ mod contest {
         said.trim().strip_prefix("rate ").and_then(|rate| rate.parse().ok()).expect("it says its rate")
     }
 
-    /// Two adapters whose stages take no time.
+    /// Two adapters with stages of zero time.
     fn two_at_once() -> Setup {
         let adapter = ViaConfig {
             costs: FirmwareCosts::FREE,
@@ -173,7 +176,6 @@ mod contest {
         rate
     }
 
-    /// A process at the forwarder.
     struct Side {
         socket: Socket,
         bells: Option<Memory>,
@@ -185,7 +187,7 @@ mod contest {
     }
 
     impl Side {
-        /// Answers a request, if there is one; false if the process has gone.
+        /// Handles a pending request; false if the process has gone.
         fn attend(&mut self, host: u32) -> bool {
             let Ok(datagram) = self.socket.receive() else { return true };
             let Some(datagram) = datagram else { return false };
@@ -241,7 +243,7 @@ mod contest {
         }
     }
 
-    /// Moves what `from` has rung for to `to`.
+    /// Moves the messages that `from` has rung for to `to`.
     fn forward(from: &mut Side, to: &mut Side, data: &mut [u8; 4096], rung: &mut Vec<provider::Doorbell>) {
         let Some(bells) = &from.bells else { return };
         if !from.hearer.is_rung(bells) {
@@ -317,10 +319,10 @@ mod contest {
         rate
     }
 
-    /// Messages that are posted before the adapters are taken forward.
+    /// Messages posted before the adapters are advanced.
     const POSTED: u64 = 32;
 
-    /// What is counted: so many messages are posted, moved and reaped.
+    /// The measured part: messages are posted, moved and reaped.
     #[inline(never)]
     fn exchange(
         adapters: &mut Stepped,
@@ -335,7 +337,7 @@ mod contest {
         }
     }
 
-    /// Sends `count` messages through adapters that this thread takes forward.
+    /// Sends `count` messages through adapters that this thread advances.
     #[allow(clippy::disallowed_methods, reason = "a program measures its own time")]
     fn step_by_step(directory: &Path, count: u64) {
         let mut adapters = Stepped::open(two_at_once(), directory).expect("the directory is ours");
@@ -375,7 +377,7 @@ mod contest {
         adapters.stop().expect("it goes on to its end");
     }
 
-    /// What stands behind `--steps`.
+    /// Argument of `--steps`.
     fn steps() -> Option<u64> {
         let mut arguments = std::env::args().skip_while(|argument| argument != "--steps");
         arguments.nth(1)?.parse().ok()

@@ -1,18 +1,20 @@
-//! What a program measures of its own datagrams through an emulated link, beside what the report of the same run says.
+//! Delays of datagrams through an emulated link as measured by the program, compared with the
+//! report of the same run.
 //!
 //! ```text
 //! one thread: clock, sendto ─▶ socket in a ─▶ TAP ─▶ END: host, link of 1 ms ─▶ TAP ─▶ socket in b ─▶ recv until it is there, clock
 //! ```
 //!
-//! A program that sleeps until its datagram is there measures its own waking. So sender and receiver are one thread, which
-//! asks again and again on one processor, while END spins on another. A datagram is sent each millisecond, and timed by a
-//! clock that owes END's nothing. A message is left out of the second row of the program's figures if the thread was away
-//! from its clock for [`AWAY`] or longer while it sent it or when it came: the platform stood still for the program, which
-//! END cannot know.
+//! A program that sleeps until its datagram arrives would measure its own wake-up. Sender and
+//! receiver are therefore one polling thread on one processor, while END spins on another. A
+//! datagram is sent each millisecond, and timed by a clock independent of END's. The second row of
+//! the program's figures omits a message if the thread was away from its clock for [`AWAY`] or
+//! longer at the sending or the arrival: the platform stalled the program, which END cannot detect.
 //!
-//! `cargo run --release -p laxity-emulator --example latency [SECONDS] [RUNS] [PRIORITY]`, as root, on two processors. With a
-//! real-time priority (1 to 99) both threads go before all else on their processors, which a machine that does other work
-//! needs: its stops of milliseconds, in the program and in END, are what a 99th percentile then is.
+//! `cargo run --release -p laxity-emulator --example latency [SECONDS] [RUNS] [PRIORITY]`, as root,
+//! on two processors. With a real-time priority (1 to 99) both threads preempt all else on their
+//! processors, which a machine with other load needs: otherwise stalls of milliseconds determine
+//! the 99th percentile.
 
 #[cfg(target_os = "linux")]
 mod measure {
@@ -85,10 +87,9 @@ mod measure {
         Arc::new(scenario.first())
     }
 
-    /// A message as the program saw it.
     struct Taken {
         took: Duration,
-        /// The longest that the thread was away from its clock when it was sent and when it came.
+        /// Longest gap of the thread's clock at the sending and at the arrival.
         away: Duration,
     }
 
@@ -97,7 +98,7 @@ mod measure {
         Instant::now()
     }
 
-    /// Sends until told to stop and takes what comes; on a thread that has a processor.
+    /// Sends until stopped, and receives.
     fn program(from: &UdpSocket, to: &UdpSocket, over: &AtomicBool) -> Vec<Taken> {
         let (mut all, mut message) = (Vec::new(), [0; 64]);
         let mut due = now() + Duration::from_millis(100);
@@ -119,7 +120,7 @@ mod measure {
                     Ok(length) if message[..length] == number => {
                         break Some(Taken { took: time - sent, away: away.max(sending) });
                     }
-                    // Of a message that was given up.
+                    // Of a message that counts as lost.
                     Ok(_) => {}
                     Err(why) if why.kind() == ErrorKind::WouldBlock => {}
                     Err(why) => panic!("{why}"),
@@ -129,7 +130,7 @@ mod measure {
                 }
             };
             all.extend(arrived);
-            // After a stop it goes on at its rate and makes up for nothing.
+            // After a stall it continues at its rate without catching up.
             due = due.max(now());
         }
         all

@@ -1,5 +1,6 @@
-//! Ping-pong and ping-bulk between two programs: how long a message is on its way, beside what the paper prints.
-//! `ADAPTER=DIR/1 cargo run --example ping` answers and `ADAPTER=DIR/0 cargo run --example ping` plays.
+//! Ping-pong and ping-bulk between two programs: message latencies, compared with the paper's.
+//! `ADAPTER=DIR/1 cargo run --example ping` responds and `ADAPTER=DIR/0 cargo run --example ping`
+//! measures.
 
 #[cfg(target_os = "linux")]
 include!("vi/ping.rs");

@@ -1,4 +1,4 @@
-//! Takes what `film` sends: `ADAPTER=DIR/1 cargo run --example sink`.
+//! Receives the messages of `film`: `ADAPTER=DIR/1 cargo run --example sink`.
 
 #[cfg(target_os = "linux")]
 include!("vi/sink.rs");

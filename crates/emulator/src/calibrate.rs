@@ -1,20 +1,22 @@
-//! This machine as a host: what each step of the subsystem costs here, measured.
+//! Calibration: the measured cost of each step of the subsystem on this machine as a host.
 //!
-//! Every cost is measured by doing what it stands for many times over, in batches long enough for the counter to
-//! tell and short enough to fall between two interruptions of the platform. A batch that was interrupted is
-//! long, so the median is what is reported, and the 10th and 90th percentile beside it; a mean would measure
-//! the neighbours.
+//! Each cost is measured by repeating its work in batches, long enough for the resolution of the
+//! counter and short enough to fit between two interruptions by the platform. An interrupted batch
+//! is long, so the median is reported, with the 10th and 90th percentile; a mean would include the
+//! interruptions.
 //!
-//! The costs are those of the host in [`host`](crate::host): one thread that runs the subsystem. Its handlers
-//! are not threads of the operating system, and a switch between them is a call. `C_sw` is therefore measured
-//! as a host pays it that does have a thread per handler, by two threads on one processor that hand over to each
-//! other.
+//! The costs are those of the host in [`host`](crate::host): one thread that runs the subsystem.
+//! Its handlers are not threads of the operating system, and a switch between them is a call.
+//! `C_sw` is therefore measured for a host with a thread per handler, by two threads on one
+//! processor that alternate.
 //!
-//! What a packet costs grows with its bytes, so costs that may depend on size are measured at several ([`sizes`]), and a
-//! line is put through them ([`Line`]). A profile holds for the sizes between; [`Measured::residual`] says how well.
+//! The cost of a packet grows with its size, so costs that may depend on size are measured at
+//! several sizes (`sizes`) and fitted by a line ([`Line`]). A profile holds for the sizes in
+//! between; [`Measured::residual`] is the error of the fit.
 //!
-//! All is measured in [`ROUNDS`] rounds, some tenths of a second apart. A cost whose rounds differ by more than [`STABLE`] is unstable
-//! ([`Measured::spread`]): the machine changes its speed, or others use it, and the next run will find another cost.
+//! All costs are measured in [`ROUNDS`] rounds, some tenths of a second apart. A cost whose rounds
+//! differ by more than [`STABLE`] is unstable ([`Measured::spread`]): the machine changes its
+//! speed, or other programs use it, and the next run will find another cost.
 
 mod fit;
 mod measures;
@@ -28,39 +30,39 @@ use laxity_units::Span;
 
 pub use fit::{Line, Point};
 
-/// A measured cost.
+/// Measured cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Its name in a profile; `C_x`, which is no host's, has one of its own.
+    /// Name in a profile; `C_x`, which is not a cost of a host, has its own name.
     pub name: &'static str,
-    /// What was found at each size of packet, the smallest first; one point for what has no size.
+    /// Result at each packet size, in rising order; one point if the cost has no size.
     pub points: Vec<Point>,
-    /// The line through them, in nanoseconds.
+    /// Line through the points, in nanoseconds.
     pub line: Line,
-    /// How many batches at each size.
+    /// Number of batches at each size.
     pub batches: usize,
-    /// By what share of the median the medians of rounds differ, at the size where they differ most.
+    /// Maximum difference between the medians of rounds, over all sizes, as a fraction of the
+    /// median.
     pub spread: f64,
-    /// What was done, in words.
+    /// Description of the measured work.
     pub method: String,
-    /// The batches at each size, as they were measured.
+    /// Raw batches at each size.
     raw: Vec<(u64, Vec<f64>)>,
 }
 
-/// How often all is measured.
+/// Number of rounds.
 pub const ROUNDS: usize = 3;
-/// A cost whose rounds differ by more than this share of it is unstable.
+/// Spread above which a cost is unstable.
 pub const STABLE: f64 = 0.1;
-/// Rounds that differ by no more nanoseconds than this differ by how the counter is read.
+/// Differences between rounds up to this, in nanoseconds, are due to reading the counter.
 const RESOLUTION: f64 = 2.0;
 
 impl Measured {
-    /// Of what has no size.
     fn of(name: &'static str, batches: Vec<f64>, method: impl Into<String>) -> Self {
         Self::at_sizes(name, vec![(0, batches)], method)
     }
 
-    /// Of batches at each size, the smallest first.
+    /// Cost from batches at each size, in rising order.
     fn at_sizes(name: &'static str, sizes: Vec<(u64, Vec<f64>)>, method: impl Into<String>) -> Self {
         let raw = sizes.clone();
         let batches = sizes.first().map_or(0, |(_, batches)| batches.len());
@@ -73,7 +75,6 @@ impl Measured {
         Self { name, line: Line::through(&points), points, batches, spread: 0.0, method: method.into(), raw }
     }
 
-    /// The same cost of several rounds.
     fn of_rounds(rounds: &[Self]) -> Self {
         let sizes = 0..rounds[0].raw.len();
         let all_of =
@@ -92,34 +93,35 @@ impl Measured {
         Self { spread, ..Self::at_sizes(rounds[0].name, raw, rounds[0].method.clone()) }
     }
 
-    /// What was found at the largest size.
+    /// Result at the largest size.
     pub fn largest(&self) -> Point {
         *self.points.last().expect("something was measured")
     }
 
-    /// Of a packet of no bytes, to the nanosecond; a cost of nothing would be a forgotten one, so at least one where bytes
-    /// add nothing.
+    /// Cost of a packet of no bytes, to the nanosecond. At least 1 ns if the cost per byte is zero,
+    /// since a cost of zero would look like a missing one.
     pub fn value(&self) -> Span {
         let least = if self.line.per_byte > 0.0 { 0.0 } else { 1.0 };
         Span::from_ns(self.line.fixed.round().max(least) as u64)
     }
 
-    /// Of each byte, to the picosecond.
+    /// Cost per byte, to the picosecond.
     pub fn per_byte(&self) -> Span {
         Span::from_ps((self.line.per_byte * 1e3).round() as u64)
     }
 
-    /// By how many nanoseconds the line is off where it is most.
+    /// Maximum error of the line, in nanoseconds.
     pub fn residual(&self) -> f64 {
         self.line.residual(&self.points)
     }
 
-    /// Whether its rounds differ by more than they may.
+    /// Whether the spread exceeds [`STABLE`].
     pub fn is_unstable(&self) -> bool {
         self.spread > STABLE
     }
 
-    /// Why the figure means little, if it does: batches differ by more than it is, the line is off by as much, or rounds differ.
+    /// Reason to doubt the value, if any: batches vary by more than the value, the line's error is
+    /// as large, or rounds differ.
     pub fn doubt(&self) -> Option<String> {
         let wide = |point: &Point| point.high - point.low > point.median.max(1.0);
         let off = self.residual() > self.line.at(self.largest().size) / 2.0;
@@ -138,34 +140,35 @@ impl Measured {
     }
 }
 
-/// The value below which that share of the `sorted` ones lies.
+/// Quantile of the `sorted` values.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted[((sorted.len() - 1) as f64 * share).round() as usize]
 }
 
-/// The middle of what was found.
 fn median(mut batches: Vec<f64>) -> f64 {
     batches.sort_by(f64::total_cmp);
     quantile(&batches, 0.5)
 }
 
-/// What was measured.
+/// Result of a calibration.
 #[derive(Debug)]
 pub struct Calibration {
-    /// The processor's name.
+    /// Name of the processor.
     pub processor: String,
-    /// The sizes of packet that were measured, the smallest first.
+    /// Measured packet sizes, in rising order.
     pub sizes: Vec<u64>,
-    /// The costs, in the order of a profile; those that are an adapter's last, [`ADAPTER_START`] and [`INTERRUPT_LATENCY`].
+    /// Costs, in the order of a profile; costs of an adapter last: [`ADAPTER_START`] and
+    /// [`INTERRUPT_LATENCY`].
     pub costs: Vec<Measured>,
-    /// What is done to each byte, by itself: copying, summing up. Parts of costs, and not in a profile.
+    /// Costs of single operations on each byte, copying and checksumming. They are parts of costs
+    /// and not in a profile.
     pub parts: Vec<Measured>,
-    /// What would have made it better and was not permitted.
+    /// Refused requests that would have improved the measurement.
     pub refused: Vec<Refused>,
 }
 
-/// Measures this machine, on the calling thread and one more; takes some seconds. `packet` is the largest packet, in
-/// bytes.
+/// Measures this machine, on the calling thread and one more; takes some seconds. `packet` is the
+/// size of the largest packet, in bytes.
 pub fn calibrate(packet: u64) -> Result<Calibration, Refused> {
     let cores = cores();
     let first = cores.first().copied();
@@ -181,7 +184,7 @@ pub fn calibrate(packet: u64) -> Result<Calibration, Refused> {
     Ok(Calibration { processor: processor(), sizes, costs, parts, refused })
 }
 
-/// Each cost of the rounds, in all of which the costs are the same.
+/// Combines the costs of all rounds, which have the same order.
 fn together(rounds: Vec<Vec<Measured>>) -> Vec<Measured> {
     let mut costs: Vec<Vec<Measured>> = Vec::new();
     for round in rounds {
@@ -191,7 +194,7 @@ fn together(rounds: Vec<Vec<Measured>>) -> Vec<Measured> {
     costs.iter().map(|rounds| Measured::of_rounds(rounds)).collect()
 }
 
-/// The sizes that are measured for packets of up to `packet` bytes: shares of it, and the smallest that there is.
+/// Sizes to measure for packets of up to `packet` bytes: fractions of it, and the smallest one.
 fn sizes(packet: u64) -> Vec<u64> {
     let mut sizes: Vec<u64> =
         [packet / 8, packet / 4, packet / 2, packet].into_iter().filter(|s| *s > SMALLEST).collect();
@@ -199,10 +202,9 @@ fn sizes(packet: u64) -> Vec<u64> {
     sizes
 }
 
-/// An Ethernet frame is not shorter.
+/// Smallest size of an Ethernet frame.
 const SMALLEST: u64 = 64;
 
-/// As the kernel names it.
 fn processor() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find_map(|line| line.strip_prefix("model name"));
@@ -211,7 +213,7 @@ fn processor() -> String {
 }
 
 impl Calibration {
-    /// A host profile, which `laxity run` takes like any other; `made` says by whom and when.
+    /// Host profile for `laxity run`; `made` states its origin and date.
     pub fn profile(&self, made: &str) -> String {
         let mut text = String::new();
         let of_adapter = |name: &str| {
@@ -258,12 +260,11 @@ impl Calibration {
     }
 }
 
-/// `300 ns and 0.200 ns a byte`, with the spread.
 fn in_words(cost: &Measured) -> String {
     format!("{:.0} ns and {:.3} ns a byte, {}", cost.line.fixed, cost.line.per_byte, spread_in_words(cost))
 }
 
-/// Spread, residual, and what is doubtful about them.
+/// Spread, residual, and doubts.
 fn spread_in_words(cost: &Measured) -> String {
     let Point { size, low, high, .. } = cost.largest();
     let mut words = format!("{low:.0} to {high:.0} ns");
@@ -276,9 +277,9 @@ fn spread_in_words(cost: &Measured) -> String {
     words
 }
 
-/// `C_x`'s name here.
+/// Name of `C_x`.
 pub const ADAPTER_START: &str = "adapter_start";
-/// From raising an interrupt to the interrupted thread's seeing it.
+/// Name of the time from raising an interrupt to its detection by the interrupted thread.
 pub const INTERRUPT_LATENCY: &str = "interrupt_latency";
 
 #[cfg(test)]
@@ -297,11 +298,12 @@ mod tests {
         assert!(profile.sources.iter().all(|cost| cost.source.contains("batches")));
         let at = |bytes| profile.costs_for(laxity_units::Bytes::new(bytes));
         assert!(at(64).is_ok() && at(2048).is_ok() && at(63).is_err() && at(2049).is_err());
-        // Whatever machine this is, 2 KiB take longer to copy and sum up than 64 B.
+        // On any machine, 2 KiB take longer to copy and checksum than 64 B.
         assert!(at(2048).unwrap().packet > at(64).unwrap().packet, "{text}");
         let points = calibration.costs.iter().flat_map(|cost| &cost.points);
         assert!(points.into_iter().all(|point| point.low <= point.median && point.median <= point.high));
-        // A signal to another processor takes longer than a load, and no host's step has it.
+        // A signal to another processor takes longer than a load, and is not part of a profile's
+        // steps.
         let latency = calibration.costs.iter().find(|cost| cost.name == INTERRUPT_LATENCY).unwrap();
         assert!(latency.value() > Span::from_ns(50), "{latency:?}");
         assert!(
@@ -316,7 +318,7 @@ mod tests {
         assert_eq!(marks, of_profile.filter(|cost| cost.is_unstable()).count());
     }
 
-    /// Medians of 100, 104 and 112: they differ by 12 of the 104 that is the median of all.
+    /// Medians of 100, 104 and 112 differ by 12 of 104, the median of all.
     #[test]
     fn rounds_that_differ_make_a_cost_unstable() {
         let rounds = |medians: [f64; 3]| {

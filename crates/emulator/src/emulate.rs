@@ -1,15 +1,15 @@
-//! A world under a real clock, on a thread and a processor of its own.
+//! A world under a real clock, on its own thread and processor.
 //!
-//! What runs here is what a simulation runs, with a clock that waits and an outside that is real: the thesis's END.
-//! The thread that runs it may not wait for anyone, so nothing that it tells makes a system call: how things stand
-//! is put into a place where a watcher finds it, and left out if the watcher is just looking. The run is driven in
-//! slices, which are the same run as one piece, and the world is looked at between two of them.
+//! The code is that of a simulation, with a waiting clock and a real outside: the thesis's END. The
+//! emulating thread must not wait, so its status reports make no system call: they are stored for a
+//! watcher, or skipped if the watcher is just reading. The run is driven in slices, which are
+//! equivalent to one piece; the status is reported between slices.
 //!
-//! A world holds what cannot go from thread to thread, so it is made, run and summed up on the one thread, and
-//! only its parts go there and its results come back.
+//! A world has parts that cannot move between threads, so it is built, run and summarised on one
+//! thread; its inputs move there, and its results back.
 //!
-//! Whoever wants the run to end gives an `Input::Stop`; signals do so too, by a [`StopFlag`]. So a run that was ended
-//! early has an input that says so, and its log runs to the same end.
+//! An `Input::Stop` ends the run; signals produce one through a [`StopFlag`]. A run that ends early
+//! thus has an input for it, and its log replays to the same end.
 
 mod gate;
 mod replay;
@@ -37,60 +37,62 @@ use crate::log::Journal;
 use gate::{Bell, Counted, Gate};
 pub use replay::{ReplayError, Replayed, replay};
 
-/// A run that ends by the clock may be so late: a run in time ends by its events, and the same each time.
+/// Maximum lateness at the end of a run by the clock; a run that is less late ends by its events,
+/// and so reproducibly.
 const GRACE: Span = Span::from_ms(20);
 
-/// How hosts that are elsewhere are asked what they did, on the emulating thread, at the end of the run: they are to stop
-/// at the time given.
+/// Collects the reports of remote hosts, on the emulating thread, at the end of the run; the hosts
+/// stop at the given time.
 pub type Reports = Box<dyn FnOnce(Time) -> Vec<HostReport> + Send>;
 
-/// An emulation: a world, its outside and its time.
+/// Emulation: a world, its outside and its time.
 pub struct Emulation<O, D> {
-    /// What is emulated.
+    /// Emulated experiment.
     pub experiment: Arc<Experiment>,
-    /// How long.
+    /// Length of the run.
     pub length: RunLength,
-    /// Where its inputs come from, and its outputs go.
+    /// Source of inputs and sink of outputs.
     pub outside: O,
-    /// Says whether the outside has an input.
+    /// Signals that the outside has an input.
     pub doorbell: D,
-    /// Nodes whose hosts the outside is.
+    /// Nodes with hosts outside.
     pub hosts: Vec<usize>,
-    /// Channels whose messages the outside sends, in place of their sources.
+    /// Channels on which the outside sends, in place of their sources.
     pub channels: Vec<usize>,
-    /// When the run begins: later than now by what it takes to start a thread and build the world, some milliseconds.
+    /// Start of the run: it must be later than now by the time to start a thread and build the
+    /// world, some milliseconds.
     pub epoch: Epoch,
-    /// What the hosts did that are elsewhere; [`no_reports`] if there are none.
+    /// Reports of remote hosts; [`no_reports`] if there are none.
     pub reports: Reports,
-    /// Takes every input, if the run is logged.
+    /// Log of every input, if enabled.
     pub journal: Option<Journal>,
 }
 
-/// No host is elsewhere.
+/// Reports for a run without remote hosts.
 pub fn no_reports() -> Reports {
     Box::new(|_| Vec::new())
 }
 
-/// How an emulation is run.
+/// Options of an emulation.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Where the emulating thread runs.
+    /// Placement of the emulating thread.
     pub placement: Placement,
-    /// How often a watcher can see how things stand, in run time.
+    /// Interval of status reports, in run time.
     pub slice: Span,
-    /// Whether the run ends when its length has passed by the clock, however far its events have come.
+    /// Whether the run ends when its length has passed on the clock, however late its events are.
     pub by_clock: bool,
-    /// What ends the run early; besides, the outside may.
+    /// Flag that ends the run early; the outside can end it, too.
     pub stop: Option<StopFlag>,
-    /// Events are on time that are late by this or less.
+    /// Lateness up to which events count as on time.
     pub allowance: Span,
-    /// The platform has stood still if the thread was away from the counter for this long or longer; more than the
-    /// longest step of its own takes.
+    /// Interval without a reading of the counter from which the platform counts as stalled; longer
+    /// than the longest step of the thread itself.
     pub gap: Span,
 }
 
 impl Options {
-    /// On processor `core`, or else on the last one.
+    /// Options for processor `core`, by default the last one.
     pub fn on(core: Option<usize>) -> Self {
         let placement = Placement { core: core.or_else(|| cores().last().copied()), fifo: None };
         Self {
@@ -104,50 +106,50 @@ impl Options {
     }
 }
 
-/// How an emulation stands.
+/// Status of an emulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Glance {
-    /// How its channels and stages stand.
+    /// Status of its channels and stages.
     pub live: Live,
-    /// The median lateness of its events so far.
+    /// Median lateness of the events so far.
     pub late_p50: Span,
-    /// The 99.9th percentile.
+    /// 99.9th percentile of their lateness.
     pub late_p999: Span,
-    /// The greatest.
+    /// Maximum lateness.
     pub late_max: Span,
 }
 
-/// An emulation that has come to its end.
+/// Completed emulation.
 #[derive(Debug)]
 pub struct Driven<O> {
-    /// Its results, with how well time was kept.
+    /// Results, including timeliness.
     pub run: Run,
     /// The outside.
     pub outside: O,
-    /// When it ended.
+    /// End time.
     pub end: Time,
-    /// Why.
+    /// Reason for the end.
     pub stop: Stop,
-    /// How many inputs there were.
+    /// Number of inputs.
     pub inputs: u64,
-    /// A digest of which packet departed from which node when.
+    /// Digest of all departures: packet, node and time.
     pub departures: u64,
-    /// How late events were.
+    /// Lateness of the events.
     pub lateness: Lateness,
-    /// Why they were late.
+    /// Causes of the lateness.
     pub attribution: Attribution,
-    /// What would have made the run better and was not permitted.
+    /// Refused requests that would have improved the run.
     pub refused: Vec<Refused>,
 }
 
 impl<O> Driven<O> {
-    /// The longest stretches in which the platform stood still.
+    /// Longest stalls of the platform.
     pub fn gaps(&self) -> Vec<Gap> {
         self.attribution.gaps()
     }
 }
 
-/// An emulation that goes on.
+/// Emulation in progress.
 pub struct Running<O> {
     thread: Placed<(Ended<O>, Attribution)>,
     epoch: Epoch,
@@ -157,9 +159,9 @@ pub struct Running<O> {
     _awake: Option<Awake>,
 }
 
-/// Runs `emulation` to its end and shows `watch` now and then how it stands, on the calling thread.
+/// Runs `emulation` to its end and passes status reports to `watch` on the calling thread.
 ///
-/// An error means that there is no thread to be had.
+/// An error means that no thread could be started.
 pub fn drive<O, D>(
     emulation: Emulation<O, D>,
     options: &Options,
@@ -172,7 +174,7 @@ where
     Ok(start(emulation, options)?.watch(watch))
 }
 
-/// Starts `emulation` on a thread of its own.
+/// Starts `emulation` on its own thread.
 pub fn start<O, D>(emulation: Emulation<O, D>, options: &Options) -> Result<Running<O>, Refused>
 where
     O: Outside + Send + 'static,
@@ -182,7 +184,7 @@ where
     let (at_end, over) = mpsc::channel();
     let (shown, options, epoch) = (seen.clone(), *options, emulation.epoch);
     let mut thread = spawn_on(options.placement, "emulate", move || {
-        // Hangs up when the thread is done, whatever it comes to.
+        // Disconnects when the thread ends, for whatever reason.
         let _at_end: Sender<()> = at_end;
         emulate(emulation, &options, &shown)
     })?;
@@ -192,7 +194,7 @@ where
 }
 
 impl<O> Running<O> {
-    /// Shows `watch` how things stand, ten times a second unless it takes longer itself, until the run ends.
+    /// Passes status reports to `watch`, at most ten times a second, until the run ends.
     pub fn watch(self, watch: &mut dyn FnMut(&Glance)) -> Driven<O> {
         while self.over.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
             let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -220,7 +222,6 @@ impl<O> Running<O> {
     }
 }
 
-/// On the emulating thread.
 fn emulate<O: Outside, D: Doorbell>(
     emulation: Emulation<O, D>,
     options: &Options,
@@ -253,19 +254,18 @@ fn emulate<O: Outside, D: Doorbell>(
     (ended, clock.attribution().clone())
 }
 
-/// The way of a world through its time, whatever the clock.
+/// Run of a world under any clock.
 struct Course<'a, O> {
     experiment: &'a Experiment,
     length: RunLength,
     outside: Gate<O>,
     elsewhere: Elsewhere<'a>,
-    /// How long it runs before it is looked at; to its end if none.
+    /// Interval between status reports; one slice if `None`.
     slice: Option<Span>,
-    /// Counts the events that have happened.
+    /// Number of events that have happened.
     events: Rc<Cell<u64>>,
 }
 
-/// What it came to.
 struct Ended<O> {
     run: Run,
     outside: O,
@@ -315,14 +315,14 @@ fn gap(gap: &Gap) -> results::Gap {
     }
 }
 
-/// The gaps in the time of the run, which the emulation may have made slower than real time.
+/// Gaps in run time, which may be dilated.
 pub(crate) fn stops(attribution: &Attribution, epoch: &Epoch) -> Stops {
     let in_run = |real: Span| epoch.run_span(epoch.ticks().in_span(real));
     let longest = attribution.gaps().iter().map(|gap| gap.length).max().unwrap_or_default();
     Stops { total: in_run(attribution.gap_total), longest: in_run(longest) }
 }
 
-/// How well time was kept, as a result.
+/// Timeliness, as a result.
 pub(crate) fn real_time(lateness: &Lateness, attribution: &Attribution, inputs: u64) -> RealTime {
     let late = |q| lateness.quantile(q).as_secs_f64();
     RealTime {

@@ -1,34 +1,33 @@
-//! Which channel a frame belongs to: what of its headers a scenario can name.
+//! Classification of a frame: the header fields that a scenario can match to select a channel.
 //!
-//! Frames come from whatever program sits behind a port, so nothing in them can be believed: no length is taken from
-//! a header that the frame itself does not have, and a header that is cut off is a header that says nothing. Only
-//! what decides the channel is read: Ethernet with up to two VLAN tags, IPv4, IPv6 with its extension headers, and
-//! the ports of TCP and UDP.
+//! Frames are from arbitrary programs, so their contents are not trusted: no length in a header may
+//! exceed the frame, and a truncated header matches no field. Only relevant fields are read:
+//! Ethernet with up to two VLAN tags, IPv4, IPv6 with its extension headers, and the ports of TCP
+//! and UDP.
 //!
-//! What keeps a network itself going is no program's traffic: ARP, and of ICMPv6 neighbour discovery (RFC 4861) and
-//! multicast listener discovery (RFC 2710, 3810), belong to [`Carries::All`] alone. Of a fragmented packet only the first
-//! fragment has ports, so the others match `tcp` and `udp` without a port only.
+//! Control traffic of a network belongs to [`Carries::All`] alone: ARP, and of ICMPv6 neighbour
+//! discovery (RFC 4861) and multicast listener discovery (RFC 2710, 3810). Only the first fragment
+//! of a packet has ports, so the others match only `tcp` and `udp` without a port.
 //!
-//! The kernel decides the same of a frame that has not been read, to let it wait in the right queue: see
-//! `tap_port/steering.rs`, which goes where this file goes.
+//! The kernel classifies unread frames by the same rules, to select their queue:
+//! `tap_port/steering.rs` follows this file step by step.
 
 use laxity_world::experiment::Carries;
 
-/// What protocol a frame's packet is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
-    /// With source and destination port, if they are there to be read.
+    /// Source and destination port, if readable.
     Tcp(Option<(u16, u16)>),
     Udp(Option<(u16, u16)>),
     Icmp,
     Other,
 }
 
-/// Extension headers of IPv6 that are gone through: RFC 8200 has five kinds, one of which may come twice. Behind more than
-/// that anything is of no known protocol.
+/// Maximum number of IPv6 extension headers read: RFC 8200 has five kinds, one of which may occur
+/// twice. After more, the protocol counts as unknown.
 pub(crate) const MOST_EXTENSIONS: usize = 8;
 
-/// What is read of a frame.
+/// Relevant headers of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Headers {
     protocol: Protocol,
@@ -43,7 +42,7 @@ impl Headers {
         ethernet(frame).unwrap_or(Headers::NONE)
     }
 
-    /// Whether a frame with these headers is among those that a channel carries.
+    /// Whether a channel with `carries` carries a frame with these headers.
     pub fn are_carried(&self, carries: Carries) -> bool {
         let at = |ports: Option<(u16, u16)>, wanted: Option<u16>| match (ports, wanted) {
             (_, None) => true,
@@ -61,7 +60,7 @@ impl Headers {
     }
 }
 
-/// Bytes of the header of an Ethernet frame, VLAN tags included; no more than the frame has.
+/// Size of the Ethernet header including VLAN tags, in bytes; at most the frame's.
 pub fn link_header(frame: &[u8]) -> usize {
     let is_tag = |at: usize| matches!(word(frame, at), Some(0x8100 | 0x88a8));
     let header = match (is_tag(12), is_tag(16)) {
@@ -72,7 +71,7 @@ pub fn link_header(frame: &[u8]) -> usize {
     header.min(frame.len())
 }
 
-/// Two bytes at `at`, the high one first.
+/// 16-bit word at `at`, in network byte order.
 fn word(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
 }
@@ -112,9 +111,9 @@ fn ipv6(packet: &[u8]) -> Option<Headers> {
     for _ in 0..MOST_EXTENSIONS {
         let length = |bytes: &[u8]| bytes.get(1).map(|units| usize::from(*units));
         let extension = match next {
-            // Hop by hop, routing, destination: in units of eight bytes, without the first.
+            // Hop-by-hop, routing, destination: in units of eight bytes, without the first.
             0 | 43 | 60 => rest.and_then(length).map(|units| (units + 1) * 8),
-            // Authentication: in units of four, without the first two.
+            // Authentication: in units of four bytes, without the first two.
             51 => rest.and_then(length).map(|units| (units + 2) * 4),
             44 => {
                 let is_first = rest.and_then(|bytes| word(bytes, 2)).is_some_and(|offset| offset >> 3 == 0);
@@ -136,7 +135,8 @@ fn ipv6(packet: &[u8]) -> Option<Headers> {
     Some(Headers { protocol: transport(next, rest), dscp })
 }
 
-/// A protocol by its number, and what follows the network's header if it is there and no later fragment.
+/// Protocol of a number; `rest` follows the network header, unless it is missing or the packet is a
+/// later fragment.
 fn transport(number: u8, rest: Option<&[u8]>) -> Protocol {
     let ports = || rest.and_then(|bytes| word(bytes, 0).zip(word(bytes, 2)));
     match number {
@@ -178,7 +178,7 @@ pub(crate) mod tests {
         frame
     }
 
-    /// An IPv4 packet with `options` words of options.
+    /// IPv4 packet with `options` words of options.
     pub(crate) fn v4(protocol: u8, dscp: u8, options: u8, offset: u16, rest: &[u8]) -> Vec<u8> {
         let mut packet = vec![0; 20 + usize::from(options) * 4];
         packet[0] = 0x45 + options;
@@ -189,7 +189,8 @@ pub(crate) mod tests {
         packet
     }
 
-    /// An IPv6 packet with extension headers, each its number and its bytes, the first of which is filled in.
+    /// IPv6 packet with extension headers, each a number and its bytes, the first of which is
+    /// filled in.
     pub(crate) fn v6(extensions: &[(u8, &[u8])], protocol: u8, dscp: u8, rest: &[u8]) -> Vec<u8> {
         let mut packet = vec![0; 40];
         packet[..2].copy_from_slice(&(0x6000 | u16::from(dscp) << 6).to_be_bytes());

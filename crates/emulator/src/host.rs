@@ -1,14 +1,14 @@
-//! A host for real: the communication subsystem under its real driver, on a processor of its own.
+//! Real host: the communication subsystem under its real driver, on its own processor.
 //!
-//! What decides is the code that a simulation runs and admission speaks about. What differs is who pays: here
-//! a step is done, and the time that passes is the time that it took. It copies and sums up the packet, writes its
-//! header, and writes a command into a ring that the emulated adapter reads; the adapter answers into another and, if
-//! it is so configured, interrupts by a signal.
+//! Decisions are made by the code that a simulation runs and admission analyses. The difference is
+//! that each step is executed, and takes the time that it takes. A step copies the packet, computes
+//! its checksum, writes its header, and writes a command into a ring that the emulated adapter
+//! reads; the adapter writes responses to another ring and, if configured, interrupts by a signal.
 //!
-//! The processors of the papers are gone. So a step may also be padded ([`Pace::Profile`]): when its work is
-//! done the thread spins until the cost in the profile has passed, and takes interrupts meanwhile, as that
-//! processor would have. Then adapter, driver and scheduling meet as they did on an MC68040, and only what is emulated is
-//! emulated: deadlines are met or missed on a clock.
+//! The processors of the papers no longer exist. A step may therefore be padded
+//! ([`Pace::Profile`]): after its work the thread spins until the cost in the profile has passed,
+//! and takes interrupts meanwhile. Adapter, driver and scheduling then interact as on an MC68040,
+//! and deadlines are met or missed on a real clock.
 
 mod applications;
 mod handling;
@@ -33,51 +33,51 @@ use laxity_world::{HostReport, HostTally, Input, channel_config, groups};
 use applications::Applications;
 pub use work::Workshop;
 
-/// What joins a host to its adapter.
+/// Connection of a host to its adapter.
 pub struct Wires {
     /// Commands to the adapter.
     pub commands: Producer<Input>,
-    /// Its responses.
+    /// Responses of the adapter.
     pub responses: Consumer<Response>,
-    /// Its interrupts, if it does not wait to be polled.
+    /// Interrupts of the adapter, unless it is polled.
     pub interrupts: Option<Interrupt>,
-    /// Set when the run is over.
+    /// Set at the end of the run.
     pub over: Arc<AtomicBool>,
-    /// Edges of the window that have passed: none, its opening, both.
+    /// Number of edges of the window that have passed: 0, 1 after its start, 2 after its end.
     pub edges: Arc<AtomicU8>,
 }
 
-/// A host at work.
+/// Running host.
 pub struct Host<'a> {
     experiment: &'a Experiment,
     epoch: Epoch,
     costs: HostCosts,
     pace: Pace,
     subsystem: Subsystem,
-    /// Those that the adapter does not have yet.
+    /// Packets that the adapter does not have yet.
     packets: Slots,
     applications: Applications,
     workshop: Workshop,
     wires: Wires,
     last_thread: Option<Thread>,
-    /// When a held packet or message becomes eligible.
+    /// Release time of the next held packet or message.
     wakeup: Option<Time>,
-    /// When the response queue is next looked at unasked: polled, or by the watchdog.
+    /// Time of the next unsolicited check of the response queue: by polling, or by the watchdog.
     look: Option<Time>,
-    /// Notices what is wrong with the adapter; packets by their names.
+    /// Detects failures of the adapter; packets are identified by their names.
     watchdog: Watchdog<(ChannelId, u64, u32)>,
     uses: Uses,
-    /// When the thread last looked at the clock.
+    /// Last reading of the clock.
     seen: Time,
-    /// What the platform kept it from running: in all, and at a time.
+    /// Time lost to stalls of the platform: total and longest.
     stalls: Span,
     longest_stall: Span,
-    /// What it had done when the window opened, and when it closed, as far as that has happened.
+    /// Tallies at the window's start and end, as far as these have passed.
     at_edges: Vec<HostTally>,
 }
 
 impl<'a> Host<'a> {
-    /// The host of node 0 of `experiment`, with its channels open.
+    /// Host of node 0 of `experiment`, with its channels open.
     pub fn new(experiment: &'a Experiment, promises: &[Promise], epoch: Epoch, wires: Wires) -> Self {
         let host = experiment.host(0);
         let mut subsystem = Subsystem::new(experiment.subsystem(0));
@@ -107,7 +107,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Works until the run is over.
+    /// Works until the end of the run.
     pub fn run(mut self) -> HostReport {
         while !self.is_over() {
             let now = self.look();
@@ -130,7 +130,8 @@ impl<'a> Host<'a> {
                 Step::Transmit { thread, packet, new_thread } => {
                     self.switch_to(now, thread);
                     let creation = if new_thread { self.costs.thread_creation } else { Span::ZERO };
-                    // The link scheduler's queues are shared with the interrupt, so it keeps interrupts out.
+                    // The link scheduler's queues are shared with the interrupt, so interrupts are
+                    // masked.
                     let began = self.epoch.now();
                     let cost = creation + self.cost_of_transmit(packet);
                     self.spend(began, cost, Use::LinkScheduling, false);
@@ -151,7 +152,7 @@ impl<'a> Host<'a> {
         self.report()
     }
 
-    /// Notes what it has done whenever an edge of the window has passed, to within a step of its own.
+    /// Records the tally at each edge of the window, to within a step.
     fn note_edges(&mut self) {
         let passed = usize::from(self.wires.edges.load(Ordering::Acquire)).min(2);
         while self.at_edges.len() < passed {
@@ -170,7 +171,7 @@ impl<'a> Host<'a> {
         self.wires.over.load(Ordering::Acquire)
     }
 
-    /// The time; a long while since the last look is the platform's doing, for no work here takes as long.
+    /// Reads the clock. A long gap since the last reading is a stall, since no step takes as long.
     fn look(&mut self) -> Time {
         let now = self.epoch.now();
         let gap = now.saturating_since(self.seen);
@@ -189,14 +190,14 @@ impl<'a> Host<'a> {
         self.last_thread = Some(thread);
     }
 
-    /// Lets the time of a step that began at `began` pass, in which interrupts are taken unless masked.
+    /// Spends the time of a step that began at `began`; takes interrupts meanwhile unless masked.
     fn spend(&mut self, began: Time, cost: Span, used: Use, interruptible: bool) {
         if self.pace == Pace::Native {
             let counted = self.uses.total();
             if interruptible {
                 self.attend(self.epoch.now());
             }
-            // What interrupts took is counted as theirs.
+            // Interrupt time is accounted separately.
             let interrupts = self.uses.total() - counted;
             let spent = self.epoch.now().saturating_since(began);
             self.uses.add(used, spent.saturating_sub(interrupts));
@@ -213,7 +214,7 @@ impl<'a> Host<'a> {
                 let counted = self.uses.total();
                 self.attend(now);
                 let interrupts = self.uses.total() - counted;
-                // What interrupts took, the step still has to get.
+                // The step is extended by the time of the interrupts.
                 let took = self.epoch.now().saturating_since(now).saturating_sub(LOOK).max(interrupts);
                 ends = ends.saturating_add(took);
             } else {
@@ -247,13 +248,13 @@ impl<'a> Host<'a> {
     }
 }
 
-/// What looking at flags takes when there is nothing: it belongs to the step's own work.
+/// Time to check the flags without an event, which counts as the step's own work.
 const LOOK: Span = Span::from_ns(200);
 
-/// Longer than any work between two looks at the clock.
+/// Gap that is longer than any work between two readings of the clock.
 pub(crate) const STALL: Span = Span::from_us(50);
 
-/// Whether `experiment` can have its host in a thread, or why not.
+/// Whether `experiment` can have its host in a thread; the error is the reason against.
 pub fn check(experiment: &Experiment) -> Result<(), &'static str> {
     if experiment.host(0).ideal || experiment.host(0).subsystem.preemption.immediate {
         return Err("immediate preemption is an ideal that no real host has");

@@ -1,4 +1,4 @@
-//! The emulated device with its host in the same process: END on one processor, the host on another.
+//! Emulated device and its host in one process: END on one processor, the host on another.
 //!
 //! ```text
 //!   host's thread                        END's thread
@@ -7,7 +7,7 @@
 //!                      ◀──── signal ─────
 //! ```
 //!
-//! Neither thread waits for the other: a ring is read when its reader looks, and both look all the time.
+//! Neither thread waits for the other: both poll their rings all the time.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,9 +29,9 @@ use laxity_world::{Input, Notice, Outside};
 use crate::emulate::{Driven, Emulation, Glance, Options, drive};
 use crate::host::{self, Host, Wires};
 
-/// Entries of a ring: more than any host has outstanding, so that a full one is an adapter's doing.
+/// Entries of a ring: more than any host has outstanding, so only an adapter can fill it.
 const RING: usize = 1 << 14;
-/// Time for the threads to be where they should before time begins.
+/// Lead before time zero, in which the threads start.
 pub(crate) const LEAD: Span = Span::from_ms(50);
 
 /// Rings for `capacity` entries each: the host's two ends, and the adapter's.
@@ -43,29 +43,29 @@ pub fn wires(capacity: usize) -> (Producer<Input>, Consumer<Response>, Far) {
     (commands, responses, far)
 }
 
-/// The ends of the rings at the adapter, which are its world's outside.
+/// Adapter's ends of the rings, which are its world's outside.
 pub struct Far {
     commands: Consumer<Input>,
     responses: Producer<Response>,
-    /// Responses that the ring had no room for.
+    /// Responses for which the ring was full.
     waiting: VecDeque<Response>,
     raise: Option<Raise>,
-    /// How many edges of the window have passed.
+    /// Number of edges of the window that have passed.
     edges: Arc<AtomicU8>,
 }
 
 impl Far {
-    /// Rings while there are commands.
+    /// Doorbell that rings while there are commands.
     pub fn doorbell(&self) -> Watcher<Input> {
         self.commands.watcher()
     }
 
-    /// Counts the edges of the window that have passed, for the host.
+    /// Number of edges of the window that have passed, for the host.
     pub fn edges(&self) -> Arc<AtomicU8> {
         self.edges.clone()
     }
 
-    /// Announces responses by `raise` from now on.
+    /// Announces responses by `raise`.
     #[must_use]
     pub fn raising(self, raise: Option<Raise>) -> Self {
         Self { raise, ..self }
@@ -100,14 +100,14 @@ impl Outside for Far {
             self.waiting.pop_front();
         }
         if announced && let Some(raise) = self.raise {
-            // Refused only when the host has ended, as it does when the run is over.
+            // Refused only if the host has ended, as at the end of the run.
             let _ = raise.raise();
         }
     }
 }
 
-/// Runs `experiment` with its first node's host in a thread of its own, and shows `watch` how it stands; before that it
-/// tells `warn` of other runs on its processors.
+/// Runs `experiment` with its first node's host in its own thread, and passes status reports to
+/// `watch`; first passes to `warn` any conflict with other runs on its processors.
 pub fn run(
     experiment: &Experiment,
     stop: Option<StopFlag>,
@@ -119,7 +119,7 @@ pub fn run(
         return Err("there is nothing to run: the experiment only asks what is admitted".into());
     };
     let experiment = Arc::new(experiment.clone());
-    // Held until the run is over, so that another one takes others.
+    // Held until the end of the run, so that another run uses other processors.
     let (core, claimed_host) = claim_two_cores(experiment.emulation.core, experiment.emulation.host_core);
     let options = Options { stop, ..Options::on(core.core) };
     let host_core = claimed_host.core;
@@ -182,7 +182,7 @@ pub fn run(
     Ok(driven)
 }
 
-/// With a host that takes what its work takes, `C_sf` slows everything else down (thesis §4.4.2).
+/// Dilation of all else by `C_sf` beside a host at native pace (thesis §4.4.2).
 pub(crate) fn dilation(experiment: &Experiment) -> Result<Dilation, String> {
     if experiment.emulation.pace == Pace::Profile {
         return Ok(Dilation::NONE);

@@ -1,9 +1,10 @@
-//! END and what belongs to it: a scenario run in real time against real programs, a host in a thread beside the emulated
-//! adapter, the log of a run and its replay, and the calibration of this machine as a host.
+//! END and its tools: a scenario run in real time with real programs, a host in a thread beside the
+//! emulated adapter, the log of a run and its replay, and the calibration of this machine as a
+//! host.
 //!
-//! What is here moves frames and inputs between an emulated host and the machine it runs on (`laxity_machine`), at times that
-//! `laxity_engine::RealClock` tells, and decides nothing about a network: that is `laxity_world::Assembly`, the same as in
-//! virtual time.
+//! The crate moves frames and inputs between an emulated host and the machine it runs on
+//! (`laxity_machine`), at times given by `laxity_engine::RealClock`. All decisions about the
+//! network are in `laxity_world::Assembly`, as in virtual time.
 
 #[cfg(target_os = "linux")]
 pub mod calibrate;

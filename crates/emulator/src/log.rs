@@ -1,15 +1,18 @@
-//! The log of an emulation: every input from outside with its time, and all that is needed to run it again.
+//! Log of an emulation: every outside input with its time, and all data needed for a replay.
 //!
-//! A world is deterministic; what makes one emulation differ from another is what came from outside, and when. So a
-//! log of the inputs is a log of the run, and far smaller than a trace of it. Four things are less obvious:
+//! A world is deterministic; emulations differ only by their outside inputs and the times of these.
+//! A log of the inputs is therefore a log of the run, and far smaller than a trace. Four points are
+//! less obvious:
 //!
-//! * *When* is not a time alone. Several events may happen at one time, and an input between two of them is not the same
-//!   as one before both. A wake is logged with the number of events before it.
-//! * Nor is the time of a wake that of its inputs: a world that is behind is woken at a time that has passed, and what it
-//!   reads happens when it was read. Each input is logged with both.
-//! * The scenario's own files change, and a run is looked into months later. They are part of the log.
-//! * The thread that emulates cannot write. It puts entries into a ring, which another thread empties; if that falls
-//!   behind by the whole ring, the log ends there, and says so: one with a hole would replay as another run.
+//! * A time alone does not order an input: several events may happen at one time, and an input may
+//!   be between them. A wake is logged with the number of events before it.
+//! * The time of a wake may differ from that of its inputs: a world that is behind is woken at a
+//!   time that has passed, while its inputs happen when they were read. Each input is logged with
+//!   both times.
+//! * The scenario's files change over months. They are part of the log.
+//! * The emulating thread must not write. It puts entries into a ring that another thread empties.
+//!   If that thread falls behind by the whole ring, the log ends there and records it: a log with a
+//!   gap would replay as another run.
 //!
 //! # Format
 //!
@@ -18,11 +21,13 @@
 //! first block: Header     further blocks: Vec<Wake>     last block: End, marked by the first byte of each
 //! ```
 //!
-//! Of adapters with virtual interfaces the further blocks are of entries of their own (`via/inputs.rs`), which have a mark of their own.
+//! For adapters with virtual interfaces the further blocks have entries of another type
+//! (`via/inputs.rs`) and another mark.
 //!
-//! Numbers are little-endian. 300 000 inputs a second in a text format of 40 bytes each would be 12 MB/s, and
-//! most of a processor to print and to parse; postcard's variable-length integers, of differences where numbers grow, take
-//! 8 to 13 bytes. Blocks bound memory on both sides, and a checksum for each tells a damaged log from a strange run.
+//! Numbers are little-endian. 300 000 inputs a second in a text format of 40 bytes each would be 12
+//! MB/s, and most of a processor to print and to parse; postcard's variable-length integers, with
+//! differences of increasing numbers, take 8 to 13 bytes. Blocks bound memory on both sides, and a
+//! checksum for each distinguishes a damaged log from an unusual run.
 
 mod packet;
 mod read;
@@ -50,31 +55,31 @@ pub use write::{Journal, Recorder};
 #[cfg(target_os = "linux")]
 pub(crate) use write::{Pack, Tape, block};
 
-/// By which a log of this format begins.
+/// First bytes of a log of this format.
 const MAGIC: &str = "laxity log 5\n";
-/// The longest block: a header may hold traces, which may be long.
+/// Maximum size of a block in bytes: a header may contain long traces.
 const LONGEST: usize = 1 << 30;
 
-/// What ran: enough to assemble the same world again.
+/// Identification of the run: sufficient to assemble the same world.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// The version of Laxity that wrote it.
+    /// Version of Laxity that wrote the log.
     pub version: String,
-    /// The scenario's path.
+    /// Path of the scenario.
     pub scenario: String,
-    /// The scenario's hash, over all files it names.
+    /// Hash of the scenario, over all its files.
     pub hash: String,
-    /// The point of the sweep.
+    /// Point of the sweep.
     pub point: Vec<usize>,
-    /// Channels whose messages came from outside.
+    /// Channels with messages from outside.
     pub channels: Vec<usize>,
-    /// Nodes whose hosts were outside.
+    /// Nodes with hosts outside.
     pub hosts: Vec<usize>,
     length: Length,
     files: Vec<(String, Vec<u8>)>,
 }
 
-/// A run's length; spans in picoseconds.
+/// Length of a run; spans in picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Length {
     Packets { total: u64, warmup: u64, cooldown: u64 },
@@ -82,7 +87,7 @@ enum Length {
 }
 
 impl Header {
-    /// Of a run of `length` at `point` of `scenario`, which was read from `files`.
+    /// Header of a run of `length` at `point` of `scenario`, which was read from `files`.
     pub fn new(
         scenario: &Scenario,
         point: &PointIndex,
@@ -110,7 +115,7 @@ impl Header {
         }
     }
 
-    /// How long the run was to be.
+    /// Requested length of the run.
     pub fn length(&self) -> RunLength {
         match self.length {
             Length::Packets { total, warmup, cooldown } => RunLength::Packets { total, warmup, cooldown },
@@ -122,11 +127,13 @@ impl Header {
         }
     }
 
-    /// The scenario as it was, the point and its experiment; an error says why this build reads it otherwise.
+    /// Logged scenario, its point and the experiment; an error states why this build reads it
+    /// differently.
     pub fn experiment(&self) -> Result<(Scenario, PointIndex, Experiment), String> {
         let files: BTreeMap<PathBuf, Vec<u8>> =
             self.files.iter().map(|(path, bytes)| (PathBuf::from(path), bytes.clone())).collect();
-        // Its scripts were looked at when it was logged, and are again if the replay is judged.
+        // The scripts were checked when the run was logged, and are checked again if the replay is
+        // judged.
         let scenario = Scenario::read(Path::new(&self.scenario), &files, &Unread)
             .map_err(|errors| format!("the logged scenario is none to this version:\n{errors}"))?;
         if scenario.hash != self.hash {
@@ -151,54 +158,55 @@ impl Header {
     }
 }
 
-/// Inputs that were taken at one wake, in order; numbers are differences to the wake before.
+/// Inputs taken at one wake, in order; numbers are differences to the previous wake.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Wake {
     events: u64,
     at: u64,
-    /// Each with how long after the one before, or the wake, it was read.
+    /// Inputs, each with the time since the previous input, or the wake.
     inputs: Vec<(u64, LoggedInput)>,
 }
 
-/// How the run ended.
+/// End of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct End {
-    /// How many inputs there were.
+    /// Number of inputs.
     pub inputs: u64,
-    /// When it ended, in picoseconds.
+    /// End time, in picoseconds.
     end: u64,
-    /// The digest of which packet departed from which node when.
+    /// Digest of all departures: packet, node and time.
     pub departures: u64,
-    /// How well time was kept. A replay keeps it by construction, and would be judged as if the emulation had, too.
+    /// Timeliness of the emulation. A replay is always on time, and would otherwise be judged as if
+    /// the emulation had been.
     pub real_time: Option<RealTime>,
 }
 
 impl End {
-    /// At `end`, after `inputs` inputs.
+    /// End at `end`, after `inputs` inputs.
     pub fn new(inputs: u64, end: Time, departures: u64) -> Self {
         Self { inputs, end: end.as_ps(), departures, real_time: None }
     }
 
-    /// With how well time was kept.
+    /// Adds the timeliness.
     #[must_use]
     pub fn keeping(self, real_time: Option<RealTime>) -> Self {
         Self { real_time, ..self }
     }
 
-    /// When it ended.
+    /// End time.
     pub fn end(&self) -> Time {
         Time::from_ps(self.end)
     }
 }
 
-/// Files that are kept as they are read.
+/// Files that are recorded when they are read.
 pub struct Recorded<'a> {
     files: &'a dyn Files,
     seen: RefCell<BTreeMap<PathBuf, Vec<u8>>>,
 }
 
 impl<'a> Recorded<'a> {
-    /// Keeps what is read of `files`.
+    /// Records all reads of `files`.
     pub fn of(files: &'a dyn Files) -> Self {
         Self { files, seen: RefCell::default() }
     }

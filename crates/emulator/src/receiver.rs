@@ -1,4 +1,5 @@
-//! A host that receives, for real: a thread that END interrupts by signals, and that works on what came in.
+//! Real receiving host: a thread that END interrupts by signals, and that processes arriving
+//! packets.
 //!
 //! ```text
 //!   END's thread                                       the host's thread
@@ -7,17 +8,20 @@
 //!   meters ◀────────────────────── ring of what became of each packet ◀─────────────────┘
 //! ```
 //!
-//! When anything is done is decided by the policies of `laxity_qos::reception` over the interface of
-//! `laxity_model::reception`, the same code that a simulation runs. What differs is who pays: an interrupt is a signal
-//! that strikes between two instructions, the protocol copies and sums up the packet, and the time that passes is the time that it took,
-//! padded to the profile's unless `pace = "native"`.
+//! The policies of `laxity_qos::reception` over the interface of `laxity_model::reception` decide
+//! when each step happens, the same code as in a simulation. The difference is that steps are
+//! executed: an interrupt is a signal between two instructions, the protocol copies the packet and
+//! computes its checksum, and the time is the time taken, padded to the profile's unless `pace =
+//! "native"`.
 //!
-//! *What the two share* is what an adapter's registers are on a bus: commands that wait, buffers that are free, whether the
-//! host hears interrupts. It lies behind a lock that either holds for tens of nanoseconds. END waits for it when it must, so a
-//! platform that stops the host within those stops END; that is seen as the gap it is, and makes the run unfit.
+//! *The shared state* corresponds to an adapter's registers on a bus: pending commands, free
+//! buffers, the interrupt mask. It is protected by a lock that either side holds for tens of
+//! nanoseconds. END waits for it if necessary, so a stall of the host while it holds the lock
+//! stalls END; this appears as a gap, and makes the run unfit.
 //!
-//! *An interrupt is heard as a level, not an edge.* Between END's look and the signal's arrival the host may have taken what it
-//! was about. So the host asks the policy again when a signal strikes, and forgets one whose reason is gone.
+//! *An interrupt is level-triggered.* Between END's decision and the signal's arrival the host may
+//! have taken the packets concerned. The host therefore asks the policy again when a signal
+//! arrives, and ignores one without a reason.
 
 mod beside;
 mod cpu;
@@ -46,30 +50,31 @@ pub use cpu::Left;
 pub use end::Account;
 use end::{Adapters, Shared};
 
-/// Outcomes that may wait for END: more than it is ever behind by, for a full ring holds the host up.
+/// Capacity of the ring of outcomes: more than END is ever behind by, since a full ring blocks the
+/// host.
 const RING: usize = 1 << 14;
 
-/// A run of a host that receives.
+/// Run of a receiving host.
 #[derive(Debug)]
 pub struct Received {
-    /// Its results, with how well time was kept.
+    /// Results, including timeliness.
     pub run: Run,
-    /// What came of its packets, those outside the window of the results included.
+    /// Packet counts, including those outside the results' window.
     pub account: Account,
-    /// Packets of which END had heard nothing when it ended.
+    /// Packets without a reported outcome at the end.
     pub under_way: u64,
-    /// What would have made the run better and was not permitted.
+    /// Refused requests that would have improved the run.
     pub refused: Vec<Refused>,
 }
 
-/// Runs `experiment`, whose channels come in at interfaces, with its host in a thread of its own or in the kernel; before that it tells
-/// `warn` of other runs on its processors.
+/// Runs `experiment`, with channels that arrive at interfaces, with its host in its own thread or
+/// in the kernel; first passes to `warn` any conflict with other runs on its processors.
 pub fn run(experiment: &Experiment, warn: &mut dyn FnMut(&str)) -> Result<Received, String> {
     let Task::Simulate(length) = experiment.task else {
         return Err("there is nothing to run: the experiment only asks what is admitted".into());
     };
     let experiment = Arc::new(experiment.clone());
-    // Held until the run is over, so that another one takes others.
+    // Held until the end of the run, so that another run uses other processors.
     let (claimed, claimed_host) = claim_two_cores(experiment.emulation.core, experiment.emulation.host_core);
     if claimed.core == claimed_host.core {
         return Err("END and its host each need a processor of their own, and have the same".into());
@@ -77,7 +82,7 @@ pub fn run(experiment: &Experiment, warn: &mut dyn FnMut(&str)) -> Result<Receiv
     for shared in [claimed.warning(), claimed_host.warning()].into_iter().flatten() {
         warn(&shared);
     }
-    // What may take long, before time begins.
+    // Slow preparations, before time zero.
     let kernel = match experiment.emulation.host {
         HostPlace::Kernel => Some(kernel::Prepared::new(&experiment, claimed_host.core)?),
         HostPlace::Model | HostPlace::Thread => None,
@@ -100,7 +105,7 @@ pub fn run(experiment: &Experiment, warn: &mut dyn FnMut(&str)) -> Result<Receiv
     Ok(Received { run, account, under_way, refused })
 }
 
-/// What came of a run: its results, and its packets, with those of which END had heard nothing when it ended.
+/// Results, packet counts, and the number of packets without a reported outcome at the end.
 type Came = (Run, Account, u64);
 
 fn by_thread(end: &End<'_>, core: Option<usize>) -> Result<Came, String> {
@@ -129,7 +134,6 @@ fn by_kernel(end: &End<'_>, kernel: kernel::Prepared) -> Result<Came, String> {
     Ok((judged(run), adapters.account(), adapters.under_way()))
 }
 
-/// A run as END's thread has it.
 struct End<'a> {
     experiment: &'a Arc<Experiment>,
     length: RunLength,
@@ -138,8 +142,9 @@ struct End<'a> {
 }
 
 impl End<'_> {
-    /// Runs the world on a thread of its own, with `host` as what receives there; `bell` rings when that has something to say. Comes with what
-    /// adds to a run, when its host's figures are in it, how well time was kept.
+    /// Runs the world on its own thread, with `host` as the receiving host; `bell` rings when that
+    /// host has an outcome. Also returns a function that adds the timeliness to a run that has its
+    /// host's figures.
     fn run<H, D>(&self, host: H, bell: D) -> Result<(Run, H, impl FnOnce(Run) -> Run + use<H, D>), String>
     where
         H: ReceivingHost + Send + 'static,
@@ -160,7 +165,7 @@ impl End<'_> {
         let ended = end.map_err(|refused| refused.to_string())?.join();
         let (run, host, outcome, attribution) =
             ended.map_err(|_| "the emulating thread broke off, and its host with it")?;
-        // What the host says of itself has to be known when it is judged how fit the run was.
+        // Fitness depends on the host's figures.
         let judged = move |mut run: Run| {
             let mut kept = real_time(&outcome.lateness, &attribution, outcome.wakes);
             kept.fitness = Fitness::of(&run, stops(&attribution, &epoch), &outcome.lateness);
@@ -173,7 +178,7 @@ impl End<'_> {
 
 type Host = laxity_machine::place::Placed<Left>;
 
-/// Starts the host of `experiment`, and gives the adapters that interrupt it.
+/// Starts the host of `experiment`; returns the adapters that interrupt it.
 fn start(
     experiment: &Arc<Experiment>,
     epoch: Epoch,

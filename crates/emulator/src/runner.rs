@@ -1,8 +1,8 @@
-//! Runs a point of a sweep under the clock that it asks for.
+//! Runs a point of a sweep under its clock.
 //!
-//! Simulated points run side by side, one per core. An emulated one needs the machine for itself: a thread that
-//! spins beside two others that compute sees stalls that nobody outside made. So it waits until the others are
-//! done, and they wait for it.
+//! Simulated points run in parallel, one per core. An emulated one needs the machine alone: a
+//! spinning thread beside computing ones would see stalls that are not the platform's. It therefore
+//! waits for the others, and they wait for it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,11 +13,11 @@ use laxity_world::results::Run;
 
 use crate::{in_process, receiver};
 
-/// Runs points, of several threads at once.
+/// Runs points, from several threads.
 pub struct Runner<'a> {
     machine: RwLock<()>,
     warn: &'a (dyn Fn(&str) + Sync),
-    /// Warnings that were given: of many points each says the same.
+    /// Warnings already issued, which would repeat for each point.
     warned: Mutex<BTreeSet<String>>,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Debug for Runner<'_> {
 }
 
 impl<'a> Runner<'a> {
-    /// One that tells `warn`, before a point is run in real time, what will disturb it.
+    /// Runner that passes to `warn`, before a point is run in real time, any disturbance.
     pub fn new(warn: &'a (dyn Fn(&str) + Sync)) -> Self {
         Self { machine: RwLock::default(), warn, warned: Mutex::default() }
     }
@@ -40,7 +40,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs `experiment`; an error says what it lacks.
+    /// Runs `experiment`; an error states what it lacks.
     pub fn run(&self, experiment: &Experiment) -> Result<Run, String> {
         match experiment.clock {
             ClockKind::Virtual => {

@@ -1,20 +1,24 @@
-//! TAP devices as the outside of an emulation: real programs send into an emulated adapter and receive from one.
+//! TAP devices as the outside of an emulation: real programs send into an emulated adapter and
+//! receive from one.
 //!
 //! ```text
 //! program ─▶ TAP of node a ─read─▶ slot ─▶ message on the first channel to its host that carries it ─▶ world
 //! program ◀─ TAP of node b ◀─write─ slot ◀─ the channel has delivered the message, whole ◀────────┘
 //! ```
 //!
-//! The world decides when a frame arrives and whether; its bytes wait in a slot meanwhile (`store.rs`). Nothing says
-//! that a message was lost on its way, since no network does, so slots are got back by what does come: messages
-//! of a channel arrive in order, and those before one that arrived will not. Where the network lets frames overtake each other,
-//! the last [`OVERTAKEN`] before it may still. And no channel has more slots than its queues along the way have places:
-//! when those are used up, the oldest is given up.
+//! The world decides whether and when a frame arrives; its bytes wait in a slot meanwhile
+//! (`store.rs`). A lost message is not reported, as in a real network, so slots are recovered at
+//! later arrivals: messages of a channel arrive in order, so earlier ones are lost once a later one
+//! arrives. Where the network may reorder frames, the last `OVERTAKEN` before it may still arrive.
+//! A channel has at most as many slots as its queues along the path have entries; beyond that the
+//! oldest is released.
 //!
-//! A port has a queue for each of its real-time channels and one for all else (`steering.rs`); who is read next is `turns.rs`.
+//! A port has a queue for each of its real-time channels and one for all other frames
+//! (`steering.rs`); `turns.rs` selects the queue to read.
 //!
-//! When there is no free slot, nothing is read, and the frames wait in the device's own queue until the kernel drops
-//! them there: what real hardware does when its host is too slow. The last slots are kept for frames of real-time channels.
+//! Without a free slot no frame is read, and frames wait in the device's own queue until the kernel
+//! drops them there, as in real hardware with a slow host. The last slots are reserved for frames
+//! of real-time channels.
 
 mod bell;
 mod carriers;
@@ -57,37 +61,37 @@ use turns::Turns;
 use wire::next_frame;
 pub use wire::{Polled, Wire};
 
-/// Frames that are read at a wake: with the work that each makes for the world, some ten microseconds, which is how late
-/// an event may become for it.
+/// Maximum number of frames read at a wake: with the work of each for the world, some ten
+/// microseconds, by which an event may become late.
 const BATCH: usize = 8;
-/// Slots for messages that a channel was offered and has not answered.
+/// Slots for messages offered to a channel and not answered.
 const UNANSWERED: usize = 256;
-/// Slots a channel has for each of its hosts, at most, beside its message queue.
+/// Maximum number of slots of a channel for each of its hosts, beside its message queue.
 const LONGEST_HOP: u64 = 1024;
-/// Slots of all channels, at most: 50 MB of frames of ordinary length.
+/// Maximum number of slots of all channels: 50 MB of frames of ordinary length.
 const MOST_SLOTS: usize = 1 << 15;
-/// How many messages later a message that was overtaken may still come.
+/// Maximum distance by which a message may be overtaken.
 const OVERTAKEN: u64 = 1024;
 
-/// With the header of Ethernet and a VLAN tag.
+/// Longest frame, with Ethernet header and a VLAN tag.
 fn longest_frame(port: &PortSpec) -> usize {
     usize::from(port.mtu) + 18
 }
 
-/// What became of frames.
+/// Counts of frames by outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Read from ports, each as the link carries it.
     pub read: u64,
-    /// Bulks of TCP or UDP that some of those were cut from.
+    /// Bulks of TCP or UDP from which some of those were cut.
     pub bulks: u64,
     /// Copies of frames for several hosts, beyond the first of each.
     pub copies: u64,
-    /// Read, and no channel to their host carries them.
+    /// Read, and not carried by a channel to their host.
     pub unmatched: u64,
-    /// Longer than the port's MTU allows, which has been changed, or than their channel takes.
+    /// Longer than the port's MTU, which was changed, or than their channel accepts.
     pub oversize: u64,
-    /// Offered to a channel that was full, or copies for which there was no slot.
+    /// Offered to a full channel, or copies without a free slot.
     pub refused: u64,
     /// Offered to a channel for which they are too small.
     pub undersized: u64,
@@ -97,23 +101,22 @@ pub struct Counts {
     pub written: u64,
     /// Delivered where the host did not take them, or where there is no port.
     pub undeliverable: u64,
-    /// Taken by a channel, and something sent later came first, or too much did.
+    /// Taken by a channel and lost: a later frame arrived first, or too many were in flight.
     pub lost: u64,
-    /// Delivered after they had been taken for lost.
+    /// Delivered after they had counted as lost.
     pub strays: u64,
 }
 
-/// One port.
 struct Port<W> {
     wire: Arc<W>,
-    /// The channels that carry its frames.
+    /// Channels that carry its frames.
     carriers: Carriers,
-    /// Its queues among those of all ports.
+    /// Range of its queues among those of all ports.
     inlets: Range<usize>,
     turns: Turns,
-    /// The longest frame, with a VLAN tag.
+    /// Size of the longest frame, with a VLAN tag.
     longest: usize,
-    /// The interface, and the node it is at.
+    /// Interface and node.
     name: String,
     trouble: Option<Trouble>,
 }
@@ -125,23 +128,23 @@ impl<W> Port<W> {
     }
 }
 
-/// Errors of a port, which is without frames while it has them.
+/// Errors of a port, which has no frames meanwhile.
 #[derive(Debug)]
 struct Trouble {
-    /// When the first came, in the time of the run.
+    /// Time of the first error, in the time of the run.
     at: Time,
     why: io::Error,
     count: u64,
 }
 
-/// A channel that carries frames.
 struct Carrier {
     flight: Flight,
-    /// Frames that it was offered and has not answered.
+    /// Frames offered to it and not answered.
     unanswered: u32,
-    /// The port at its last node.
+    /// Port at its last node.
     to: Option<usize>,
-    /// Whether its first link frames what it is given: the header of a program's frame is that link's then, and no payload.
+    /// Whether its first link adds framing: then the header of a program's frame is that link's,
+    /// and no payload.
     framed: bool,
     times: Times,
 }
@@ -159,42 +162,43 @@ impl Carrier {
     }
 }
 
-/// The ports of an experiment, as its outside.
+/// Ports of an experiment, as its outside.
 pub struct Ports<W: Wire> {
     ports: Vec<Port<W>>,
     /// By channel.
     carriers: Vec<Option<Carrier>>,
     store: Store,
-    /// Tells the time of the run, if delays are to be measured.
+    /// Real time of the run, if delays are measured.
     clock: Option<Box<dyn Fn() -> Time + Send>>,
     /// By slot.
     stamps: Box<[Stamp]>,
-    /// What is left to be done with the frame in a slot, and which piece of a bulk it is.
+    /// By slot: remaining work on the frame, and its identity in a bulk.
     offloads: Box<[(Offload, Option<Piece>)]>,
     errors: Errors,
-    /// The queues of all ports.
+    /// Queues of all ports.
     inlets: Arc<[Inlet]>,
-    /// Of each port, what is not written yet.
+    /// By port: delivered frames that are not written yet.
     held: Vec<Held>,
-    /// Of each queue, the bulk that is being cut into frames.
+    /// By queue: bulk in segmentation.
     cuts: Vec<Cut>,
-    /// Slots that are only for what waits in other than the first queues.
+    /// Slots reserved for frames of queues other than the first.
     kept: usize,
-    /// Copies that were made and not yet offered: the channel and the slot of each.
+    /// Copies made and not yet offered: channel and slot.
     copies: VecDeque<(usize, u32)>,
-    /// The channels of the copies that are being made, kept for its memory.
+    /// Channels of the current copies, kept for its allocation.
     others: Vec<usize>,
-    /// The port to be read next, and how many frames may still be read at this wake.
+    /// Port to read next, and number of frames that may still be read at this wake.
     next: usize,
     left: usize,
-    /// Whether the last wake left off reading because it had read as many.
+    /// Whether the last wake ended reading at its limit.
     is_backlogged: bool,
     more: Arc<AtomicBool>,
     counts: Counts,
 }
 
 impl<W: Wire> Ports<W> {
-    /// The ports of `experiment`, each node's with its wire. An error says what the experiment lacks.
+    /// Ports of `experiment`, with the wire of each node. An error states what the experiment
+    /// lacks.
     pub fn new(experiment: &Experiment, mut wires: BTreeMap<usize, Arc<W>>) -> Result<Self, String> {
         let longest = experiment.ports.iter().map(longest_frame).max().unwrap_or(0);
         let in_order = experiment
@@ -254,7 +258,7 @@ impl<W: Wire> Ports<W> {
         }
         Ok(Self {
             carriers,
-            // A byte more, so that a frame that is too long shows.
+            // One byte more, so that an overlong frame is detected.
             store: Store::new(slots, longest + 1),
             clock: None,
             stamps: vec![Stamp::default(); slots].into(),
@@ -275,19 +279,19 @@ impl<W: Wire> Ports<W> {
         })
     }
 
-    /// Measures delays by `clock`, which tells the real time of the run.
+    /// Measures delays by `clock`, the real time of the run.
     #[must_use]
     pub fn timed_by(mut self, clock: impl Fn() -> Time + Send + 'static) -> Self {
         self.clock = Some(Box::new(clock));
         self
     }
 
-    /// How well delays were kept; none if nothing was written, or no time told.
+    /// Errors of the delays; `None` without written frames, or without a clock.
     pub fn delays(&self) -> Option<Delays> {
         self.errors.summary()
     }
 
-    /// How long the frames of each channel of `experiment` took in real time; nothing if no time was told.
+    /// Real-time delays of the frames of each channel of `experiment`; empty without a clock.
     pub fn frames(&self, experiment: &Experiment) -> Vec<Frames> {
         let carried = experiment.channels.iter().zip(&self.carriers);
         let timed = carried.filter(|_| self.clock.is_some());
@@ -298,17 +302,17 @@ impl<W: Wire> Ports<W> {
         timed.filter_map(summary).collect()
     }
 
-    /// What became of frames so far.
+    /// Counts of frames so far.
     pub fn counts(&self) -> Counts {
         Counts { written: self.counts.written + self.written_soon() as u64, ..self.counts }
     }
 
-    /// The channels that carry frames: what an emulation has to be told.
+    /// Channels that carry frames, to be passed to an emulation.
     pub fn channels(&self) -> Vec<usize> {
         (0..self.carriers.len()).filter(|i| self.carriers[*i].is_some()).collect()
     }
 
-    /// Errors of ports, a line for each port that had some.
+    /// Errors of ports, a line for each port with errors.
     pub fn errors(&self) -> Vec<String> {
         let line = |port: &Port<W>| {
             let Trouble { at, why, count } = port.trouble.as_ref()?;
@@ -318,12 +322,12 @@ impl<W: Wire> Ports<W> {
         self.ports.iter().filter_map(line).collect()
     }
 
-    /// Slots that hold a frame which is on its way.
+    /// Slots with a frame in flight.
     pub fn held(&self) -> usize {
         self.store.slots() - self.store.free() - self.written_soon()
     }
 
-    /// What the world has delivered and is held back; it is written when this goes, if not before.
+    /// Delivered frames that are held back; they are written at the latest when this is dropped.
     fn written_soon(&self) -> usize {
         self.held.iter().map(Held::frames).sum()
     }
@@ -334,18 +338,17 @@ impl<W: Wire> Ports<W> {
         self.left < BATCH
     }
 
-    /// Ends the reading at this wake.
     fn rest(&mut self, more: bool) -> Option<Input> {
         self.left = BATCH;
         self.is_backlogged = more;
         self.let_all_go();
         self.more.store(more || self.cuts.iter().any(Cut::is_pending), Ordering::Relaxed);
-        // Until a look says otherwise.
+        // Until a poll finds them empty.
         self.inlets.iter().for_each(Inlet::may_have);
         None
     }
 
-    /// Reads a frame into a slot, from the next port that has one; answers the port and the queue, too.
+    /// Reads a frame into a slot, from the next port that has one; returns port, queue and slot.
     #[inline]
     fn read(&mut self, now: Time) -> Option<(usize, usize, u32)> {
         for _ in 0..self.ports.len() {
@@ -360,7 +363,8 @@ impl<W: Wire> Ports<W> {
                 if !(inlet.is_worth_asking() || cut.is_pending()) || self.store.free() <= kept {
                     continue;
                 }
-                // Before the look, or a frame that comes between it and the reading of the clock was not there.
+                // Read before the poll: a frame that arrives between the two must count as arrived
+                // later than `looked`.
                 let looked = self.clock.as_ref().map(|clock| clock());
                 let mut left_to_do = (Offload::NONE, None);
                 let slot = self.store.fill(|buffer| {
@@ -386,7 +390,7 @@ impl<W: Wire> Ports<W> {
         None
     }
 
-    /// Notes when the frame in `slot`, which `channel` carries, was read from `inlet`.
+    /// Records when the frame in `slot`, which `channel` carries, was read from `inlet`.
     #[inline]
     fn stamp(&mut self, channel: Option<usize>, slot: u32, inlet: usize) {
         let Some(clock) = &self.clock else { return };

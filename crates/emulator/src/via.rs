@@ -5,8 +5,9 @@
 //!     └─── doorbells, descriptors, data (shared memory) ──▶ Cluster: firmware (model::via) on the real clock
 //! ```
 //!
-//! Programs use the crate `laxity-vi`. The firmware is the state machine that simulations run; nothing of a message makes a system call
-//! here, but for waking a program that has said that it sleeps.
+//! Programs use the crate `laxity-vi`. The firmware is the state machine that simulations run.
+//! Message handling makes no system call here, except to wake a program that has declared that it
+//! sleeps.
 
 mod bells;
 mod cluster;
@@ -46,74 +47,76 @@ pub use interface::Tally;
 pub use replay::{Replayed, replay};
 pub use stepped::Stepped;
 
-/// Adapters to be emulated.
+/// Adapters to emulate.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
-    /// What each is like.
+    /// Configuration of each adapter.
     pub adapter: ViaConfig,
-    /// How many there are.
+    /// Number of adapters.
     pub nodes: usize,
-    /// From the first bit out of one to the first bit at another.
+    /// Propagation delay, from the first bit out of one adapter to the first bit at another.
     pub latency: Span,
-    /// Bytes of a message at most, each way: a longer one completes with a length error.
+    /// Maximum size of a message in bytes, in both directions: a longer one completes with a length
+    /// error.
     pub longest: u64,
-    /// Whether every step is recorded.
+    /// Whether every output is recorded.
     pub recorded: bool,
 }
 
 impl Setup {
-    /// The longest message that a descriptor can be of.
+    /// Maximum size of a message of a descriptor, in bytes.
     pub const LONGEST: u64 = laxity_vi::provider::MOST_BYTES;
 }
 
-/// Something that an adapter did.
+/// Recorded output of an adapter.
 #[derive(Debug, Clone, Copy)]
 pub struct Recorded {
-    /// Which adapter.
+    /// Adapter.
     pub node: u32,
-    /// When.
+    /// Time.
     pub at: Time,
-    /// What.
+    /// Output.
     pub output: ViaOutput,
 }
 
-/// What came of adapters that were served.
+/// Results of a service.
 #[derive(Debug)]
 pub struct Served {
-    /// What each adapter has been through.
+    /// Report of each adapter.
     pub adapters: Vec<ViaReport>,
-    /// What became of messages.
+    /// Counts of messages.
     pub tally: Tally,
-    /// What programs did that they should not.
+    /// Violations by programs.
     pub violations: Violations,
-    /// What came of the channels that programs may be.
+    /// Results of the observed channels.
     pub channels: Vec<Observed>,
-    /// What adapters did, if it was recorded.
+    /// Outputs of adapters, if recorded.
     pub recorded: Vec<Recorded>,
-    /// How long it went on.
+    /// End time.
     pub end: Time,
-    /// Events that happened.
+    /// Number of events.
     pub events: u64,
-    /// How often something was read from outside.
+    /// Number of reads from outside.
     pub inputs: u64,
-    /// A digest of what each adapter sent, received, lost and was told of receive descriptors, and when; 0 if there was no log.
+    /// Digest of what each adapter sent, received, lost and posted as receive descriptors, with the
+    /// times; 0 without a log.
     pub departures: u64,
-    /// How well time was kept, and whether what was measured can be judged by.
+    /// Timeliness, and the fitness for verdicts.
     pub kept: RealTime,
-    /// What would have made it better and was not permitted.
+    /// Refused requests that would have improved the run.
     pub refused: Vec<Refused>,
 }
 
-/// What is kept of adapters that serve programs.
+/// Records of adapters that serve programs.
 #[derive(Default)]
 pub struct Beside {
-    /// Where they write down what they are told.
+    /// Log of their inputs.
     pub log: Option<Logging>,
-    /// The channels that programs may be.
+    /// Channels to observe, which programs may use.
     pub channels: Vec<Observed>,
 }
 
-/// Adapters at work.
+/// Running adapters.
 pub struct Service {
     end: Placed<Served>,
     control: Placed<()>,
@@ -123,13 +126,14 @@ pub struct Service {
     swept: Vec<String>,
 }
 
-/// Opens the adapters of `setup` at sockets in `directory`, which are named by the adapters' numbers. END runs where `placement` says, and
-/// else on the last processor that no other run has taken.
+/// Opens the adapters of `setup` at sockets in `directory`, which are named by the adapters'
+/// numbers. END runs at `placement`, by default on the last processor that no other run has
+/// claimed.
 pub fn serve(setup: Setup, directory: &Path, placement: Placement) -> io::Result<Service> {
     serve_beside(setup, directory, placement, Beside::default())
 }
 
-/// The same, with what is to be kept `beside`.
+/// [`serve`] with the records `beside`.
 pub fn serve_beside(
     setup: Setup,
     directory: &Path,
@@ -153,7 +157,6 @@ pub fn serve_beside(
     Ok(Service { end, control, over, directory: directory.to_path_buf(), refused, swept })
 }
 
-/// A thread that talks to programs until it is over.
 fn attend(doors: Doors, counter: Counter, over: Arc<AtomicBool>) -> io::Result<Placed<()>> {
     let control =
         spawn_on(Placement::default(), "vi-control", move || control::serve(&doors, &counter, &over));
@@ -161,17 +164,17 @@ fn attend(doors: Doors, counter: Counter, over: Arc<AtomicBool>) -> io::Result<P
 }
 
 impl Service {
-    /// Leftovers of killed runs that are removed now.
+    /// Remains of killed runs that were removed.
     pub fn swept(&self) -> &[String] {
         &self.swept
     }
 
-    /// Where adapter `node` is to be opened.
+    /// Path of the socket of adapter `node`.
     pub fn socket(&self, node: usize) -> PathBuf {
         socket_of(&self.directory, node)
     }
 
-    /// Ends it; programs that are connected find that their provider has hung up.
+    /// Stops the service; connected programs find that their provider has hung up.
     pub fn stop(self) -> io::Result<Served> {
         self.over.store(true, Ordering::Release);
         let broke = |_| io::Error::other("a thread of the adapters broke off");
@@ -181,7 +184,6 @@ impl Service {
     }
 }
 
-/// On END's thread.
 fn run(setup: Setup, epoch: Epoch, desk: Desk, beside: Beside) -> Served {
     let mut cluster = Cluster::new(setup, Some(epoch), desk);
     cluster.channels = beside.channels;
@@ -197,11 +199,12 @@ fn run(setup: Setup, epoch: Epoch, desk: Desk, beside: Beside) -> Served {
     Served { kept, ..cluster.into_served(&outcome) }
 }
 
-/// Begins a log of adapters that serve programs, in `file`: what they are told goes to the one, and the other ends it.
+/// Starts a log of adapters that serve programs, in `file`: the first value takes the inputs, the
+/// second ends the log.
 pub fn log<W: Write + Send + 'static>(file: W, header: &Header) -> io::Result<(Logging, Recorder)> {
     let (tape, recorder) = Recorder::begin::<W, inputs::Pending>(file, header)?;
     Ok((Logging(Journal::new(tape)), recorder))
 }
 
-/// Where adapters that serve programs write down what they are told.
+/// Log of the inputs of adapters that serve programs.
 pub struct Logging(Journal);

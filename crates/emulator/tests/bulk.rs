@@ -1,5 +1,6 @@
-//! Bulk TCP between two namespaces through a link that delays and loses: what arrives is what was sent, in frames as a link
-//! carries them, and none is early. Skipped, with the reason, where TAP devices and namespaces are not permitted.
+//! Bulk TCP between two namespaces through a link with delay and loss: all bytes arrive intact, in
+//! frames as on a link, and none early. Skipped, with the reason, where TAP devices and namespaces
+//! are not permitted.
 #![cfg(target_os = "linux")]
 
 #[path = "support/ports.rs"]
@@ -20,7 +21,7 @@ use laxity_world::experiment::Task;
 use ports::ports;
 
 const BYTES: usize = 2_000_000;
-/// What keeps the test from waiting for a run that is over.
+/// Timeout, so that the test does not wait for a run that has ended.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 fn scenario(name: &str, from: IpAddr, to: IpAddr) -> String {
@@ -70,7 +71,7 @@ fn scenario(name: &str, from: IpAddr, to: IpAddr) -> String {
     )
 }
 
-/// Bytes that no two places of a frame's length have in the same order.
+/// Bytes without repetition within the length of a frame.
 fn sent() -> Vec<u8> {
     (0..BYTES as u64).map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u8).collect()
 }

@@ -1,5 +1,5 @@
-//! Datagrams that are written together through a real device: a program reads what was sent, one by one. Skipped, with the reason,
-//! where TAP devices and namespaces are not permitted.
+//! Datagrams written together through a real device: a program reads each as it was sent. Skipped,
+//! with the reason, where TAP devices and namespaces are not permitted.
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "that a kernel is to cut what is sent is an option that no safe call sets")]
 
@@ -23,12 +23,11 @@ use laxity_world::experiment::Experiment;
 use laxity_world::{Input, Notice, Outside};
 use ports::ports;
 
-/// A device, and what is written to it.
 struct Watched {
     tap: Arc<Tap>,
     bulks: AtomicUsize,
     frames: AtomicUsize,
-    /// Whether it says of bulks what a kernel says that does not know them.
+    /// Whether it refuses bulks, as a kernel without support does.
     refuses: bool,
 }
 
@@ -85,7 +84,8 @@ fn experiment(name: &str, from: IpAddr, to: IpAddr) -> Experiment {
     Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}")).first()
 }
 
-/// What is sent, by which of two sockets: runs of one length, shorter ones between them, more than go together, other flows.
+/// Sent datagrams, each by one of two sockets: runs of one length, shorter ones in between, more
+/// than fit one bulk, other flows.
 fn sent() -> Vec<(usize, Vec<u8>)> {
     let lengths = [22; 100].into_iter().chain([1400; 60]).chain([300, 300, 100, 300, 0, 1, 1, 2, 1]);
     let socket = |n: usize| usize::from((170..174).contains(&n) || n == 30);
@@ -125,7 +125,7 @@ fn through(name: &str, from: IpAddr, to: IpAddr, refuses: bool) {
     };
     let reader = socket(1, (to, 7009));
     reader.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    // One is connected, the other not: their kernel numbers packets otherwise.
+    // One socket is connected, the other not: the kernel numbers their packets differently.
     let senders = [socket(0, (from, 0)), socket(0, (from, 0))];
     senders[0].connect((to, 7009)).unwrap();
     let watch = |(node, tap)| {
@@ -140,7 +140,7 @@ fn through(name: &str, from: IpAddr, to: IpAddr, refuses: bool) {
 
     let mut taken = 0;
     let mut expected = Vec::new();
-    // As many at once as the reader's buffer takes.
+    // As many at once as fit the reader's buffer.
     let sent = sent();
     let mut received = Vec::new();
     let mut buffer = [0; 2048];
@@ -193,7 +193,8 @@ fn through(name: &str, from: IpAddr, to: IpAddr, refuses: bool) {
     let delays = ports.delays().expect("frames were written");
     assert_eq!((delays.frames, delays.early), (all, 0));
 
-    // What a program leaves to its kernel to cut is read at once, where a kernel gives that away.
+    // Datagrams that the program's kernel segments are read as one bulk, if the kernel leaves that
+    // to devices.
     if segment(&senders[0], 100).is_err() {
         return println!("skipped: the kernel does not cut for programs");
     }
@@ -214,7 +215,7 @@ fn through(name: &str, from: IpAddr, to: IpAddr, refuses: bool) {
     println!("{} bulks read", ports.counts().bulks);
 }
 
-/// Lets the kernel cut what `socket` sends into datagrams of so many bytes.
+/// Sets the segment size of `socket` in bytes (UDP segmentation).
 fn segment(socket: &UdpSocket, bytes: libc::c_int) -> io::Result<()> {
     let size = size_of::<libc::c_int>() as libc::socklen_t;
     let value = (&raw const bytes).cast();

@@ -1,4 +1,4 @@
-//! Worlds under a real clock: order and accounting, never how long anything took.
+//! Worlds under a real clock: order and accounting, without assertions about time.
 #![cfg(target_os = "linux")]
 
 #[path = "support/written.rs"]
@@ -21,7 +21,7 @@ use laxity_world::experiment::{Experiment, RunLength, Task};
 use laxity_world::{Assembly, Elsewhere, Input, Nothing, Notice, Outside};
 use written::Written;
 
-/// A periodic channel and one that the outside may have, from the one node to the other.
+/// A periodic channel and one for the outside, between two nodes.
 fn scenario(time: &str) -> ((Scenario, BTreeMap<PathBuf, Vec<u8>>), PathBuf) {
     let text = format!(
         r#"
@@ -88,13 +88,13 @@ fn emulation<O, D>(time: &str, outside: O, doorbell: D) -> Emulation<O, D> {
     }
 }
 
-/// Sends what a ring brings, and counts what becomes of it.
+/// Sends messages from a ring, and counts their outcomes.
 struct Ringed {
     inputs: Consumer<Input>,
     taken: u64,
     refused: u64,
     delivered: Vec<u64>,
-    /// As many as in `delivered`, for other threads.
+    /// Length of `delivered`, for other threads.
     arrived: Arc<AtomicU64>,
 }
 
@@ -193,14 +193,14 @@ fn a_log_replays_the_run_from_itself_alone() {
     let mut emulation = emulation("3600 s", outside, watcher);
     emulation.journal = Some(journal);
     let running = start(emulation, &Options::on(None)).unwrap();
-    // The times at which they arrive are the machine's; the replay has to meet them.
+    // Arrival times depend on the machine; the replay has to reproduce them.
     let mut had = 0;
     for handle in 0..300 {
         let size = Bytes::new(1 + u64::from(handle) * 7 % 1500);
         while producer.push(Input::Message { channel: 1, size, handle }).is_err() {
             std::thread::yield_now();
         }
-        // Between bursts the world goes on: until another has come out, or it would all be sent at time zero.
+        // Waits for a delivery between bursts, or all messages would be sent at time zero.
         if handle % 60 == 59 {
             while arrived.load(Ordering::Relaxed) == had {
                 std::thread::yield_now();
@@ -222,23 +222,23 @@ fn a_log_replays_the_run_from_itself_alone() {
     let (_, _, experiment) = log.header().experiment().unwrap();
     let replayed = replay(log, &experiment).unwrap();
     assert_eq!((replayed.departures, replayed.inputs, replayed.end), (driven.departures, 301, driven.end));
-    // How well the emulation kept time is among it: a claim that a stall may have decided is no better for being replayed.
+    // Includes the timeliness: a claim that a stall may have decided stays unfit in a replay.
     assert!(replayed.run.real_time.is_some());
     assert_eq!(replayed.run, driven.run);
 
-    // Another world goes another way, and that is said.
+    // A different world diverges, which is reported.
     let mut other = experiment.clone();
     other.channels[1].message_slots = 1;
     let diverged = replay(Log::open(bytes.as_slice()).unwrap(), &other).unwrap_err();
     assert!(matches!(diverged, ReplayError::Diverged(_)), "{diverged}");
-    // A log that was cut off is replayed as far as it goes, which is the same way.
+    // A truncated log is replayed up to its end, with the same events.
     let cut = Log::open(&bytes[..bytes.len() - 3]).unwrap();
     let cut = replay(cut, &experiment).unwrap();
     assert!(cut.cut.is_some_and(|why| why.to_string().contains("without its end")));
     assert_eq!((cut.departures, cut.inputs, cut.end), (driven.departures, 301, driven.end));
-    // How the platform behaved is told at the end only, and what nobody told of is not judged by.
+    // The platform's behaviour is only in the log's end; without it the fitness is unknown.
     assert!(cut.run.real_time.is_some_and(|real_time| real_time.fitness.untold && real_time.inputs == 301));
-    // What follows the end is said.
+    // Trailing bytes are reported.
     let longer = [&bytes[..], b"more"].concat();
     assert_eq!(replay(Log::open(longer.as_slice()).unwrap(), &experiment).unwrap().trailing, 4);
 }
@@ -251,7 +251,7 @@ fn an_outside_that_says_stop_ends_the_run() {
     assert_eq!(driven.run.simulated, driven.end.as_secs_f64());
 }
 
-/// Takes 30 ms for every look, and has nothing.
+/// Takes 30 ms per poll, without inputs.
 struct Slow;
 
 impl Outside for Slow {
@@ -264,8 +264,8 @@ impl Outside for Slow {
     fn notice(&mut self, _now: Time, _notice: Notice<'_>) {}
 }
 
-/// A message of the steady channel makes several events, and each waits for a look of 30 ms: of 400 ms not half have happened when 400 ms have
-/// passed.
+/// A message of the steady channel makes several events, each of which waits for a poll of 30 ms:
+/// fewer than half of the events of 400 ms happen within 400 ms.
 #[test]
 fn a_run_that_ends_by_the_clock_ends_however_late_its_events_are() {
     let emulation = Emulation { channels: Vec::new(), ..emulation("400 ms", Slow, || true) };
@@ -276,7 +276,7 @@ fn a_run_that_ends_by_the_clock_ends_however_late_its_events_are() {
     assert_eq!(driven.stop, Stop::Finished);
     assert!(driven.end < Time::ZERO + Span::from_ms(400), "events had come to {}", driven.end);
     assert!(took < Time::ZERO + Span::from_ms(2000), "it took {took}");
-    // One that is in time ends by its events.
+    // A run on time ends by its events.
     let driven = drive(emulation_of_nothing("100 ms"), &options, &mut |_| {}).unwrap();
     assert_eq!((driven.stop, driven.end), (Stop::Until, Time::ZERO + Span::from_ms(100)));
 }

@@ -1,6 +1,6 @@
-//! A flood at a port, beside frames of a real-time channel, while nobody reads: the kernel drops of the flood, and of nothing
-//! else. Asserted are order and account; no time is measured. Skipped, with the reason, where TAP devices, namespaces and
-//! programs for frames are not permitted.
+//! A flood at a port, beside frames of a real-time channel, while no frame is read: the kernel
+//! drops only frames of the flood. Order and accounting are asserted, no times. Skipped, with the
+//! reason, where TAP devices, namespaces and programs for frames are not permitted.
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "a thread's capabilities are taken away by no safe call")]
 
@@ -20,9 +20,9 @@ use laxity_units::Span;
 use laxity_world::experiment::Task;
 use ports::ports;
 
-/// Several times what a queue of the kernel holds.
+/// Several times the capacity of a queue of the kernel.
 const FLOOD: u32 = 20_000;
-/// After so many of the flood one of the stream is sent.
+/// Frames of the flood per frame of the stream.
 const EVERY: u32 = 100;
 const TO: Ipv4Addr = Ipv4Addr::new(10, 77, 7, 2);
 
@@ -104,11 +104,12 @@ fn a_flood_pushes_out_nothing_of_a_real_time_channel() {
     };
     let here = Ipv4Addr::new(10, 77, 7, 1);
     let (stream, to) = (socket(0, here, 7009), socket(1, TO, 7009));
-    // Several flows, or a kernel that deals flows out by chance might put all of it where the stream is not.
+    // Several flows: a kernel that distributes flows at random might otherwise put all of the flood
+    // in another queue than the stream.
     let flood: Vec<UdpSocket> = (7020..7036).map(|port| socket(0, here, port)).collect();
-    // Somebody is there for the flood, or its host would answer that nobody is.
+    // Without a listener for the flood its host would send ICMP errors.
     let _there = socket(1, TO, 7010);
-    // A full queue is no error of a sender's, and no reason to wait for.
+    // A full queue causes neither an error nor a wait at the sender.
     for number in 0..FLOOD {
         flood[number as usize % flood.len()].send_to(&[0; 900], (TO, 7010)).unwrap();
         if number % EVERY == 0 {
@@ -147,7 +148,8 @@ fn a_flood_pushes_out_nothing_of_a_real_time_channel() {
     assert!(flood.read > 0, "what is guaranteed is not all that is read");
 }
 
-/// Takes from the calling thread what it would need to give the kernel a program. What it starts has it again.
+/// Removes the capabilities to load a program from the calling thread. Programs that it starts
+/// regain them.
 fn without_programs() {
     const WORDS: usize = 2;
     #[repr(C)]
@@ -156,10 +158,10 @@ fn without_programs() {
         thread: i32,
     }
     let header = Header { version: 0x2008_0522, thread: 0 };
-    // Effective, permitted and inheritable, of the lower 32 and of those above.
+    // Effective, permitted and inheritable; capabilities 0 to 31, then the higher ones.
     let mut sets = [[0_u32; 3]; WORDS];
     let (system, program) = (21, 39 - 32);
-    // SAFETY: both calls are given the header and the sets of its version, which live through them.
+    // SAFETY: both calls get the header and the sets of its version, which live through them.
     unsafe {
         assert_eq!(libc::syscall(libc::SYS_capget, &raw const header, sets.as_mut_ptr()), 0);
         sets[0][0] &= !(1 << system);

@@ -1,4 +1,4 @@
-//! A host in a thread beside an emulated adapter: what is asserted is order and account, never milliseconds.
+//! A host in a thread beside an emulated adapter: order and accounting are asserted, no times.
 
 #![cfg(target_os = "linux")]
 
@@ -63,7 +63,8 @@ source = {{ kind = "poisson", rate = "1 MiB/s" }}
     )
 }
 
-/// The turn of one test, or why there is none: two runs at once would be four spinning threads, and each would take the processors of the other.
+/// Lock of one test, or `None` without two processors: two concurrent runs would be four spinning
+/// threads, which compete for processors.
 fn turn() -> Option<MutexGuard<'static, ()>> {
     if place::cores().len() < 2 {
         println!("skipped: END and its host need two processors");
@@ -73,19 +74,19 @@ fn turn() -> Option<MutexGuard<'static, ()>> {
     Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Runs it in real time, or says why not.
+/// Runs the scenario in real time, unless there are too few processors.
 fn real(more: &str) -> Option<Run> {
     let _turn = turn()?;
     Some(warned(more, &|_| ()))
 }
 
-/// The same for whose turn it is, and tells `warn` what disturbs it.
+/// [`real`] for a caller with the lock; passes disturbances to `warn`.
 fn warned(more: &str, warn: &(dyn Fn(&str) + Sync)) -> Run {
     Runner::new(warn).run(&experiment(&scenario("real", more))).unwrap_or_else(|why| panic!("{why}"))
 }
 
-/// Every message is completed, dropped with its packets counted, or still on its way. Counts are of a window, so what was on its
-/// way when that opened is completed in it, too.
+/// Every message is completed, dropped with its packets counted, or in flight. Counts are of a
+/// window, which also completes messages in flight at its start.
 fn is_accounted(run: &Run) {
     for channel in &run.channels {
         let dropped: u64 =
@@ -104,21 +105,22 @@ fn the_same_messages_are_sent_as_in_virtual_time() {
     let simulated =
         Runner::new(&|_| ()).run(&experiment(&scenario("virtual", ""))).expect("it can be simulated");
     is_accounted(&run);
-    // A platform that stands still for longer than the driver is patient makes it reset the adapter, which loses two packets.
+    // A stall beyond the driver's timeout makes it reset the adapter, which loses two packets.
     let resets = run.figures.get("driver_resets").copied().unwrap_or_default();
     let lost: u64 = run.channels.iter().map(|channel| channel.lost_packets).sum();
     assert!(lost <= 2 * resets as u64, "{lost} packets lost and {resets} resets");
     let fitness = &run.real_time.as_ref().expect("it ran in real time").fitness;
     let stop = fitness.longest_stop.max(fitness.latest);
     for (real, virtual_) in run.channels.iter().zip(&simulated.channels) {
-        // The end of the run cuts off what a stall of the platform made late. And the host goes on while END stands still
-        // and does not tell it that the window has closed.
+        // The end of the run cuts off messages delayed by a stall. And the host continues while END
+        // stalls and does not report the end of the window.
         let more = (stop * 200.0).ceil() as u64;
         assert!(real.messages <= virtual_.messages + more, "{}: {real:?} and {stop} s", real.name);
-        // Two packets go to and fro each time that both threads have had a processor: whoever stands still for most of the run carries only what goes first.
+        // Two packets are exchanged each time that both threads have had a processor: a run that
+        // stalls for most of its time carries only the channel of the highest priority.
         let is_last = real.name == "be" && fitness.stalled_share > 0.5;
         assert!(real.completed > 0 || is_last, "{}: {} sent, {fitness:?}", real.name, real.messages);
-        // The host tells what it sent, so it is known how much of it was in time.
+        // The host reports its sends, so the on-time fraction is known.
         assert_eq!(real.on_time.is_some(), real.deadline.is_some(), "{}", real.name);
     }
     let real_time = run.real_time.expect("it ran in real time");
@@ -130,7 +132,7 @@ fn the_same_messages_are_sent_as_in_virtual_time() {
 fn a_run_on_processors_that_another_has_taken_says_so() {
     let Some(_turn) = turn() else { return };
     let taken: Vec<_> = place::cores().into_iter().map(|core| claim_core(Some(core))).collect();
-    // Whoever else has one may end before the run begins.
+    // Another run with a claim may end before this run begins.
     if taken.iter().any(|claim| claim.is_shared) || claim_core(None).warning().is_none() {
         println!("skipped: no lock for each processor can be had");
         return;

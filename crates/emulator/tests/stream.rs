@@ -1,6 +1,6 @@
-//! A program that sends at its contract's rate beside a flood, and measures what its datagrams take itself. What is
-//! asserted is order, account and that nothing is early; how long it took is printed. Skipped, with the reason, where TAP
-//! devices and namespaces are not permitted.
+//! A program that sends at its contract's rate beside a flood, and measures the delays of its
+//! datagrams. Order and accounting are asserted, and that none is early; delays are printed.
+//! Skipped, with the reason, where TAP devices and namespaces are not permitted.
 #![cfg(target_os = "linux")]
 
 #[path = "support/ports.rs"]
@@ -92,7 +92,7 @@ fn a_stream_beside_a_flood_is_whole_in_order_and_never_early() {
     let here = Ipv4Addr::new(10, 77, 8, 1);
     let (from, flood, to) = (socket(0, here, 7009), socket(0, here, 7010), socket(1, TO, 7009));
     to.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
-    // Nobody answers: this is how a thread waits.
+    // There are no responses: the timeout serves as a delay.
     flood.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
 
     let epoch = Epoch::starting_in(Span::from_ms(20), Ticks::calibrate(), Dilation::NONE);
@@ -123,7 +123,7 @@ fn a_stream_beside_a_flood_is_whole_in_order_and_never_early() {
     let flooder = thread::spawn(move || {
         while epoch.now() < Time::ZERO + Span::from_ms(650) {
             for _ in 0..8 {
-                // A full queue is the kernel's to count.
+                // The kernel counts drops at a full queue.
                 let _ = flood.send_to(&[0; 1400], (TO, 7010));
             }
             let _ = flood.recv(&mut [0; 16]);

@@ -1,5 +1,5 @@
-//! Three hosts at one emulated switch: every host reaches every other, and what is for all comes to all. Skipped, with the reason, where
-//! TAP devices and namespaces are not permitted.
+//! Three hosts at one emulated switch: every host reaches every other, and broadcasts reach all.
+//! Skipped, with the reason, where TAP devices and namespaces are not permitted.
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "an answer that does not come is waited for so long")]
 #![allow(
@@ -23,8 +23,8 @@ use laxity_units::{Span, Time};
 use laxity_world::experiment::{Experiment, Task};
 use laxity_world::{Input, Notice, Outside};
 
-/// Three hosts at a switch of 1 Gbit/s, and between any two a channel each way for `all`; `udp 7009` has one of its own from the first to
-/// the third.
+/// Three hosts at a switch of 1 Gbit/s, with a channel for `all` in each direction between any two;
+/// `udp 7009` has its own channel from the first to the third.
 fn scenario() -> Experiment {
     let mut text = r#"
         title = "three hosts at a switch"
@@ -82,7 +82,7 @@ fn address(node: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 77, 11, node as u8 + 1)
 }
 
-/// A socket for echo requests, opened in the namespace of a node.
+/// Socket for echo requests, opened in the namespace of a node.
 fn echo(site: &Site, node: usize) -> OwnedFd {
     let open = || {
         // SAFETY: numbers; the call makes the descriptor, which has no other owner.
@@ -95,9 +95,9 @@ fn echo(site: &Site, node: usize) -> OwnedFd {
     site.namespace_at(node).unwrap().within(open).unwrap()
 }
 
-/// Whether `to` answers an echo request with that number, sent up to ten times.
+/// Whether `to` responds to an echo request with that number, sent up to ten times.
 fn pings(socket: &OwnedFd, to: Ipv4Addr, number: u8) -> bool {
-    // The standard library's socket sends and receives packets on any socket of IPv4.
+    // The standard library's socket sends and receives packets on any IPv4 socket.
     let socket = UdpSocket::from(socket.try_clone().unwrap());
     socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     let mut request = [8, 0, 0, 0, 0, 77, 0, number];
@@ -117,7 +117,7 @@ fn pings(socket: &OwnedFd, to: Ipv4Addr, number: u8) -> bool {
     false
 }
 
-/// Says that the run is over when it is told so.
+/// Doorbell that also rings at the end of the run.
 struct Over<D>(D, Arc<AtomicBool>);
 
 impl<D: Doorbell> Doorbell for Over<D> {
@@ -130,7 +130,6 @@ impl<D: Doorbell> Doorbell for Over<D> {
     }
 }
 
-/// Ports, until it is over.
 struct Stopped<O>(O, Arc<AtomicBool>);
 
 impl<O: Outside> Outside for Stopped<O> {
@@ -182,7 +181,7 @@ fn every_host_reaches_every_other_and_a_broadcast_reaches_all() {
             assert!(pings(&socket, address(to), number), "{from} does not reach {to}");
         }
     }
-    // A host that has forgotten the address of another asks all of them for it.
+    // A host without a neighbour entry broadcasts a request.
     let asks = Ip::inside(site.namespace_at(1).unwrap());
     asks.run(&["neighbour", "del", &address(2).to_string(), "dev", "tap0"]).unwrap();
     assert!(pings(&echo(&site, 1), address(2), 99), "ARP does not come through");
@@ -202,7 +201,7 @@ fn every_host_reaches_every_other_and_a_broadcast_reaches_all() {
         for (reader, node) in readers.iter().zip(1..) {
             assert_eq!(reader.recv(&mut buffer).ok(), Some(3), "node {node} misses a broadcast to {port}");
         }
-        // To one host, and no copy to another.
+        // Delivered to one host, without a copy to another.
         sender.send_to(b"one", (address(2), port)).unwrap();
         assert_eq!(readers[1].recv(&mut buffer).ok(), Some(3));
         readers[0].set_read_timeout(Some(Duration::from_millis(200))).unwrap();

@@ -1,5 +1,5 @@
-//! Real programs through an emulated network, and the same again from the log. Skipped, with the reason, where TAP
-//! devices and namespaces are not permitted.
+//! Real programs through an emulated network, and a replay from the log. Skipped, with the reason,
+//! where TAP devices and namespaces are not permitted.
 #![cfg(target_os = "linux")]
 
 #[path = "support/ports.rs"]
@@ -25,10 +25,11 @@ use laxity_world::results::Run;
 use ports::ports;
 use written::Written;
 
-/// Nobody reads them before the end: fewer than a socket's ordinary buffer holds, whoever made the packets.
+/// They are read only at the end: fewer than a socket's default buffer holds, whatever its
+/// overhead.
 const SENT: u32 = 240;
 
-/// Two nodes that lose a frame in ten between them.
+/// Two nodes with a loss of one frame in ten.
 fn scenario() -> String {
     let ports = ports("t", ["10.77.9.1", "10.77.9.2"]);
     format!(

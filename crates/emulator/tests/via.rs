@@ -1,5 +1,5 @@
-//! Programs that exchange messages through virtual interfaces of emulated adapters, each a process of its own. What is asserted is order
-//! and account, never milliseconds.
+//! Programs in separate processes that exchange messages through virtual interfaces of emulated
+//! adapters. Order and accounting are asserted, no times.
 
 #![cfg(target_os = "linux")]
 
@@ -19,12 +19,12 @@ use support::{Role, Site, adapter, zero};
 
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
 
-/// The bytes of message `number`, which say so in every one.
+/// Bytes of message `number`, all of which depend on it.
 fn pattern(number: u64, length: usize) -> Vec<u8> {
     (0..length).map(|i| (number as usize * 31 + i * 7) as u8).collect()
 }
 
-/// Two virtual interfaces of this process, connected to each other's process by `discriminator`: the caller calls adapter 1.
+/// Connects virtual interfaces of two processes by `discriminator`: the caller calls adapter 1.
 fn connected(nic: &Nic, calls: bool, discriminator: u64, vi: &mut Vi) {
     if calls {
         vi.connect(Address { host: 1, discriminator }, PATIENCE).expect("the other side accepts");
@@ -34,7 +34,7 @@ fn connected(nic: &Nic, calls: bool, discriminator: u64, vi: &mut Vi) {
     }
 }
 
-/// Sends and gets back `rounds` messages of every size, or answers them.
+/// Sends `rounds` messages of every size and receives the responses, or responds.
 fn ping_pong(socket: &std::path::Path, calls: bool, bandwidth: Bandwidth, rounds: u64) {
     const SIZES: [usize; 5] = [4, 64, 1024, 4096, 16384];
     let nic = Nic::open(socket).unwrap();
@@ -103,7 +103,8 @@ fn it_is_the_same_under_every_firmware_and_without_stage_times() {
     }
 }
 
-/// What is held is nobody's hindrance: its connection ends at once, and whoever comes in its place is told in time, and of nothing else.
+/// A held message has no effect on later ones: its connection ends at once, and later messages
+/// arrive on time and alone.
 #[allow(clippy::disallowed_methods, reason = "how long it takes here is asked by no clock of an adapter")]
 fn hold(socket: &std::path::Path) {
     let nics = [0, 1].map(|node: u32| Nic::open(socket.with_file_name(node.to_string())).unwrap());
@@ -128,7 +129,7 @@ fn hold(socket: &std::path::Path) {
         vi.post_send(&Descriptor::send(&[memory[0].segment(0..64)])).unwrap();
         assert!(vi.wait_send(PATIENCE).unwrap().status.is_done());
     };
-    // Held for an hour, though it is there.
+    // Held for an hour after its arrival.
     let (mut from, mut to) = (make(0, Duration::ZERO), make(1, Duration::from_secs(3600)));
     post(&mut to);
     meet(&mut from, &to, 1);
@@ -142,7 +143,7 @@ fn hold(socket: &std::path::Path) {
     for _ in 0..3 {
         assert!(to.wait_receive(PATIENCE).unwrap().status.has(Status::FLUSHED));
     }
-    // The same one for others, with no playout and with another.
+    // The same virtual interface for other connections, with no playout delay and with another.
     for (discriminator, playout) in [(2, Duration::ZERO), (3, Duration::from_millis(40))] {
         let (mut from, attributes) =
             (make(0, Duration::ZERO), ViAttributes { playout, ..ViAttributes::new(tags[1]) });
@@ -152,9 +153,9 @@ fn hold(socket: &std::path::Path) {
         let begun = Instant::now();
         send(&mut from, discriminator);
         assert_eq!(to.wait_receive(PATIENCE).unwrap().length, 64);
-        // Clocks are told apart by less.
+        // A tolerance for the difference of the clocks.
         assert!(begun.elapsed() >= playout * 9 / 10);
-        // One is left that is held when this ends.
+        // One message is still held at the end.
         send(&mut from, 9);
         if playout.is_zero() {
             assert_eq!(to.wait_receive(PATIENCE).unwrap().length, 64);
@@ -162,7 +163,8 @@ fn hold(socket: &std::path::Path) {
         to.disconnect().unwrap();
         while to.poll_receive().is_some() {}
     }
-    // Another in its place, of which a message has the number of the one that was held: it has its own time.
+    // A new virtual interface whose message has the number of the held one has its own playout
+    // time.
     drop(to);
     let (mut from, mut to) = (make(0, Duration::ZERO), make(1, Duration::from_millis(300)));
     post(&mut to);
@@ -186,8 +188,9 @@ fn what_is_held_ends_with_its_connection() {
     }
 }
 
-/// Scribbles over everything that it shares with the adapter, as fast as it can, until it is ended, and as another process after so many deeds: doorbells and their count, descriptors
-/// that are noise or nearly right, the state, what it sends; and asks for whatever comes to its mind.
+/// Writes random words to all memory shared with the adapter at full speed until it is ended, and
+/// restarts as another process after a number of actions: doorbells and their count, random or
+/// nearly valid descriptors, the state, payloads; and sends random requests.
 fn rage(socket: &std::path::Path, seed: u64) -> ! {
     let mut state = seed;
     let mut random = move || {
@@ -205,12 +208,12 @@ fn rage(socket: &std::path::Path, seed: u64) -> ! {
         let (Answer::Made(handle), _) = raw.ask(register, Some(&file)) else {
             panic!("it is asked for rightly")
         };
-        // The adapter may have to be done with those of the life before.
+        // The adapter may first have to finish those of the previous process.
         let vis: Vec<_> = (0..4).map_while(|_| raw.try_vi(tag, Reliability::Unreliable)).collect();
         if vis.len() < 4 {
             continue;
         }
-        // Two of them are connected to each other, so that some of it goes somewhere.
+        // Two of them are connected to each other, so that some messages have a destination.
         let host = (socket.ends_with("1")).into();
         let discriminator = seed << 32;
         raw.ask(Request::Connect { vi: vis[0].0, to: Address { host, discriminator }, from: 0 }, None);
@@ -245,7 +248,7 @@ fn rage(socket: &std::path::Path, seed: u64) -> ! {
                 13 => raw.ring((random() % 64) | ((random() % 300) << 32) | ((random() % 3) << 48)),
                 14 => memory.word64(8 * (random() as usize % (1 << 13))).store(random(), Ordering::Relaxed),
                 _ if random() % 64 == 0 => {
-                    // All but taking calls that others wait for.
+                    // All requests but taking calls for which other programs wait.
                     let mut words = [0; 16];
                     words
                         .iter_mut()
@@ -289,7 +292,7 @@ fn what_a_hostile_process_does_others_do_not_notice() {
         let (done, tally) = (served.violations, served.tally);
         println!("{done:?} {tally:?}");
         assert!(tally.received >= 2 * rounds);
-        // Where stages take time a run is over before all of them have come.
+        // Where stages take time, a run may end before all kinds have occurred.
         let all = done.garbled_doorbells > 0 && done.overruns > 0 && tally.errors > 0;
         assert!(done.foreign_doorbells > 0 && (all || rounds < 2000), "it was hostile: {done:?} {tally:?}");
     }

@@ -1,4 +1,5 @@
-//! Whatever words come to the control socket, with whatever files, END answers or hangs up, and serves the next program.
+//! For any words and files at the control socket, END responds or hangs up, and serves the next
+//! program.
 
 #![cfg(target_os = "linux")]
 
@@ -13,10 +14,10 @@ use laxity_vi::{Access, Nic, ViAttributes};
 use raw::Raw;
 use support::{Site, adapter};
 
-/// Requests that are made up.
+/// Number of random requests.
 const REQUESTS: usize = 6000;
 
-/// Numbers that look like chance and are the same in each run (xorshift, Marsaglia 2003).
+/// Reproducible pseudo-random numbers (xorshift, Marsaglia 2003).
 struct Chance(u64);
 
 impl Chance {
@@ -40,7 +41,7 @@ fn no_request_ends_the_adapters() {
     let mut chance = Chance(41);
     let open = |place: usize| Raw::open(&site.socket(place % 2));
     let mut programs: Vec<Raw> = (0..4).map(open).collect();
-    // Some requests name valid values, or all would be refused by the first check.
+    // Some requests name valid values, or the first check would refuse all.
     let mut known: Vec<u64> = vec![0, 1, 2, 3, 63, 64, 255, 256, 4096, 1 << 20, 1 << 30, 1 << 40];
     known.extend([u64::from(u32::MAX), 1 << 32, i64::MAX as u64, u64::MAX]);
     let (mut made, mut refused, mut done) = (0, 0, 0);
@@ -86,6 +87,6 @@ fn no_request_ends_the_adapters() {
     nic.register(4096, tag, Access::default()).unwrap();
     nic.create_vi(&ViAttributes::new(tag)).unwrap();
     drop(nic);
-    // END's thread has not ended before, and its log is the run again.
+    // END's thread is still running, and its log replays the run.
     site.end();
 }

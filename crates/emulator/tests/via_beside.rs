@@ -1,5 +1,6 @@
-//! How much longer a round of two programs takes beside a process that posts all it can: in the time of the adapters, which here goes where
-//! events take it, so that the figures are the same from run to run. `-- --nocapture` prints them.
+//! Increase of a round-trip time of two programs beside a process that posts at the maximum rate.
+//! Times are those of the adapters, which here advance with events, so the figures are
+//! reproducible. `-- --nocapture` prints them.
 
 #![cfg(target_os = "linux")]
 
@@ -15,25 +16,25 @@ use laxity_scenario::claim::Unread;
 use laxity_units::{Rate, Span, Time};
 use laxity_vi::{Access, Address, Bandwidth, Descriptor, Nic, Region, Remote, Segment, Vi, ViAttributes};
 
-/// Bytes of a message of a round, and of those that are posted without end.
+/// Bytes of a message of a round, and of the flood's messages.
 const ROUND: usize = 1024;
 const FLOOD: usize = 4096;
-/// Rounds that are counted.
+/// Rounds that are measured.
 const ROUNDS: u64 = 40;
-/// How long is waited for them, in the adapters' time.
+/// Timeout for the rounds, in the adapters' time.
 const PATIENCE: Span = Span::from_ms(300);
-/// Descriptors that the hostile process has posted at any time.
+/// Descriptors that the hostile process keeps posted.
 const POSTED: u32 = 200;
-/// Bytes a second that a round's virtual interfaces have, if they have a bandwidth.
+/// Bandwidth of a round's virtual interfaces, in bytes per second, if they have one.
 const RATE: u64 = 1_000_000;
-/// The same of who keeps it: no two rounds begin within [`INTERVAL`].
+/// Bandwidth if the rounds conform to it: no two rounds begin within [`INTERVAL`].
 const KEPT: u64 = 500_000;
 const INTERVAL: Span = Span::from_us(2048);
 
-/// Connections so far, for a discriminator of each.
+/// Number of connections so far, used as discriminators.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// A virtual interface, and the memory that it sends from and receives to.
+/// Virtual interface, and the memory for its messages.
 struct End {
     vi: Vi,
     memory: Region,
@@ -53,7 +54,7 @@ impl End {
         self.vi.post_send(&Descriptor::send(&[self.memory.segment(0..size)])).unwrap();
     }
 
-    /// Posts as much as there is to be posted, to send and of room, with a doorbell each.
+    /// Fills both queues, with a doorbell each.
     fn fill(&mut self, posts: Posts, there: Remote) {
         let (sends, receives) = self.vi.outstanding();
         let own = self.memory.segment(0..FLOOD);
@@ -80,7 +81,6 @@ impl End {
         self.vi.post_receives(&chain[receives as usize..]).unwrap();
     }
 
-    /// Where the other side's RDMA finds its memory.
     fn remote(&self) -> Remote {
         let Segment { address, handle, .. } = self.memory.segment(0..FLOOD);
         Remote { address, handle }
@@ -91,7 +91,7 @@ impl End {
     }
 }
 
-/// Two virtual interfaces of `bandwidth` each, at adapters 0 and 1, connected.
+/// Two connected virtual interfaces of `bandwidth` each, at adapters 0 and 1.
 fn connected(nics: &[Nic; 2], bandwidth: Bandwidth, playout: Duration) -> [End; 2] {
     let [mut here, there] = [0, 1].map(|node| End::of(&nics[node], bandwidth, playout));
     let discriminator = CALLS.fetch_add(1, Ordering::Relaxed);
@@ -106,7 +106,7 @@ fn connected(nics: &[Nic; 2], bandwidth: Bandwidth, playout: Duration) -> [End; 
     [here, there]
 }
 
-/// Does what programs do that ask for something while adapters answer.
+/// Runs `ask`, a program's requests, while the adapters are advanced.
 fn while_stepping<T: Send>(adapters: &mut Stepped, ask: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let asking = scope.spawn(ask);
@@ -118,7 +118,8 @@ fn while_stepping<T: Send>(adapters: &mut Stepped, ask: impl FnOnce() -> T + Sen
     })
 }
 
-/// The process that posts all it can: so many virtual interfaces, with so many bytes a second each or none, and what it posts.
+/// Hostile process, which posts at the maximum rate: number of its virtual interfaces, bandwidth of
+/// each, and kind of its messages.
 #[derive(Clone, Copy)]
 struct Hostile {
     vis: usize,
@@ -126,28 +127,28 @@ struct Hostile {
     posts: Posts,
 }
 
-/// What a hostile process posts.
 #[derive(Clone, Copy, PartialEq)]
 enum Posts {
-    /// Messages from adapter 0 to 1.
+    /// From adapter 0 to 1.
     There,
-    /// Messages both ways.
+    /// In both directions.
     BothWays,
-    /// Reads of the other side's memory, both ways: each is a message of 4 KiB that the other side's adapter sends.
+    /// Reads of the peer's memory, in both directions: each is a message of 4 KiB that the peer's
+    /// adapter sends.
     Reads,
-    /// Descriptors of memory that is not its own, both ways.
+    /// Descriptors of foreign memory, in both directions.
     Flawed,
-    /// Messages of half a megabyte, both ways.
+    /// Messages of half a megabyte, in both directions.
     Huge,
 }
 
-/// Whether a round's virtual interfaces have a bandwidth, and keep it.
+/// Whether a round's virtual interfaces have a bandwidth, and conform to it.
 #[derive(Clone, Copy, PartialEq)]
 enum Mine {
     Nothing,
     Exceeded,
     Kept,
-    /// Kept, and what comes is seen when so long has passed since it was rung for.
+    /// Conforming, with this playout delay.
     Played(Duration),
 }
 
@@ -157,14 +158,14 @@ impl Mine {
     }
 }
 
-/// Rounds beside somebody: the mean, and the longest.
 #[derive(Clone, Copy, Debug)]
 struct Rounds {
     mean: Span,
     worst: Span,
 }
 
-/// Rounds of virtual interfaces with a bandwidth, as `mine` has it, beside `hostile`; `None` if they are not done in time.
+/// Rounds of virtual interfaces with a bandwidth by `mine`, beside `hostile`; `None` if they are
+/// not completed in time.
 fn round(adapter: ViaConfig, mine: Mine, hostile: Hostile) -> Option<Rounds> {
     let directory: PathBuf = std::env::temp_dir().join(format!(
         "laxity-vi-beside-{}-{}",
@@ -199,7 +200,7 @@ fn round_in(directory: &Path, adapter: ViaConfig, mine: Mine, hostile: Hostile) 
     let playout = if let Mine::Played(playout) = mine { playout } else { Duration::ZERO };
     let (own, its) = (of(rate, ROUND), of(hostile.bandwidth, FLOOD));
     let (ends, mut floods) = while_stepping(&mut adapters, || {
-        // Each is a process of its own to the adapters.
+        // Each pair is a separate process to the adapters.
         let nics = || [0, 1].map(|node| Nic::open(&sockets[node]).unwrap());
         let (good, bad) = (nics(), nics());
         assert!(good.iter().all(|nic| nic.attributes().longest == longest));
@@ -211,7 +212,7 @@ fn round_in(directory: &Path, adapter: ViaConfig, mine: Mine, hostile: Hostile) 
     ping.make_room();
     pong.make_room();
     let warm = ROUNDS / 4;
-    // When the one under way was begun, if one is, and from when on the next may be.
+    // Start of the current round, if any, and the earliest start of the next.
     let (mut begun, mut next) = (None, Time::ZERO);
     let patience = if mine.is_kept() { INTERVAL * (ROUNDS + warm + 5) } else { PATIENCE };
     let start = adapters.now();
@@ -229,7 +230,7 @@ fn round_in(directory: &Path, adapter: ViaConfig, mine: Mine, hostile: Hostile) 
                 to.fill(hostile.posts, places[1]);
             }
         }
-        // Alone time goes on with what is sent.
+        // Without a flood, time only advances with messages.
         if begun.is_none() && (adapters.now() >= next || hostile.vis == 0) {
             ping.send(ROUND);
             begun = Some(adapters.now());
@@ -262,10 +263,10 @@ fn round_in(directory: &Path, adapter: ViaConfig, mine: Mine, hostile: Hostile) 
 const NOBODY: Hostile = Hostile { vis: 0, bandwidth: None, posts: Posts::BothWays };
 const ONE: Hostile = Hostile { vis: 1, ..NOBODY };
 const MANY: Hostile = Hostile { vis: 16, ..NOBODY };
-/// What it reserves is what it may, and it posts more.
+/// It reserves the permitted bandwidth, and posts more.
 const RESERVING: Hostile = Hostile { vis: 4, bandwidth: Some(1_000_000), ..NOBODY };
 
-/// What a message of 4 KiB takes an adapter's processor and HDMA at most, on either side.
+/// Maximum time of a message of 4 KiB on an adapter's processor and HDMA, on either side.
 const MESSAGE: Span = Span::from_us(80);
 
 #[test]
@@ -288,18 +289,20 @@ fn a_round_is_as_much_longer_as_eight_doorbells_of_a_share_take() {
         let taken = taken.map(|taken| taken.expect("nobody is starved").mean);
         let us = taken.map(|taken| taken.as_secs_f64() * 1e6);
         println!("{name:<44}{:>9.1}{:>9.1}{:>9.1}{:>9.1}", us[0], us[1], us[2], us[3]);
-        // Of each share eight doorbells are ahead at either adapter: all without a bandwidth are one, each with one is its own.
+        // Of each share eight doorbells are ahead at either adapter: all virtual interfaces without
+        // a bandwidth are one share, each with one is its own.
         let alone = taken[0];
         for (taken, shares) in [(taken[1], 1), (taken[2], 1), (taken[3], 4)] {
             assert!(alone < taken && taken <= alone + MESSAGE * (16 * shares), "{name}: {us:?}");
         }
         beside_one.push(taken[1]);
     }
-    // A bandwidth helps, and so does a rate set aside for others.
+    // A bandwidth shortens the round, and so does a rate reserved for best effort.
     assert!(beside_one[1] > beside_one[2] && beside_one[2] > beside_one[3], "{beside_one:?}");
 }
 
-/// Of two programs that send each other 1 KiB every 2.048 ms beside a process of best effort, at adapters of Table 1 that tell them apart and programs that take no time.
+/// Two programs that send each other 1 KiB every 2.048 ms beside a process of best effort, at
+/// adapters of Table 1 that separate their doorbells, and programs without costs.
 const PROMISED: &str = r#"
 title = "a round beside others"
 [via]
@@ -330,10 +333,10 @@ min_interval = "2.048 ms"
 source = { kind = "rounds", after = "ping" }
 "#;
 
-/// How long after a message was rung for it is seen by who wants all rounds alike: as long as it is promised to take at most.
+/// Playout delay equal to the delay bound of a message, so that all rounds are equal.
 const PLAYOUT: Duration = Duration::from_micros(615);
 
-/// Others of 4 KiB, both ways.
+/// Other channels of 4 KiB, in both directions.
 const OTHERS: &str = r#"
 [[channel]]
 name = "there"
@@ -355,12 +358,12 @@ burst = 1
 source = { kind = "closed" }
 "#;
 
-/// What admission promises a round beside `others`, if it admits all of them.
+/// Bound of a round beside `others`, if admission admits all of them.
 fn promised(others: &str) -> Option<Span> {
     promised_by(PROMISED, others)
 }
 
-/// The same, of the round that `file` has.
+/// Bound of the round in `file`.
 fn promised_by(file: &str, others: &str) -> Option<Span> {
     let path = PathBuf::from("beside.toml");
     let files = BTreeMap::from([(path.clone(), format!("{file}{others}").into_bytes())]);
@@ -371,7 +374,9 @@ fn promised_by(file: &str, others: &str) -> Option<Span> {
     both.filter(|_| admitted).map(|seconds| Span::from_ps((seconds * 1e12) as u64))
 }
 
-/// Where processes are told apart a round of who keeps its bandwidth is within what admission promises, whatever a hostile process does; and one without a bandwidth has its turn.
+/// Where processes have separate doorbell queues, a round that conforms to its bandwidth is within
+/// admission's bound, whatever a hostile process does; and one without a bandwidth is served in
+/// turn.
 #[test]
 fn told_apart_whoever_keeps_a_bandwidth_has_what_it_is_promised() {
     let qos = ViaConfig::table_1(Firmware::QualityOfService);
@@ -381,8 +386,10 @@ fn told_apart_whoever_keeps_a_bandwidth_has_what_it_is_promised() {
     let others =
         |class: &str, count: usize| OTHERS.replace("CLASS", class).replace("COUNT", &count.to_string());
     let best_effort = promised(&others("best_effort", 1));
-    // A bandwidth may be used an interval early, so to the analysis each is two, and where messages come what exceeds it is one more (`world/src/coverage/via.rs`), which here others send there; of a KiB more,
-    // as to program that takes the processor longer than to give a stamp.
+    // A bandwidth may be used an interval early, so the analysis counts each twice. Excess at the
+    // receiving adapter counts once more (`world/src/coverage/via.rs`); here other nodes send it.
+    // It has one KiB more, since programming its transfer takes the processor longer than assigning
+    // a stamp.
     let with_rates = |count: usize, interval: &str| {
         let contract = format!("burst = 1\nrefusal = \"expected\"\nmin_interval = \"{interval}\"");
         let own = others("real_time", 2 * count);
@@ -417,7 +424,8 @@ fn told_apart_whoever_keeps_a_bandwidth_has_what_it_is_promised() {
     }
 }
 
-/// What comes is played out as late as it is promised to come at most: then a hostile process changes nothing at all, neither the mean nor the longest, of no round.
+/// With a playout delay equal to the delay bound, a hostile process changes neither the mean nor
+/// the longest round.
 #[test]
 fn played_out_rounds_are_the_same_whatever_a_hostile_process_does() {
     let qos = ViaConfig::table_1(Firmware::QualityOfService);

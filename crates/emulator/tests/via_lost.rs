@@ -1,4 +1,5 @@
-//! What a program sees when the adapters' process dies, or ends. Order and account are asserted, never milliseconds.
+//! Effects on a program when the adapters' process dies, or ends. Order and accounting are
+//! asserted, no times.
 
 #![cfg(target_os = "linux")]
 
@@ -30,7 +31,7 @@ fn setup() -> Setup {
     }
 }
 
-/// Adapters in a process of their own, which is killed with this.
+/// Adapters in a separate process, which is killed on drop.
 struct Elsewhere {
     child: Child,
     directory: PathBuf,
@@ -62,7 +63,8 @@ impl Drop for Elsewhere {
     }
 }
 
-/// In a process that was started for it, serves adapters until it is killed; in the test itself, does nothing.
+/// In a process started for this, serves adapters until it is killed; in the test itself, has no
+/// effect.
 fn play() {
     let Some(directory) = std::env::var_os(DIRECTORY) else { return };
     let _service = serve(setup(), Path::new(&directory), Placement::default()).unwrap();
@@ -79,7 +81,7 @@ struct Side {
     vi: Vi,
 }
 
-/// A virtual interface at an adapter with room for three messages.
+/// Virtual interface at an adapter with three receive descriptors.
 fn side(directory: &Path, node: usize) -> Side {
     let nic = Nic::open(socket_of(directory, node)).unwrap();
     let tag = nic.create_tag().unwrap();
@@ -104,7 +106,7 @@ fn sides(directory: &Path) -> [Side; 2] {
     [here, there]
 }
 
-/// What programs see that wait when `ends` has the adapters end.
+/// Results of waiting programs when `ends` ends the adapters.
 #[allow(clippy::disallowed_methods, reason = "so that those who wait have gone to sleep")]
 fn seen(directory: &Path, ends: impl FnOnce()) {
     let [mut here, mut there] = sides(directory);
@@ -120,7 +122,7 @@ fn seen(directory: &Path, ends: impl FnOnce()) {
         let calls = scope.spawn(|| third.vi.connect(Address { host: 1, discriminator: 8 }, None));
         let (queue, receiver) = (&mut there.queue, &mut there.vi);
         let announced = scope.spawn(|| queue.wait(None));
-        // They have come as far as to sleep, or find it out before they do: both is right.
+        // The threads sleep by now, or detect the end before they do: both are valid.
         std::thread::sleep(Duration::from_millis(20));
         ends();
         let flushed = Status::FLUSHED.and(Status::TRANSPORT_ERROR);
@@ -130,7 +132,7 @@ fn seen(directory: &Path, ends: impl FnOnce()) {
         assert!(matches!(announced.join().unwrap(), Err(Error::Lost)));
         assert!(receiver.wait_receive(None).unwrap().status.has(Status::FLUSHED));
     });
-    // The rest is flushed, too, without waiting, and so is what is posted from now on.
+    // The rest is flushed, too, without waiting, and so are later descriptors.
     assert!(here.nic.is_lost() && here.vi.state() == State::Error);
     for _ in 0..2 {
         assert!(here.vi.poll_receive().expect("it was posted").status.has(Status::FLUSHED));
@@ -147,11 +149,11 @@ fn who_waits_is_woken_when_the_adapters_process_is_killed() {
     let mut elsewhere = Elsewhere::begin("who_waits_is_woken_when_the_adapters_process_is_killed");
     let directory = elsewhere.directory.clone();
     seen(&directory, || elsewhere.kill());
-    // The files of its sockets are still there, and block no run.
+    // The files of its sockets still exist, and block no run.
     assert!(socket_of(&directory, 0).exists());
     let service = serve(setup(), &directory, Placement::default()).unwrap();
     assert!(Nic::open(socket_of(&directory, 0)).is_ok());
-    // Where another run's adapters are open, there is no place.
+    // The directory is in use by another run's adapters.
     assert!(serve(setup(), &directory, Placement::default()).is_err());
     assert!(Nic::open(socket_of(&directory, 1)).is_ok());
     service.stop().unwrap();
@@ -172,7 +174,7 @@ fn who_rings_is_not_held_up_by_adapters_that_are_gone() {
     let mut elsewhere = Elsewhere::begin("who_rings_is_not_held_up_by_adapters_that_are_gone");
     let [mut here, _there] = sides(&elsewhere.directory.clone());
     elsewhere.kill();
-    // More doorbells than there is room for where nobody hears any.
+    // More doorbells than the queue holds, without a consumer.
     for _ in 0..3000 {
         here.vi.post_send(&Descriptor::send(&[])).unwrap();
         assert!(here.vi.wait_send(PATIENCE).unwrap().status.has(Status::FLUSHED));

@@ -1,4 +1,5 @@
-//! Whatever a program does, it does to itself: bad descriptors, lying lengths, others' virtual interfaces, memory that goes away.
+//! Violations affect only their own program: invalid descriptors, false lengths, foreign virtual
+//! interfaces, deregistered memory.
 
 #![cfg(target_os = "linux")]
 
@@ -26,7 +27,7 @@ use support::{Role, Site, adapter, results, zero};
 
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
 
-/// A program at an adapter, with one virtual interface.
+/// Program at an adapter, with one virtual interface.
 struct Program {
     nic: Nic,
     tag: Tag,
@@ -186,7 +187,7 @@ fn rdma_touches_what_is_registered_for_it_and_nothing_else() {
     assert_eq!(at(&there.memory, 100, 14), "written there\0");
     assert_eq!(at(&there.memory, 200, 13), "written there");
     assert_eq!(at(&here.memory, 1000, 16), "and this is read");
-    // What is not registered for it stays as it is, and what is out of it is not read.
+    // Memory that is not registered for RDMA is not written, and bytes outside of it are not read.
     let closed = there.nic.register(100, there.tag, Access::default()).unwrap();
     for to in [closed.remote(0), there.memory.remote((1 << 16) - 12)] {
         here.vi.post_send(&Descriptor::rdma_write(&segments, to)).unwrap();
@@ -203,7 +204,7 @@ fn rdma_touches_what_is_registered_for_it_and_nothing_else() {
 
 #[test]
 fn memory_that_is_given_back_in_mid_transfer_is_not_touched() {
-    // A transfer of a tenth of a second: there is time to give memory back.
+    // A transfer of a tenth of a second leaves time to deregister memory.
     let slow = Engine { startup: Span::from_ms(100), per_byte: Span::ZERO };
     let engines = Engines { down: slow, ..zero(Firmware::QualityOfService).engines };
     let config = ViaConfig { engines, ..zero(Firmware::QualityOfService) };
@@ -216,7 +217,7 @@ fn memory_that_is_given_back_in_mid_transfer_is_not_touched() {
     here.vi.post_send(&Descriptor::send(&segment)).unwrap();
     drop(given_back);
     let early = here.vi.wait_send(PATIENCE).unwrap().status;
-    // Scribbled on in mid-transfer: what is sent is what lay there when it was moved, whole.
+    // Overwritten in mid-transfer: the sent bytes are a whole copy from the time of the transfer.
     here.memory.write(0, &[1; 16]);
     let segment = [here.memory.segment(0..16)];
     here.vi.post_send(&Descriptor::send(&segment)).unwrap();
@@ -269,13 +270,13 @@ fn descriptors_and_doorbells_that_lie_complete_in_error_or_break_their_own() {
         let status = Status(sent(&queues, number));
         assert!(status.has(error) && status.has(Status::DONE), "{number}: {status:?}");
     }
-    // For what is not its own, and for nothing at all.
+    // For foreign virtual interfaces, and for none at all.
     for other in [here.vi.id(), there.vi.id(), u32::MAX] {
         raw.ring(u64::from(other) | 1 << 32);
         raw.ring(u64::from(other) | 1 << 32 | 1 << 48);
     }
     raw.ring(7 << 48 | u64::from(vi));
-    // More descriptors than a queue has break the virtual interface, and no other.
+    // More descriptors than the queue holds break this virtual interface only.
     raw.ring(u64::from(vi) | 257 << 32);
     let broken = State::Error as u32 | (Fault::Overrun as u32) << 8;
     while queues.word32(0).load(Ordering::Acquire) != broken {
@@ -287,7 +288,7 @@ fn descriptors_and_doorbells_that_lie_complete_in_error_or_break_their_own() {
     there.receive(0..4);
     let segment = [here.memory.segment(0..4)];
     assert!(here.send(&segment).is_done() && there.vi.wait_receive(PATIENCE).unwrap().status.is_done());
-    // A count of doorbells that cannot be loses them, and the next is heard again.
+    // An invalid count of doorbells loses them, and the next is read again.
     raw.bells.word32(0).store(0x8000_0000, Ordering::Release);
     raw.ask(Request::CreateTag, None);
     drop((raw, connected));
@@ -302,7 +303,7 @@ fn what_is_asked_for_wrongly_is_refused() {
     let (tag, _) = raw.make(Request::CreateTag);
     let (_memory, file) = Memory::create("raw", 4096).unwrap();
     let register = |tag, base, length| Request::Register { base, length, tag, write: true, read: true };
-    // A file that could shrink under the adapter, and that others hold as they like: a temporary one.
+    // Temporary file, which could shrink under the adapter and is writable by others.
     let path = std::env::temp_dir().join(format!("laxity-vi-unsealed-{}", std::process::id()));
     let unsealed = std::fs::File::create_new(&path).unwrap();
     unsealed.set_len(4096).unwrap();
@@ -407,7 +408,7 @@ fn what_was_on_its_way_when_a_connection_ended_comes_to_nothing() {
     if there.vi.wait_receive(PATIENCE).unwrap().status.is_done() {
         println!("this process stood still for longer than the transfer took");
     } else {
-        // Room for another connection is not for what the last one had under way.
+        // A receive buffer of a new connection does not receive messages of the last one.
         there.receive(0..4);
         let came = there.vi.wait_receive(Some(Duration::from_millis(300)));
         assert!(came.as_ref().is_err_and(|error| error.is(Refusal::Timeout)), "{came:?}");
@@ -415,7 +416,8 @@ fn what_was_on_its_way_when_a_connection_ended_comes_to_nothing() {
     }
 }
 
-/// A log that is cut off anywhere is replayed as far as it goes; one that somebody has changed is refused, or is another run, and never the end of the program.
+/// A log truncated anywhere is replayed up to there; a modified one is refused, or is another run,
+/// and never ends the program.
 #[test]
 fn a_log_that_is_cut_off_or_damaged_is_known_for_that() {
     let mut site = site("a_log_that_is_cut_off_or_damaged_is_known_for_that");
@@ -433,7 +435,7 @@ fn a_log_that_is_cut_off_or_damaged_is_known_for_that() {
         |bytes: &[u8]| replay(Log::open(Cursor::new(bytes.to_vec())).ok()?, setup, Vec::new()).ok();
     let whole = replayed(&log).unwrap();
     assert_eq!(whole.served.departures, served.departures);
-    // Its blocks: how long the first is, which has the header, is its first number.
+    // The length of the first block, which has the header, is its first number.
     let magic = log.iter().position(|byte| *byte == b'\n').unwrap() + 1;
     let length = u32::from_le_bytes(log[magic..magic + 4].try_into().unwrap()) as usize;
     let entries = magic + 8 + length;
@@ -450,7 +452,8 @@ fn a_log_that_is_cut_off_or_damaged_is_known_for_that() {
     }
 }
 
-/// Who calls at the discriminator 1 is the first channel of the file, and what is sent back is the one that answers it; who calls at another is none.
+/// A call at discriminator 1 is assigned to the first channel of the file, and its responses to the
+/// responding channel; calls at others are not assigned.
 #[test]
 fn a_program_is_the_channel_at_whose_place_it_calls() {
     for (discriminator, is) in [(1, true), (2, false), (0, false), (u64::MAX, false)] {
@@ -465,10 +468,10 @@ fn a_program_is_the_channel_at_whose_place_it_calls() {
         }
         assert!(there.send(&of(&there, 40)).is_done());
         here.vi.wait_receive(PATIENCE).unwrap();
-        // Without a descriptor it is lost; what cannot be fetched is sent to nobody.
+        // It is lost without a descriptor; unreadable memory is not sent.
         assert!(here.send(&of(&here, 50)).is_done());
         assert!(here.send(&[Segment { handle: 0, ..of(&here, 60)[0] }]).is_error());
-        // What reads is no message of a channel.
+        // A read is no message of a channel.
         let remote = there.memory.remote(0);
         here.vi.post_send(&Descriptor::rdma_read(&of(&here, 8), remote)).unwrap();
         assert!(here.vi.wait_send(PATIENCE).unwrap().status.is_done());

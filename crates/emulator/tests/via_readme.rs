@@ -1,4 +1,4 @@
-//! What the README promises of its program with a virtual interface.
+//! Claims of the README about its program with a virtual interface.
 
 #![cfg(target_os = "linux")]
 
@@ -41,7 +41,7 @@ fn the_readme_has_the_program_as_it_is() {
     assert!(README.contains(&format!("```rust\n{PROGRAM}```")), "copy examples/vi/film.rs into the README");
 }
 
-/// How many messages of the film came while it was sent, and of the flood.
+/// Number of messages of the stream that arrived while it was sent, and of the flood.
 fn beside_a_flood(config: ViaConfig, test: &'static str) -> [u64; 2] {
     Role::new("film").play(|_| film::run());
     Role::new("sink").play(|_| sink::run());
@@ -66,8 +66,8 @@ fn beside_a_flood(config: ViaConfig, test: &'static str) -> [u64; 2] {
 #[test]
 fn the_program_keeps_its_bandwidth_beside_a_flood() {
     let test = "the_program_keeps_its_bandwidth_beside_a_flood";
-    // Of each as many messages are under way: first come, first served, there are as many of either. Where best effort is let in by a rate
-    // of its own, it waits outside and not among the doorbells.
+    // Both have as many messages in flight, so first come, first served delivers equal numbers.
+    // With a rate for best effort, best-effort traffic waits outside of the doorbell queue.
     let [film, flood] = beside_a_flood(adapter(Firmware::Parallel), test);
     assert!(2 * film < 3 * flood, "{film} beside {flood}");
     let own = Limits { best_effort: Some(Rate::from_bytes_per_sec(20_000_000)), ..Limits::NONE };
@@ -90,7 +90,7 @@ fn ping_pong_and_ping_bulk_come_to_their_end() {
         assert!(played.lines().any(|line| line.split_whitespace().next() == Some(size)), "{played}");
     }
     let served = site.end();
-    // Rounds of one message each way, and a tenth as many of sixteen, for each size.
+    // Rounds of one message in each direction, and a tenth as many of sixteen, for each size.
     let each = 4 * (300 + 30 * 16) * 2;
     assert_eq!((served.tally.received, served.tally.lost, served.tally.errors), (each, 0, 0));
 }

@@ -1,4 +1,5 @@
-//! Whatever one user's programs take, another user's program finds room. Skipped, with the reason, where threads may not change their user.
+//! Resources remain for another user, whatever the programs of one user take. Skipped, with the
+//! reason, where threads may not change their user.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "a silent connection is ended after so long")]
@@ -22,10 +23,10 @@ use laxity_vi::{Access, Nic, Reliability, ViAttributes};
 use raw::Raw;
 use support::{Site, zero};
 
-/// A user that is not this one.
+/// A user other than this process's.
 const OTHER: libc::c_long = 65_534;
 
-/// The result of `part` on a thread of another user; `None` if that is not permitted.
+/// Result of `part` on a thread of another user; `None` if that is not permitted.
 fn as_another_user<R: Send>(part: impl FnOnce() -> R + Send) -> Option<R> {
     let on_thread = || {
         // SAFETY: three numbers; the call changes the user of this thread, and the thread ends.
@@ -38,7 +39,7 @@ fn as_another_user<R: Send>(part: impl FnOnce() -> R + Send) -> Option<R> {
     std::thread::scope(|scope| scope.spawn(on_thread).join()).unwrap()
 }
 
-/// Adapters whose first any user may open.
+/// Adapters, the first of which any user may open.
 fn site(test: &'static str) -> (Site, PathBuf) {
     let site = Site::new(test, zero(Firmware::QualityOfService));
     let socket = site.socket(0);
@@ -46,7 +47,7 @@ fn site(test: &'static str) -> (Site, PathBuf) {
     (site, socket)
 }
 
-/// A program that opens the adapter and takes one of everything.
+/// Whether a program can open the adapter and create one object of each kind.
 fn works(socket: &PathBuf) -> bool {
     let Ok(nic) = Nic::open(socket) else { return false };
     let tag = nic.create_tag().unwrap();
@@ -65,7 +66,7 @@ fn silent_connections_lock_out_no_other_user_and_are_ended() {
         assert!(began.elapsed() < Duration::from_secs(30), "silent connections are never ended");
         std::thread::sleep(Duration::from_millis(50));
     }
-    // One that has opened the adapter may be silent for as long as it likes.
+    // A process that has opened the adapter may be silent for any time.
     let raw = Raw::open(&socket);
     std::thread::sleep(Duration::from_millis(1500));
     assert!(silent.iter().all(Socket::has_hung_up));
@@ -78,7 +79,7 @@ fn what_one_user_takes_leaves_room_for_another() {
     let (site, socket) = site("what_one_user_takes_leaves_room_for_another");
     let mut programs = Vec::new();
     let (mut interfaces, mut registered) = (Vec::new(), 0_u64);
-    // Without a page in it.
+    // A sparse file.
     let (_memory, file) = Memory::create("raw", 4096).unwrap();
     let long = support::sparse(256 << 20);
     for _ in 0..12 {
@@ -95,7 +96,7 @@ fn what_one_user_takes_leaves_room_for_another() {
     let attributes = Nic::open(&socket).unwrap().attributes();
     assert_eq!(attributes.virtual_interfaces, 64);
     assert_eq!(interfaces.len(), 256, "half of what an adapter has");
-    // Half of 4 GiB, with the queues of the interfaces: one registration less.
+    // Half of 4 GiB, including the queues of the interfaces: one registration less.
     assert_eq!(registered, (2 << 30) - (256 << 20));
     assert!(as_another_user(|| works(&socket)).unwrap_or(true), "another user finds no room");
     drop((programs, interfaces));

@@ -1,26 +1,29 @@
-//! What the engine costs beside a loop written by hand for the one problem.
+//! Cost of the engine compared with a hand-written loop for one problem.
 //!
-//! A general engine is only worth its name if nobody is tempted to leave it for speed. So the contestant is
-//! not another engine but the loop one writes when one wants no engine: a `std::collections::BinaryHeap`, one
-//! event enum, no components, no clock, no limits, state in local variables. Against it the engine runs with
-//! all it has: components with their own state and their own event enums, a world that dispatches to them,
-//! the driver with its virtual clock, its limits and its record of lateness.
+//! A general engine is useful only if its speed is no reason to bypass it. The baseline is
+//! therefore not another engine but a loop without one: a `std::collections::BinaryHeap`, one event
+//! enum, no components, no clock, no limits, state in local variables. The engine runs with all
+//! parts: components with their own state and event enums, a world that dispatches to them, the
+//! driver with its virtual clock, its limits and its record of lateness.
 //!
-//! Two workloads. A, a polling adapter: few events to come, most work in the handlers. B, the hold model:
-//! every event schedules the next of its component, with 1000, 100 000 and a million to come. Every run must meet its
-//! workload's checksum. Then the curve: what an event costs either of them in the hold model against how many are to come.
+//! Two workloads. A, a polling adapter: few pending events, most work in the handlers. B, the hold
+//! model: every event schedules the next of its component, with 1000, 100 000 and a million
+//! pending. Every run must match its workload's checksum. Then a curve: the cost of an event in the
+//! hold model against the number of pending events, for both.
 //!
-//! * Time: both contestants count nanoseconds in their models; the engine's calendar holds picoseconds, so
-//!   its components convert at every event and pay for it.
-//! * Random numbers and `exp` are the same functions in both. The logarithm is the standard library's, with
-//!   which the checksums were made; `libm`'s, which the engine's own streams use, meets them too and is slower.
-//! * Only the run loop is timed, in processor time where the system tells it. Runs of the two are interleaved,
-//!   so that a busy machine is busy for both; `ratio` is of medians, `fastest` of the fastest runs.
+//! * Time: both contestants count nanoseconds in their models; the engine's calendar has
+//!   picoseconds, so its components convert at every event and pay for it.
+//! * Random numbers and `exp` are the same functions in both. The logarithm is the standard
+//!   library's, with which the checksums were made; `libm`'s, which the engine's own streams use,
+//!   gives the same checksums and is slower.
+//! * Only the run loop is timed, in processor time where available. Runs of the two are
+//!   interleaved, so that other load affects both; `ratio` is of medians, `fastest` of the fastest
+//!   runs.
 //!
-//! A is the workload to distrust. Two or three events are to come, drawing the times of service takes two
-//! fifths of the engine's time, and what is left is a dozen nanoseconds an event: the same hand-written source
-//! was seen to take 0.11 s where the compiler was given one codegen unit and 0.19 s with sixteen, the engine
-//! 0.12 s and 0.15 s.
+//! Workload A is sensitive to compilation. With two or three pending events, drawing service times
+//! takes two fifths of the engine's time, and the rest is a dozen nanoseconds an event. The same
+//! hand-written source took 0.11 s with one codegen unit and 0.19 s with sixteen, the engine 0.12 s
+//! and 0.15 s.
 //!
 //! `cargo bench -p laxity-engine`, or with `-- --quick` for fewer repetitions of the same runs.
 
@@ -35,7 +38,7 @@ use std::time::Duration;
 
 use timing::{median, timed};
 
-/// The benchmark's own generator, which the checksums fix.
+/// The benchmark's own generator, fixed by the checksums.
 struct SplitMix64(u64);
 
 impl SplitMix64 {
@@ -47,7 +50,7 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// An exponentially distributed number of nanoseconds, at least one.
+    /// Exponentially distributed number of nanoseconds, at least one.
     fn exp(&mut self, mean: f64) -> u64 {
         let unit = (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
         ((-(1.0 - unit).ln() * mean + 0.5) as u64).max(1)
@@ -56,7 +59,7 @@ impl SplitMix64 {
 
 const SEED: u64 = 42;
 
-/// The polling adapter's numbers, in nanoseconds.
+/// Parameters of the polling adapter, in nanoseconds.
 mod polling {
     pub(crate) const UNTIL: u64 = 15_763_000_000;
     pub(crate) const PERIOD: u64 = 8_000;
@@ -66,14 +69,13 @@ mod polling {
     pub(crate) const QUEUE: usize = 500;
 }
 
-/// The hold model's numbers.
+/// Parameters of the hold model.
 mod hold {
     pub(crate) const MEAN: f64 = 1e9;
     pub(crate) const FIRES: u64 = 10_000_000;
     pub(crate) const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 }
 
-/// What a run of the polling adapter must come to.
 #[derive(Debug, PartialEq, Eq)]
 struct Polled {
     events: u64,
@@ -85,7 +87,7 @@ struct Polled {
 const POLLED: Polled =
     Polled { events: 5_000_656, served: [985_188, 985_186], drops: 0, latency: 39_781_287_941 };
 
-/// Runs `by_hand` and `engine` in turn `repetitions` times and prints a row.
+/// Runs `by_hand` and `engine` alternately `repetitions` times and prints a row.
 fn compare<R: PartialEq + std::fmt::Debug>(
     name: &str,
     target: f64,

@@ -1,18 +1,20 @@
-//! When a component wants to be called, so that events it no longer wants count for nothing.
+//! The time at which a component has requested its next call, and recognition of outdated events.
 
 use laxity_units::Time;
 
-/// The last wish of a component, which may change it with every call: the generation of the
-/// [calendar's](crate::Calendar) pattern for events that are withdrawn.
+/// Last requested call time of a component, which may change with every call: the generation in the
+/// [calendar's](crate::Calendar) pattern for withdrawn events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Asked {
     at: Option<Time>,
-    /// Counted round: an event that lay there for four thousand million other wishes would be one call too many, which a component has to bear.
+    /// Wraps: an event that outlasted 2³² requests would cause one spurious call, which components
+    /// tolerate.
     times: u32,
 }
 
 impl Asked {
-    /// The component wants to be called at `deadline`. If that is news, when an event is due, and the number that it carries.
+    /// Requests a call at `deadline`. If this is a change to a new time, returns the time of the
+    /// event to schedule and the number that it carries.
     #[inline]
     pub fn change(&mut self, deadline: Option<Time>) -> Option<(Time, u32)> {
         if self.at == deadline {
@@ -23,8 +25,9 @@ impl Asked {
         deadline.map(|at| (at, self.times))
     }
 
-    /// The component has been called without an event, at a time before that of the event that it may have waited for: as if it had changed its
-    /// wish to that time, and had been called then. What else falls on the same instant as its next event happens in the same order either way.
+    /// Records a call without an event, before the time of a pending event. The effect is that of a
+    /// request changed to that time and called then, so other events at the instant of the next
+    /// event keep their order.
     #[inline]
     pub fn leapt(&mut self) {
         if self.at.take().is_some() {
@@ -32,7 +35,7 @@ impl Asked {
         }
     }
 
-    /// The event of that number has come: whether it is the one that is waited for.
+    /// Whether an event of that number is the pending one, which is then consumed.
     #[inline]
     pub fn comes(&mut self, number: u32) -> bool {
         let waited_for = self.times == number;

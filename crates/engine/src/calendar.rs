@@ -1,39 +1,40 @@
-//! The event calendar: what is to happen, in order.
+//! Event calendar: pending events in order.
 //!
 //! # Order
 //!
-//! Events are ordered by their time and, at the same time, **first scheduled, first run**. A calendar that
-//! leaves same-time order open makes a run depend on the shape of its heap: adding an unrelated component
-//! then changes the results of all others. An event scheduled for `now` runs after all events of `now` that
-//! were scheduled before it, and before time moves.
+//! Events are ordered by their time and, at the same time, **first scheduled, first run**. If
+//! same-time order were undefined, a run would depend on the shape of the heap: adding an unrelated
+//! component would change all results. An event scheduled for `now` runs after all events of `now`
+//! that were scheduled before it, and before time moves.
 //!
 //! # Shape
 //!
-//! A heap of `(time, sequence, event)` compares two fields with two branches, and `BinaryHeap` pays for a
-//! pop and a push where a model nearly always does one in place of the other. Four measures answer this:
+//! A heap of `(time, sequence, event)` compares two fields with two branches, and `BinaryHeap` pays
+//! for a pop and a push where a model nearly always replaces one event by another. Four measures
+//! avoid this:
 //!
-//! * *Compact key.* Time and sequence are one `u128`, the time above; one comparison settles both time and
-//!   same-time order. The sequence never ties, so the order is total.
-//! * *Four children.* The heap is half as deep as a binary one, the smallest of four neighbours is found
-//!   without a branch, and events lie beside their keys, by value.
-//! * *The root waits.* [`Calendar::pop`] leaves a hole at the root. A handler that schedules before it
-//!   returns, as nearly all do, fills the hole: one descent in place of a pop and a push. What finds the
-//!   hole still there fills it with the last entry, as an ordinary heap would have done at once.
-//! * *Only what is near is in the heap.* Beyond two thousand events, those that are far off lie in buckets
-//!   ([`far`]) and come into the heap when it has run out: a heap of a million is slow for the memory it walks through, not
-//!   for its comparisons.
+//! * *Compact key.* Time and sequence are one `u128`, the time above; one comparison decides both.
+//!   The sequence never ties, so the order is total.
+//! * *Four children.* The heap is half as deep as a binary one, the smallest of four neighbours is
+//!   found without a branch, and events lie beside their keys, by value.
+//! * *Deferred pop.* [`Calendar::pop`] leaves a hole at the root. A handler that schedules before
+//!   it returns, the common case, fills the hole: one descent in place of a pop and a push. Any
+//!   other operation fills the hole with the last entry first, as an ordinary heap does at once.
+//! * *The heap has only near events.* Beyond two thousand events, distant ones lie in buckets
+//!   ([`far`]) and move into the heap when it is empty: a heap of a million is slow because of its
+//!   memory accesses, not its comparisons.
 //!
-//! Events are therefore [`Copy`]: a plain value says what happens to whom, and what is long (a frame's bytes)
-//! stays with its owner and is named by a number. An event should not be longer than a few words, since the
-//! heap moves it. Two other shapes were left. Keys alone in the heap, each naming a slot where its event lies still, were
-//! measured to be a third slower with two or three events, which is where models live. Calendar queues want tuning to the
-//! spread of times, which digits do not.
+//! Events are therefore [`Copy`]: a plain value says what happens to which component; long data (a
+//! frame's bytes) stays with its owner and is named by a number. An event should have only a few
+//! words, since the heap moves it. Two alternatives were rejected. A heap of keys that name slots
+//! of events measured a third slower with two or three events, the common size of models. Calendar
+//! queues need tuning to the spread of times, which digits do not.
 //!
 //! # Withdrawing an event
 //!
-//! There is no cancellation, because a heap finds nothing but its root. A component that may change its
-//! mind carries a generation: it schedules the event with the generation it has, adds one when the event no
-//! longer counts, and ignores an event whose generation is not its own:
+//! There is no cancellation, because a heap finds only its root. A component that may withdraw an
+//! event keeps a generation: it schedules the event with the current generation, increments it to
+//! withdraw the event, and ignores an event of another generation:
 //!
 //! ```
 //! # use laxity_engine::Calendar;
@@ -73,15 +74,14 @@ use laxity_units::{Span, Time};
 
 use far::Far;
 
-/// How many children an entry has.
+/// Children of an entry.
 const CHILDREN: usize = 4;
-/// With more entries than this in the heap, it is worth parting what is far off from what is near.
+/// Heap size above which distant events are separated.
 const CROWD: usize = 2048;
 
-/// An event and its place in the order.
+/// Event with its key.
 ///
-/// Two words rather than one `u128`, which would be aligned to sixteen bytes and make a small event cost as
-/// much as a long one.
+/// Two words rather than one `u128`: its alignment of sixteen bytes would enlarge small events.
 #[derive(Debug, Clone, Copy)]
 struct Entry<E> {
     time: Time,
@@ -95,8 +95,8 @@ impl<E> Entry<E> {
         u128::from(self.time.as_ps()) << 64 | u128::from(self.sequence)
     }
 
-    /// Word by word: copied whole, an entry would be read in pieces wider than those in which it was written
-    /// just before, for which a processor waits.
+    /// Written word by word: a copy of the whole entry would be read in wider pieces than it was
+    /// just written in, which stalls the processor.
     #[inline(always)]
     fn set(&mut self, key: u128, event: E) {
         self.time = Time::from_ps((key >> 64) as u64);
@@ -105,30 +105,33 @@ impl<E> Entry<E> {
     }
 }
 
-/// Events by the time at which they happen; at the same time, in the order in which they were scheduled.
+/// Events by the time at which they happen; at the same time, in the order in which they were
+/// scheduled.
 ///
-/// The module's header gives the order, the shape and the pattern for events that are withdrawn.
+/// The module's header describes the order, the shape and the pattern for withdrawn events.
 #[derive(Debug, Clone)]
 pub struct Calendar<E> {
     now: Time,
-    /// In heap order by key; the root, if it is a hole, counts for nothing.
+    /// Heap-ordered by key; a hole at the root is ignored.
     heap: Vec<Entry<E>>,
-    /// Whether the root is an event already popped.
+    /// Whether the root was popped.
     hole: bool,
     sequence: u64,
-    /// The last time whose events are in the heap; what is later is far.
+    /// Last time with events in the heap; later events are in `far`.
     near: Time,
     far: Far<E>,
-    /// Such have come into the heap and nobody has asked.
+    /// Far events have moved into the heap, unnoticed by the driver so far.
     come_near: bool,
-    /// How many entries in the heap are a crowd.
+    /// Heap size at which distant events are separated next.
     crowd: usize,
-    /// Events that have happened, popped or leapt to.
+    /// Number of events that have happened, popped or by [`leap`](Self::leap).
     happened: u64,
-    /// A world may go on by itself before that time, until so many have happened; [`Time::ZERO`] for never.
+    /// A world may leap to times before this, up to this number of events; [`Time::ZERO`] for
+    /// never.
     free: (Time, u64),
-    /// Before this it may go on, and nothing is to come: a bound from below, so that who goes on several times looks at what is to come
-    /// once. It is never past the next event, so when that has happened it counts for nothing.
+    /// Lower bound on the next event and on `free`, so that repeated leaps inspect the pending
+    /// events once. It never exceeds the time of the next event, so it has no effect after that
+    /// event.
     quiet: Time,
 }
 
@@ -139,12 +142,12 @@ impl<E: Copy> Default for Calendar<E> {
 }
 
 impl<E: Copy> Calendar<E> {
-    /// An empty calendar at the start of the run.
+    /// Empty calendar at the start of the run.
     pub fn new() -> Self {
         Self::with_capacity(0)
     }
 
-    /// An empty calendar that holds `events` before it grows, of those that are near.
+    /// Empty calendar whose heap holds `events` before it grows, within the limit on near events.
     pub fn with_capacity(events: usize) -> Self {
         let heap = Vec::with_capacity(events.min(CROWD));
         Self {
@@ -162,26 +165,27 @@ impl<E: Copy> Calendar<E> {
         }
     }
 
-    /// The time of the event popped last, or of the last [`Calendar::advance`] if that is later.
+    /// Time of the event popped last, or of the last [`Calendar::advance`] if that is later.
     #[inline]
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// How many events are to come.
+    /// Number of pending events.
     pub fn len(&self) -> usize {
         self.heap.len() - usize::from(self.hole) + self.far.len()
     }
 
-    /// Whether nothing is to come.
+    /// Whether no event is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Lets `event` happen at `at`, after everything already scheduled for that time.
+    /// Schedules `event` at `at`, after all events already scheduled for that time.
     ///
-    /// Panics if `at` is before now: a model that schedules into its past is broken.
-    // Always, for an event that is passed on in memory is read whole right after it was written in parts, and waited for.
+    /// Panics if `at` is before now, which is a bug of the model.
+    // Always inlined: an event passed in memory is read whole right after it was written in parts,
+    // which stalls.
     #[inline(always)]
     pub fn schedule(&mut self, at: Time, event: E) {
         if at < self.now {
@@ -190,7 +194,7 @@ impl<E: Copy> Calendar<E> {
         let key = u128::from(at.as_ps()) << 64 | u128::from(self.sequence);
         self.sequence += 1;
         self.quiet = self.quiet.min(at);
-        // One event in place of another among few, as in most worlds, is decided on the spot.
+        // Fast path for the common case: one event replaces another in a small heap.
         if self.hole && self.heap.len() <= 1 + CHILDREN && at <= self.near {
             self.hole = false;
             sink_among_few(&mut self.heap, key, event);
@@ -205,7 +209,6 @@ impl<E: Copy> Calendar<E> {
         panic!("an event is scheduled at {at}, before now, {}", self.now);
     }
 
-    /// Puts `event` where its key belongs.
     #[inline(never)]
     fn place(&mut self, key: u128, event: E) {
         let at = Time::from_ps((key >> 64) as u64);
@@ -219,13 +222,13 @@ impl<E: Copy> Calendar<E> {
         }
     }
 
-    /// Lets `event` happen `span` from now; panics if that time cannot be named.
+    /// Schedules `event` at `span` from now; panics if that time exceeds the range.
     #[inline]
     pub fn schedule_after(&mut self, span: Span, event: E) {
         self.schedule(self.now + span, event);
     }
 
-    /// When the next event happens.
+    /// Time of the next event.
     #[inline]
     pub fn next_time(&self) -> Option<Time> {
         let near = match self.hole {
@@ -245,7 +248,7 @@ impl<E: Copy> Calendar<E> {
         Some(self.take_due())
     }
 
-    /// Takes the event that [`due`](Self::due) has just named.
+    /// Takes the event that [`due`](Self::due) has just found.
     #[inline(always)]
     pub(crate) fn take_due(&mut self) -> (Time, E) {
         let first = &self.heap[0];
@@ -255,11 +258,12 @@ impl<E: Copy> Calendar<E> {
         (self.now, first.event)
     }
 
-    /// Moves now to `at`, as if an event had been scheduled for then and were the next to happen, if it would be: nothing else happens until and at
-    /// `at`, and the driver lets a world go on without it. Whether it did; if not, nothing has changed.
+    /// Moves now to `at` as if an event for that time had been scheduled and popped, provided that
+    /// it would be the next one: no other event is pending up to and at `at`, and the driver
+    /// permits it. Returns whether it moved; if not, the calendar is unchanged.
     ///
-    /// A component that is called, and wants to be called again before anything else happens, need not be told so by way of the heap. For a world
-    /// that calls it here there is one event more, as there would have been.
+    /// A component that requests a call before all other events can thus be called without the
+    /// heap. The event is counted as if it had been scheduled.
     #[inline]
     pub fn leap(&mut self, at: Time) -> bool {
         let leaps = self.happened < self.free.1 && (at < self.quiet || self.is_quiet_at(at));
@@ -271,7 +275,7 @@ impl<E: Copy> Calendar<E> {
         leaps
     }
 
-    /// Looks for how long a world may go on by itself and nothing is to come; answers whether that is longer than until `at`.
+    /// Recomputes `quiet`, and returns whether it is after `at`.
     #[inline(never)]
     fn is_quiet_at(&mut self, at: Time) -> bool {
         let next = match (self.hole, self.heap.get(1..=CHILDREN)) {
@@ -279,36 +283,35 @@ impl<E: Copy> Calendar<E> {
             (true, Some([a, b, c, d])) => Some(a.time.min(b.time).min(c.time.min(d.time))),
             (true, _) => self.heap.iter().skip(1).map(|entry| entry.time).min(),
         };
-        // What is far is later than what is near.
+        // Far events are later than near ones.
         let far = self.near.saturating_add(Span::from_ps(1));
         self.quiet = next.unwrap_or(Time::MAX).min(far).min(self.free.0);
         at < self.quiet
     }
 
-    /// A world may go on by itself before that time, until so many events have [happened](Self::happened).
+    /// Permits leaps to times before `before`, until `most` events have [happened](Self::happened).
     pub(crate) fn set_free(&mut self, before: Time, most: u64) {
         self.free = (before, most);
         self.quiet = Time::ZERO;
     }
 
-    /// How many events have happened.
     #[inline(always)]
     pub(crate) fn happened(&self) -> u64 {
         self.happened
     }
 
-    /// Whether events have become near, together, since this was last asked.
+    /// Whether far events have moved into the heap since the last call.
     #[inline(always)]
     pub(crate) fn have_come_near(&mut self) -> bool {
         self.come_near && std::mem::take(&mut self.come_near)
     }
 
-    /// Those that are near, in the order of a heap.
+    /// Near events, in heap order.
     pub(crate) fn near(&self) -> impl Iterator<Item = &E> + Clone {
         self.heap.iter().map(|entry| &entry.event)
     }
 
-    /// [`Calendar::next_time`] for a driver, which pops next and so may fill the hole.
+    /// [`Calendar::next_time`] for a driver, which pops next, so the hole may be filled.
     #[inline(always)]
     pub(crate) fn due(&mut self) -> Option<Time> {
         if self.hole {
@@ -317,7 +320,8 @@ impl<E: Copy> Calendar<E> {
         self.heap.first().map(|entry| entry.time)
     }
 
-    /// Moves now to `to` without an event, as when an outside input arrives or a run ends between events.
+    /// Moves now to `to` without an event, as when an outside input arrives or a run ends between
+    /// events.
     ///
     /// Panics if `to` is before now or passes an event.
     pub fn advance(&mut self, to: Time) {
@@ -326,7 +330,7 @@ impl<E: Copy> Calendar<E> {
         self.now = to;
     }
 
-    /// Gives the hole at the root to the last entry, or to what comes first of what is far.
+    /// Fills the hole at the root with the last entry, or with the first far events.
     #[inline(never)]
     fn fill_hole(&mut self) {
         self.hole = false;
@@ -339,7 +343,7 @@ impl<E: Copy> Calendar<E> {
         }
     }
 
-    /// Takes the first of what is far into the heap, which is empty.
+    /// Moves the first far events into the heap, which is empty.
     fn approach(&mut self) {
         self.near = self.far.take_first(&mut self.heap);
         make_heap(&mut self.heap);
@@ -347,13 +351,14 @@ impl<E: Copy> Calendar<E> {
         self.come_near = true;
     }
 
-    /// Parts what is far off from what is near, if it can.
+    /// Separates far from near events, if possible.
     #[cold]
     fn part(&mut self) {
         if self.far.is_empty() {
             self.far.begin(self.now);
         }
-        // What is far begins at a time to which now has to come first. Until then all stay in the heap.
+        // The far buckets have a base time that now has to reach first. Until then all stay in the
+        // heap.
         if self.now >= self.far.base() {
             let mut heap = std::mem::take(&mut self.heap);
             heap.drain(..).for_each(|entry| self.far.push(entry));
@@ -362,7 +367,7 @@ impl<E: Copy> Calendar<E> {
         }
     }
 
-    /// Puts `entry` in a new last place and lets it rise from there.
+    /// Appends an entry and sifts it up.
     fn append(&mut self, key: u128, event: E) {
         let mut place = self.heap.len();
         self.heap.push(Entry { time: Time::MAX, sequence: 0, event });
@@ -381,14 +386,15 @@ impl<E: Copy> Calendar<E> {
     }
 }
 
-/// The same as [`sink`] where the root and its children are all there is.
+/// [`sink`] for a heap of only the root and its children.
 ///
-/// Which of a few events comes first is what nobody can guess, a processor's predictor included, and whoever handles it has to branch
-/// on what it is. So nothing branches on it here: both places are written, even where they are one.
+/// The processor cannot predict which of a few events is first, and the handler has to branch on
+/// the event anyway. This code therefore has no branch: both places are written, even if they are
+/// one.
 #[inline(always)]
 fn sink_among_few<E: Copy>(heap: &mut [Entry<E>], key: u128, event: E) {
     if let [root, other] = heap {
-        // Two, the fewest that are in any order, change places or do not.
+        // Two entries: swapped or not.
         let (waits, at) = (other.event, other.key());
         let is_less = at < key;
         root.set(select_unpredictable(is_less, at, key), select_unpredictable(is_less, waits, event));
@@ -406,7 +412,7 @@ fn sink_among_few<E: Copy>(heap: &mut [Entry<E>], key: u128, event: E) {
     heap[place].set(key, event);
 }
 
-/// Puts entries in heap order that are in none: from the last that has children to the root, each sinks into the heaps below it (Floyd 1964).
+/// Establishes heap order: from the last parent to the root, each entry sinks (Floyd 1964).
 fn make_heap<E: Copy>(heap: &mut [Entry<E>]) {
     for place in (0..heap.len().saturating_sub(1).div_ceil(CHILDREN)).rev() {
         let entry = heap[place];
@@ -414,7 +420,7 @@ fn make_heap<E: Copy>(heap: &mut [Entry<E>]) {
     }
 }
 
-/// Puts `event` at a `place` of `heap`, instead of what is there, and lets it sink.
+/// Replaces the entry at `place` of `heap` by `event`, and sifts it down.
 #[inline(always)]
 fn sink<E: Copy>(heap: &mut [Entry<E>], mut place: usize, key: u128, event: E) {
     let mut first = CHILDREN * place + 1;
@@ -429,8 +435,8 @@ fn sink<E: Copy>(heap: &mut [Entry<E>], mut place: usize, key: u128, event: E) {
         place = first + child;
         first = CHILDREN * place + 1;
     }
-    // The last family may be smaller, and its children have none: with few events to come, as most worlds
-    // have, this is all there is.
+    // The last family may be smaller, and its children are leaves. With few events, the common
+    // case, only this code runs.
     if let Some(children) = heap.get(first..)
         && let Some((child, least)) = least_of_few(children)
         && least < key
@@ -442,7 +448,7 @@ fn sink<E: Copy>(heap: &mut [Entry<E>], mut place: usize, key: u128, event: E) {
     heap[place].set(key, event);
 }
 
-/// Where in `children`, of which there are four, the smallest key is, and that key; nothing branches.
+/// Position and value of the smallest key of four `children`, without branches.
 #[inline(always)]
 fn least_of_four<E>(children: &[Entry<E>]) -> (usize, u128) {
     let [a, b, c, d] = [children[0].key(), children[1].key(), children[2].key(), children[3].key()];
@@ -451,7 +457,7 @@ fn least_of_four<E>(children: &[Entry<E>]) -> (usize, u128) {
     if high.1 < low.1 { high } else { low }
 }
 
-/// Where in `children` the smallest key is, and that key.
+/// Position and value of the smallest key of `children`.
 #[inline(always)]
 fn least_of_few<E>(children: &[Entry<E>]) -> Option<(usize, u128)> {
     let lesser = |a: (usize, u128), b: (usize, u128)| if b.1 < a.1 { b } else { a };

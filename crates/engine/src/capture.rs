@@ -1,11 +1,11 @@
-//! Frames, as a capture that other tools open.
+//! Captures of frames for standard tools.
 //!
-//! What a modelled link carried is looked at with what a real link is looked at with. The form is pcapng
-//! rather than pcap because it names its interfaces, so that both ends of a link and all links of a network
-//! go into one file, and because it says the resolution of its times. Here that is the nanosecond, the
-//! finest that common tools read; the run's picoseconds are cut off, which never puts a frame later than it
-//! was. Time zero of the run is the beginning of 1970. The file is little-endian on every machine, so that
-//! the same run gives the same bytes.
+//! The traffic of a modelled link can be inspected with the tools for real links. The format is
+//! pcapng rather than pcap, because it names its interfaces, so that both ends of a link and all
+//! links of a network fit in one file, and because it declares the resolution of its times. The
+//! resolution is the nanosecond, the finest that common tools read; picoseconds are truncated, so a
+//! frame is never shown late. Time zero of the run is the beginning of 1970. The file is
+//! little-endian on every machine, so that the same run gives the same bytes.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -21,28 +21,29 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
 use pcap_file::{DataLink, Endianness, PcapError, PcapResult};
 
-/// Ten to the minus ninth of a second, as `if_tsresol` has it.
+/// Exponent of the resolution, 10⁻⁹ s, for `if_tsresol`.
 const NANOSECONDS: u8 = 9;
 
-/// What the bytes of a frame are.
+/// Link type of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkType {
-    /// Ethernet frames from the destination address on, without check sequence: LINKTYPE_ETHERNET, 1.
+    /// Ethernet frames from the destination address on, without check sequence: LINKTYPE_ETHERNET,
+    /// 1.
     Ethernet,
-    /// Whatever the model says, Laxity's own packets above all: LINKTYPE_USER0, 147.
+    /// Format of the model, such as Laxity's own packets: LINKTYPE_USER0, 147.
     User0,
 }
 
-/// An interface of a capture, by the order of naming.
+/// Interface of a capture, in order of declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interface(u32);
 
 /// Writes frames as they pass.
 ///
-/// Each frame is a few writes: give it a buffered writer. An error of the writer ends the writing and is
-/// reported by [`FrameCapture::finish`], as with a trace.
+/// Each frame takes a few writes, so the writer should be buffered. An error of the writer ends the
+/// writing and is reported by [`FrameCapture::finish`].
 pub struct FrameCapture<W: Write> {
-    /// `None` only where the writer refused the file's header.
+    /// `None` only if the writer refused the file's header.
     writer: Option<PcapNgWriter<W>>,
     interfaces: u32,
     snap_length: Bytes,
@@ -50,15 +51,15 @@ pub struct FrameCapture<W: Write> {
 }
 
 impl<W: Write> FrameCapture<W> {
-    /// Begins a capture that keeps at most `snap_length` of each frame; panics if that is nothing or does
-    /// not fit 32 bits.
+    /// Starts a capture that keeps at most `snap_length` of each frame; panics if that is zero or
+    /// exceeds 32 bits.
     pub fn new(writer: W, snap_length: Bytes) -> Self {
         assert!(!snap_length.is_zero(), "a snap length of zero means no limit to readers; say a large one");
         assert!(
             u32::try_from(snap_length.get()).is_ok(),
             "a snap length of {snap_length} does not fit the file"
         );
-        // By this a capture is known to be ours, and may be replaced by another.
+        // This identifies a capture of Laxity, which may be overwritten by another.
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,
             options: vec![SectionHeaderOption::UserApplication(Cow::Borrowed("laxity"))],
@@ -71,7 +72,7 @@ impl<W: Write> FrameCapture<W> {
         Self { writer, interfaces: 0, snap_length, failure }
     }
 
-    /// Adds the interface `name`, whose frames are of `link`.
+    /// Adds the interface `name` with frames of type `link`.
     pub fn interface(&mut self, name: &str, link: LinkType) -> Interface {
         let linktype = match link {
             LinkType::Ethernet => DataLink::ETHERNET,
@@ -88,7 +89,7 @@ impl<W: Write> FrameCapture<W> {
         interface
     }
 
-    /// Says who has which IPv4 address, so that readers can show names.
+    /// Adds names of IPv4 addresses, for display.
     pub fn names(&mut self, names: impl IntoIterator<Item = ([u8; 4], String)>) {
         let record = |(address, name): ([u8; 4], String)| {
             let names = vec![Cow::Owned(name)];
@@ -98,7 +99,7 @@ impl<W: Write> FrameCapture<W> {
         self.write(NameResolutionBlock { records, options: Vec::new() });
     }
 
-    /// `frame` passed `interface` at `at`; readers show the remark beside it.
+    /// Writes `frame`, which passed `interface` at `at`, with an optional comment.
     pub fn frame(&mut self, interface: Interface, at: Time, frame: &[u8], remark: Option<&str>) {
         let original_len = u32::try_from(frame.len()).expect("a frame is shorter than 4 GiB");
         let kept = original_len.min(self.snap_length.get() as u32) as usize;
@@ -114,7 +115,7 @@ impl<W: Write> FrameCapture<W> {
         });
     }
 
-    /// Ends the capture and returns the writer, or the first error it gave.
+    /// Ends the capture and returns the writer, or its first error.
     pub fn finish(self) -> io::Result<W> {
         if let Some(error) = self.failure {
             return Err(error);
@@ -133,7 +134,6 @@ impl<W: Write> FrameCapture<W> {
     }
 }
 
-/// The writer's own error where it is one.
 fn io_error(error: PcapError) -> io::Error {
     match error {
         PcapError::IoError(error) => error,

@@ -1,27 +1,28 @@
-//! Clocks: when is it time?
+//! Clocks: waiting for the time of an event.
 //!
-//! A simulation jumps to its next event, an emulation waits for it, a test wants to say beforehand how late
-//! each wait will end. If these were three loops, the test would prove nothing about the emulation. They are
-//! one loop and three clocks, and the question between them is [`Clock::wait_until`].
+//! A simulation jumps to its next event, an emulation waits for it, and a test defines in advance
+//! how late each wait ends. Three separate loops would make tests meaningless for the emulation.
+//! There is one loop with three clocks, which implement [`Clock::wait_until`].
 //!
-//! # What a clock promises
+//! # Contract of a clock
 //!
-//! Times are those of the run. Between two calls that answered `a` and then `b`, whether as the time asked
-//! for or as that of a [`Wait::Woken`], `a <= b`; the driver asks for no time before the last answer.
+//! Times are those of the run. Answers are monotonic: of two successive answers `a` and `b`,
+//! whether the time requested or that of a [`Wait::Woken`], `a <= b`. The driver requests no time
+//! before the last answer.
 //!
-//! *An input is never starved.* A clock that is woken when the time asked for, `t`, has already passed
-//! answers `Woken { at: t }` before it answers `Reached`: the world has not come further. When the input
-//! happens is another matter, and the world's: not at `t`, or what follows from it would come too early by as much as
-//! the world is behind. An overloaded emulation is late, which its [`Lateness`] shows, but it sees its inputs.
+//! *Inputs do not starve.* A clock that is woken after the requested time `t` has passed returns
+//! `Woken { at: t }` before it returns `Reached`: the world is still at `t`. The world decides when
+//! the input happens: not at `t`, or its effects would be too early by the world's lateness. An
+//! overloaded emulation is late, which its [`Lateness`] shows, but it sees its inputs.
 //!
-//! *Nor is time.* Inputs that come faster than a world takes them would wake such a clock for ever. So after an
-//! answer of that kind, the next answer for a time that has passed is `Reached`, whatever has arrived: at worst an
-//! event and a wake take turns.
+//! *Time does not starve.* Inputs faster than the world would wake such a clock for ever. After an
+//! answer of that kind, the next answer for a time that has passed is therefore `Reached`, whatever
+//! has arrived: in the worst case events and wakes alternate.
 //!
-//! *A wake is answered once.* The answer clears it, or the loop would turn without moving.
+//! *A wake is returned once.* The answer clears it; otherwise the loop would not advance.
 //!
-//! A time of [`Time::MAX`] means that nothing is scheduled: a clock with an outside waits for a wake, a clock
-//! without one answers `Reached`, and the run ends.
+//! A time of [`Time::MAX`] means that no event is scheduled: a clock with outside inputs waits for
+//! a wake; a clock without them returns `Reached`, and the run ends.
 //!
 //! [`Lateness`]: crate::Lateness
 
@@ -47,31 +48,33 @@ pub use real::{Doorbell, RealClock};
 #[cfg(not(target_family = "wasm"))]
 pub use ticks::{Dilation, Epoch, Ticks};
 
-/// How a wait ended.
+/// Result of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// It is the time waited for, or later.
+    /// The requested time is reached, or has passed.
     Reached {
-        /// By how much later.
+        /// Lateness.
         late: Span,
     },
-    /// Something arrived from outside.
+    /// An outside input has arrived.
     Woken {
-        /// When, in the time of the run: not before the last answer, not after the time waited for.
+        /// Arrival in the time of the run: not before the last answer, not after the requested
+        /// time.
         at: Time,
     },
 }
 
-/// Tells a driver when it is time; the module's header gives the contract.
+/// Waits on behalf of a driver; the module's header has the contract.
 pub trait Clock {
-    /// Whether every wait is over at once and on time, so that nobody need ask: a world may [go on](crate::Calendar::leap) by itself.
+    /// Whether every wait ends at once and on time, so a world may [leap](crate::Calendar::leap)
+    /// without asking.
     const JUMPS: bool = false;
 
     /// Waits until `t` or an outside input, whichever is first.
     fn wait_until(&mut self, t: Time) -> Wait;
 }
 
-/// The clock of simulation: every time is reached at once, and nothing comes from outside.
+/// Clock of a simulation: every time is reached at once, without outside inputs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VirtualClock;
 
@@ -84,9 +87,9 @@ impl Clock for VirtualClock {
     }
 }
 
-/// A clock that is late and is woken by a script, so that a test can hold a world to what a real clock does.
+/// Clock with scripted lateness and wakes, to test a world against the behaviour of a real clock.
 ///
-/// When the script ends it is a [`VirtualClock`].
+/// After the end of the script it behaves as a [`VirtualClock`].
 #[derive(Debug, Clone, Default)]
 pub struct ScriptedClock {
     late: VecDeque<Span>,
@@ -94,16 +97,17 @@ pub struct ScriptedClock {
 }
 
 impl ScriptedClock {
-    /// A clock whose `n`-th `Reached` is late by the `n`-th of `late`, and which is woken at each of `wakes`.
+    /// Clock whose `n`-th `Reached` is late by the `n`-th of `late`, and which is woken at each of
+    /// `wakes`.
     ///
-    /// A wake at the time waited for precedes it. Panics if `wakes` go back in time.
+    /// A wake at the requested time precedes it. Panics if `wakes` decrease.
     pub fn new(late: impl IntoIterator<Item = Span>, wakes: impl IntoIterator<Item = Time>) -> Self {
         let wakes: VecDeque<Time> = wakes.into_iter().collect();
         assert!(wakes.iter().is_sorted(), "a script's wakes go back in time");
         Self { late: late.into_iter().collect(), wakes }
     }
 
-    /// Whether every line of the script has been played.
+    /// Whether the whole script has been played.
     pub fn is_played(&self) -> bool {
         self.late.is_empty() && self.wakes.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The one loop for all clocks.
+//! The driver: one loop for all clocks.
 //!
 //! ```text
 //!            next event's time, or the limit
@@ -9,10 +9,10 @@
 //!              Reached { late }: handle(t)
 //! ```
 //!
-//! The world is told the time an event was scheduled for and never how late the clock was. Were it told
-//! the real time, lateness would enter the model and repeat itself: a period measured from a late start
-//! drifts. So lateness stays outside, in the outcome, and a run under a late clock has the trace of a run
-//! under a punctual one.
+//! The world gets the time for which an event was scheduled, never the lateness of the clock. With
+//! the real time, lateness would enter the model and accumulate: a period measured from a late
+//! start drifts. Lateness is therefore only in the outcome, and a run under a late clock has the
+//! trace of a run under a punctual one.
 
 use laxity_units::Time;
 
@@ -21,17 +21,17 @@ use crate::clock::{Clock, Wait};
 use crate::lateness::Lateness;
 use crate::world::World;
 
-/// When to stop a run that would go on.
+/// Limits of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The last time whose events still happen; [`Time::MAX`] is no limit.
+    /// Last time at which events still happen; [`Time::MAX`] is no limit.
     pub until: Time,
-    /// How many events may happen.
+    /// Maximum number of events.
     pub events: u64,
 }
 
 impl Limits {
-    /// The run goes on until its calendar is empty or its world is finished.
+    /// No limits: the run ends when its calendar is empty or its world is finished.
     pub const NONE: Limits = Limits { until: Time::MAX, events: u64::MAX };
 
     /// Stops after the events at `time`.
@@ -47,47 +47,48 @@ impl Limits {
     }
 }
 
-/// Why a run stopped.
+/// Reason for which a run stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// Its time limit is reached: all events up to and at the limit have happened, and now is the limit.
+    /// Time limit: all events up to and at the limit have happened, and now is the limit.
     Until,
     /// The world is finished.
     Finished,
-    /// Its event limit is used up and more is to come, or may be.
+    /// Event limit, with events pending or possible.
     Events,
-    /// Nothing is to come, and no time limit says to wait for outside inputs.
+    /// No event is pending, and no time limit keeps the run waiting for outside inputs.
     Drained,
 }
 
-/// What a run was.
+/// Result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// Why it stopped.
+    /// Reason for which it stopped.
     pub stop: Stop,
-    /// The time at which it stopped; also the calendar's.
+    /// Time at which it stopped; also the calendar's.
     pub now: Time,
-    /// The same but for what it waited in vain until its limit of time.
+    /// The same without the final wait for the time limit.
     pub idle_from: Time,
-    /// How many events happened.
+    /// Number of events.
     pub events: u64,
-    /// How often an outside input woke it.
+    /// Number of wakes by outside inputs.
     pub wakes: u64,
-    /// How late the events happened, by the clock.
+    /// Lateness of the events, by the clock.
     pub lateness: Lateness,
 }
 
-/// Tells `world` what has come near. Not a part of the loop, which is all there is to a world of a few components.
+/// Passes near events to `world`. Not inlined in the loop, which is all that a small world needs.
 #[cold]
 #[inline(never)]
 fn look_ahead<W: World>(world: &W, calendar: &Calendar<W::Event>) {
     world.ahead(calendar.near());
 }
 
-/// Runs `world` from where `calendar` is until one of `limits`, its own end or an empty calendar.
+/// Runs `world` from the time of `calendar` until one of `limits`, the world's end or an empty
+/// calendar.
 ///
-/// Nothing is lost between calls: a run in pieces is the same run. The limit of events counts those of this
-/// call. A limit of time before now stops at once and leaves now as it is.
+/// A run may be split into several calls. The limit of events counts those of this call. A limit of
+/// time before now stops at once and leaves now unchanged.
 pub fn run<W: World, C: Clock>(
     world: &mut W,
     calendar: &mut Calendar<W::Event>,
@@ -129,7 +130,8 @@ pub fn run<W: World, C: Clock>(
                 }
             },
             Wait::Woken { at } => {
-                // Inputs may have been read, and have happened, a moment after the clock was last looked at.
+                // Inputs may have been read, and have happened, shortly after the last reading of
+                // the clock.
                 let at = at.max(calendar.now());
                 calendar.advance(at);
                 wakes += 1;
@@ -139,7 +141,7 @@ pub fn run<W: World, C: Clock>(
     };
     calendar.set_free(Time::ZERO, 0);
     let events = calendar.happened() - before;
-    // Nobody waited for those to which the world went by itself.
+    // The clock did not wait for events reached by a leap.
     lateness.record_on_time(events - lateness.count());
     let now = calendar.now();
     Outcome { stop, now, idle_from: idle_from.unwrap_or(now), events, wakes, lateness }

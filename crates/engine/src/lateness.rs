@@ -1,45 +1,45 @@
-//! How late a clock was.
+//! Lateness of a clock.
 //!
-//! An emulation that runs behind real time still computes, and its results are then those of a slower host.
-//! A log line tells this to whoever reads logs; lateness as a result tells it to the verdict on a claim. The
-//! mean would hide the one late wait that broke a deadline, and a list of all would outgrow the run, so a
-//! run keeps the number, the maximum and a histogram. Its buckets are the same for every run, so any two can be
-//! added: every power of two of a picosecond is split into 32 equal parts, as in Tene's HdrHistogram, and a
-//! percentile is known to 3 % whether it is of nanoseconds or of milliseconds.
+//! An emulation that runs behind real time still computes, but its results are those of a slower
+//! host. Lateness is therefore a result, which verdicts use. The mean would hide the one late wait
+//! that broke a deadline, and a list of all would be too large, so a run keeps the count, the
+//! maximum and a histogram. Its buckets are the same for every run, so any two can be added: every
+//! power of two of a picosecond is split into 32 equal parts, as in Tene's HdrHistogram, and a
+//! percentile is exact to 3 % at every magnitude.
 //!
-//! A simulation is never late, so that is counted beside the histogram, whose 15 KB are made when the first event
-//! is late.
+//! A simulation is never late, so on-time events are counted beside the histogram. Its 15 KB are
+//! allocated at the first late event.
 
 use laxity_units::Span;
 
-/// Equal parts of a power of two, as a power of two.
+/// Binary logarithm of the number of parts of a power of two.
 const PART_BITS: u32 = 5;
 const PARTS: u64 = 1 << PART_BITS;
-/// The numbers below [`PARTS`] have a bucket each, and so has every part of each power from there on.
+/// Numbers below [`PARTS`] have a bucket each, and so has every part of each power from there on.
 const BUCKETS: usize = ((u64::BITS - PART_BITS + 1) as usize) << PART_BITS;
 
-/// The lateness of every event of a run.
+/// Lateness of every event of a run.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Lateness {
     on_time: u64,
-    /// Empty until an event is late; the bucket of zero stays so.
+    /// Empty until an event is late; the bucket of zero is unused.
     late: Vec<u64>,
     max: Span,
 }
 
-/// One bar of the histogram of a [`Lateness`].
+/// Bucket of the histogram of a [`Lateness`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bucket {
-    /// The least lateness in it.
+    /// Minimum lateness of the bucket.
     pub from: Span,
-    /// The greatest lateness in it.
+    /// Maximum lateness of the bucket.
     pub to: Span,
-    /// How many events were so late.
+    /// Number of events.
     pub count: u64,
 }
 
 impl std::fmt::Debug for Lateness {
-    /// What one wants to read of two thousand buckets.
+    /// A summary instead of two thousand buckets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [median, tail] = [0.5, 0.999].map(|q| self.quantile(q));
         let mut summary = f.debug_struct("Lateness");
@@ -59,7 +59,6 @@ impl Lateness {
         }
     }
 
-    /// Adds so many that were on time.
     pub(crate) fn record_on_time(&mut self, count: u64) {
         self.on_time += count;
     }
@@ -72,7 +71,7 @@ impl Lateness {
         self.max = self.max.max(late);
     }
 
-    /// Adds all that `other` recorded.
+    /// Adds the events of `other`.
     pub fn merge(&mut self, other: &Lateness) {
         if self.late.len() < other.late.len() {
             self.late.resize(other.late.len(), 0);
@@ -84,17 +83,17 @@ impl Lateness {
         self.max = self.max.max(other.max);
     }
 
-    /// How many events were recorded.
+    /// Number of events.
     pub fn count(&self) -> u64 {
         self.on_time + self.late.iter().sum::<u64>()
     }
 
-    /// The greatest lateness.
+    /// Maximum lateness.
     pub fn max(&self) -> Span {
         self.max
     }
 
-    /// The lateness that a share `q` of the events did not exceed, at most 3 % too great; zero of no events.
+    /// Quantile `q` of the lateness, at most 3 % too great; zero without events.
     ///
     /// `q` is between 0 and 1, and `quantile(1.0)` is the maximum.
     pub fn quantile(&self, q: f64) -> Span {
@@ -110,21 +109,21 @@ impl Lateness {
         self.max
     }
 
-    /// The buckets that are not empty, in rising order.
+    /// Non-empty buckets, in rising order.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> {
         let late = self.late.iter().enumerate().skip(1).map(|(index, count)| bucket(index, *count));
         std::iter::once(bucket(0, self.on_time)).chain(late).filter(|bucket| bucket.count != 0)
     }
 }
 
-/// The bucket that holds `ps`.
+/// Index of the bucket of `ps`.
 #[inline]
 fn index(ps: u64) -> usize {
     if ps < PARTS {
         return ps as usize;
     }
     let power = ps.ilog2() - PART_BITS;
-    // The leading one of the shifted value is the step from one power's first bucket to the next's.
+    // The leading one of the shifted value adds the step to the next power's first bucket.
     (u64::from(power) * PARTS + (ps >> power)) as usize
 }
 
@@ -149,7 +148,7 @@ mod tests {
         lateness
     }
 
-    /// Of every magnitude alike.
+    /// Values of all magnitudes with equal probability.
     fn magnitude() -> impl Strategy<Value = u64> {
         (any::<u64>(), 0..=64_u32).prop_map(|(value, shift)| value.checked_shr(shift).unwrap_or(0))
     }

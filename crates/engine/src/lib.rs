@@ -1,15 +1,15 @@
-//! The engine: what turns components that are told the time into a run.
+//! The engine, which runs components that are passed the time.
 //!
-//! Components never read a clock. They are called with `now` and an input, change their state and say
-//! when they next want to be called. Everything that makes this a run is here, and none of it knows a
-//! network: a [`Calendar`] keeps what is to happen, a [`World`] is what it happens to, a [`Clock`] says
-//! when it is time, and [`run`] is the one loop that joins them. The same world therefore simulates under
-//! [`VirtualClock`], replays an awkward schedule under [`ScriptedClock`] and serves under [`RealClock`].
+//! Components never read a clock. They are called with `now` and an input, change their state and
+//! return when they need the next call. The engine is independent of networks: a [`Calendar`] has
+//! the pending events, a [`World`] handles them, a [`Clock`] waits for their times, and [`run`] is
+//! the one loop that joins these. The same world simulates under [`VirtualClock`], replays a
+//! scripted schedule under [`ScriptedClock`] and serves under [`RealClock`].
 //!
-//! Two promises hold for everything here. *Same seed, same run*: order, random numbers and trace are the
-//! same bits on every machine. *The library reads nothing but its arguments*: no time of day, no operating
-//! system randomness, no thread, no file; it builds for wasm. The one exception is [`RealClock`], whose business
-//! is to read the time and which is left out there.
+//! Two invariants hold. *Same seed, same run*: order, random numbers and trace have the same bits
+//! on every machine. *The library reads only its arguments*: no time of day, no randomness of the
+//! operating system, no thread, no file; it builds for wasm. The one exception is [`RealClock`],
+//! which reads the time and is omitted there.
 //!
 //! ```
 //! use laxity_engine::{Calendar, Limits, Stop, VirtualClock, World, run};
@@ -20,7 +20,7 @@
 //!     ticks: u64,
 //! }
 //!
-//! /// The one thing that can happen to it.
+//! /// The only event.
 //! #[derive(Clone, Copy)]
 //! struct Tick;
 //!

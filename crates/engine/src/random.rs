@@ -1,13 +1,13 @@
 //! Random numbers: a stream per component, all from one seed.
 //!
-//! One generator for a whole run makes every component's draws depend on every other's: adding a source
-//! changes the arrivals of all that were there, and two configurations are no longer compared under the same
-//! traffic. So each component has a stream of its own, named as the component is. A stream depends on the
-//! run's seed and on its name and on nothing else: not on how many streams there are, nor on the order in
-//! which they were made.
+//! With one generator for a whole run, every component's draws depend on all others: adding a
+//! source changes the arrivals of the existing ones, and two configurations cannot be compared
+//! under the same traffic. Each component therefore has its own stream, identified by the
+//! component's name. A stream depends only on the run's seed and on its name, not on the number of
+//! streams or the order of their creation.
 //!
-//! A result must be the same bits on every machine and in ten years, so everything here is fixed and written
-//! out rather than taken from a crate that may improve:
+//! Results must have the same bits on every machine and in ten years, so all algorithms are fixed
+//! and written out here rather than taken from a crate that may change:
 //!
 //! ```text
 //! name hash   h = FNV-1a of the name's UTF-8 bytes (offset cbf29ce484222325, prime 100000001b3)
@@ -16,9 +16,10 @@
 //! unit        the upper 53 bits times 2^-53
 //! ```
 //!
-//! FNV alone would leave names that differ in the last letter with states that differ in few bits, hence the
-//! finaliser. Logarithms are `libm`'s, since the standard library's are the platform's and differ in the last
-//! bit. The tests hold values of all of this: a dependency that changes a bit fails there and not in a result.
+//! With FNV alone, names that differ in the last letter would have states that differ in few bits,
+//! hence the finaliser. Logarithms are `libm`'s, since those of the standard library depend on the
+//! platform in the last bit. The tests check values of all of this, so a dependency that changes a
+//! bit fails there.
 
 mod exponentials;
 
@@ -26,28 +27,28 @@ use laxity_units::Span;
 
 pub use exponentials::Exponentials;
 
-/// The seed of a run, from which the stream of every component is derived.
+/// Seed of a run, from which the stream of every component is derived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Seed(u64);
 
-/// A component's own random numbers.
+/// Random numbers of a component.
 #[derive(Debug, Clone)]
 pub struct Stream {
     state: [u64; 4],
 }
 
 impl Seed {
-    /// The seed `value`.
+    /// Seed `value`.
     pub const fn new(value: u64) -> Self {
         Self(value)
     }
 
-    /// The number that was the seed; belongs in every result.
+    /// Number of the seed; part of every result.
     pub const fn value(self) -> u64 {
         self.0
     }
 
-    /// The stream of the component `name`; asking again gives the same stream from its beginning.
+    /// Stream of the component `name`, from its start.
     pub fn stream(self, name: &str) -> Stream {
         let hash = name.bytes().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
@@ -75,21 +76,21 @@ impl Stream {
         result
     }
 
-    /// A number uniform in `[0, 1)`.
+    /// Uniform number in `[0, 1)`.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Whether an event of probability `p` occurs.
+    /// Bernoulli trial with probability `p`.
     pub fn chance(&mut self, p: f64) -> bool {
         self.unit() < p
     }
 
-    /// A number uniform in `0..n`, each exactly as likely as the others; panics if `n` is zero.
+    /// Uniform number in `0..n`, exactly; panics if `n` is zero.
     ///
-    /// Lemire's method: of `n` and 64 random bits multiplied the upper half is the number, and the few
-    /// products that would favour some numbers are drawn again.
+    /// Lemire's method: the number is the upper half of `n` times 64 random bits; the few products
+    /// that would bias it are drawn again.
     pub fn below(&mut self, n: u64) -> u64 {
         assert!(n > 0, "there is no number below zero");
         let mut product = u128::from(self.next_u64()) * u128::from(n);
@@ -102,31 +103,30 @@ impl Stream {
         (product >> 64) as u64
     }
 
-    /// A span uniform from `least` to `greatest`, both possible; panics if `least` is the longer one.
+    /// Uniform span from `least` to `greatest`, inclusively; panics if `least` is the longer one.
     pub fn uniform(&mut self, least: Span, greatest: Span) -> Span {
         let width = (greatest - least).as_ps();
         let drawn = if width == u64::MAX { self.next_u64() } else { self.below(width + 1) };
         least + Span::from_ps(drawn)
     }
 
-    /// An exponentially distributed span, to the nearest picosecond; zero is possible.
+    /// Exponentially distributed span, to the nearest picosecond; zero is possible.
     ///
-    /// The longest is 36.8 times `mean`, as the unit has 53 bits, or [`Span::MAX`] if that is less.
+    /// The maximum is 36.8 times `mean`, as the unit has 53 bits, or [`Span::MAX`] if that is less.
     pub fn exponential(&mut self, mean: Span) -> Span {
         whole(self.standard_exponential() * mean.as_ps() as f64)
     }
 
-    /// An exponentially distributed number of mean one.
     #[inline]
     fn standard_exponential(&mut self) -> f64 {
-        // One minus the unit is in (0, 1], of which the logarithm is finite.
+        // One minus the unit is in (0, 1], so its logarithm is finite.
         -libm::log(1.0 - self.unit())
     }
 
-    /// A number normally distributed with mean zero and deviation one.
+    /// Normal variate of mean zero and deviation one.
     ///
-    /// Marsaglia's polar method; the second number of each pair is discarded, so that a stream has no
-    /// memory beside its state.
+    /// Marsaglia's polar method; the second number of each pair is discarded, so that a stream has
+    /// no memory beside its state.
     pub fn standard_normal(&mut self) -> f64 {
         loop {
             let (x, y) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
@@ -137,17 +137,17 @@ impl Stream {
         }
     }
 
-    /// A normally distributed span, to the nearest picosecond, with what would be negative made zero.
+    /// Normally distributed span, to the nearest picosecond; negative values become zero.
     pub fn normal(&mut self, mean: Span, deviation: Span) -> Span {
         whole(mean.as_ps() as f64 + self.standard_normal() * deviation.as_ps() as f64)
     }
 }
 
-/// By how much splitmix64's counter goes on.
+/// Increment of splitmix64's counter.
 const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// What splitmix64 puts out next when its counter is at `counter`: its step. Numbers that are close come out scattered, and whoever takes
-/// words in by exclusive or, with this behind each, has a digest of them.
+/// Output of splitmix64 after `counter`: its step, which scatters close inputs. Repeated exclusive
+/// or of a word and this step make a digest.
 #[inline]
 pub const fn splitmix64(counter: u64) -> u64 {
     mix(counter.wrapping_add(GAMMA))
@@ -161,7 +161,7 @@ const fn mix(z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The span nearest to `ps` picoseconds, within what a span can be.
+/// Span nearest to `ps` picoseconds, within the range.
 fn whole(ps: f64) -> Span {
     Span::from_ps((ps + 0.5) as u64)
 }
@@ -170,8 +170,8 @@ fn whole(ps: f64) -> Span {
 mod tests {
     use super::*;
 
-    /// The first draws of `source.video` under seed 42, by each method in turn; the first five were checked
-    /// against an independent implementation of what the header says.
+    /// First draws of `source.video` under seed 42, by each method in turn; the first five were
+    /// checked against an independent implementation of the header.
     const GOLDEN: (u64, u64, u64, u64, u64, u64) = (
         8_728_694_098_585_142_118,
         4_604_464_681_644_949_752,
@@ -181,7 +181,7 @@ mod tests {
         13_814_696_519_440_440_877,
     );
 
-    /// The mean and the deviation of `draws` numbers from `draw`.
+    /// Mean and deviation of `draws` numbers from `draw`.
     fn moments(draws: u32, mut draw: impl FnMut() -> f64) -> (f64, f64) {
         let (mut sum, mut squares) = (0.0, 0.0);
         for _ in 0..draws {
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_generator_is_xoshiro256_plus_plus() {
-        // The first outputs from state 1, 2, 3, 4, as in the reference implementation's test vectors.
+        // First outputs from state 1, 2, 3, 4, as in the reference implementation's test vectors.
         let mut stream = Stream { state: [1, 2, 3, 4] };
         let outputs: [u64; 5] = std::array::from_fn(|_| stream.next_u64());
         assert_eq!(

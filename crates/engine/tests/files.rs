@@ -1,4 +1,4 @@
-//! What the engine writes is read back by others' readers.
+//! Files written by the engine are read by independent readers.
 
 use std::io;
 
@@ -10,7 +10,6 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::{Block, PcapNgReader};
 use serde_json::Value;
 
-/// Tells one of everything.
 fn tell(trace: &mut impl Trace) {
     let (dma, queue) = (trace.track("adapter \"a\"\\dma\n"), trace.track("queue"));
     assert_eq!(trace.track("queue"), queue);
@@ -46,7 +45,8 @@ fn a_trace_is_json_with_exact_times() {
     assert_eq!((&thread["tid"], &thread["pid"]), (&span["tid"], &span["pid"]));
 }
 
-/// An arrow from one thread to another, by a number, and a value that is written as what it means, where that is known.
+/// A flow is an arrow from one thread to another, and a value with a declared meaning is written as
+/// that.
 #[test]
 fn a_way_is_an_arrow_and_a_value_has_a_meaning() {
     let mut trace = PerfettoTrace::new(Vec::new());
@@ -140,7 +140,7 @@ fn a_capture_is_read_back() {
     assert_eq!(frames, [(0, 5_000_000_007, 3, vec![1, 2, 3]), (1, latest, 8, vec![9; 5])]);
 }
 
-/// The reader above is by the writer's author; these bytes are by the specification.
+/// The reader above has the writer's author; these bytes follow the specification.
 #[test]
 fn a_capture_is_what_the_specification_says() {
     let mut capture = FrameCapture::new(Vec::new(), Bytes::new(64));
@@ -160,7 +160,7 @@ fn a_capture_is_what_the_specification_says() {
     assert_eq!(words, [&section[..], &interface, &frame].concat());
 }
 
-/// Takes a few bytes and then no more.
+/// Accepts a few bytes, then fails.
 #[derive(Debug)]
 struct Full(usize);
 

@@ -1,4 +1,4 @@
-//! The calendar against the plainest thing that keeps its promise: a sorted map.
+//! The calendar against the simplest equivalent: a sorted map.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use laxity_units::{Span, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// What is done to a calendar. Spans are short so that times meet often.
+/// Operations on a calendar. Spans are short so that times coincide often.
 #[derive(Debug, Clone)]
 enum Step {
     Schedule(u64),
@@ -26,7 +26,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The model: what is to come by time and number, the number being both sequence and event.
+/// Model: pending events by time and number, the number being both sequence and event.
 #[derive(Default)]
 struct Sorted {
     now: u64,
@@ -97,12 +97,12 @@ proptest! {
     }
 }
 
-/// What is done to a calendar that is crowded: events by the thousand, near, far and at one instant.
+/// Operations on a crowded calendar: events by the thousand, near, far and at one instant.
 #[derive(Debug, Clone)]
 enum Wave {
-    /// So many events, each up to so many bits of picoseconds away, drawn from the seed.
+    /// Schedules `count` events, each up to 2^`bits` picoseconds away, drawn from the seed.
     Schedule { count: u64, bits: u32, seed: u64 },
-    /// So many are popped, and for each, if there is to be `more`, another one is scheduled.
+    /// Pops `count` events; with `more`, schedules another for each.
     Handle { count: u64, bits: u32, more: bool },
 }
 
@@ -118,7 +118,7 @@ fn wave() -> impl Strategy<Value = Wave> {
     ]
 }
 
-/// A number of up to `bits` bits that looks drawn.
+/// Pseudo-random number of up to `bits` bits.
 fn scattered(seed: u64, bits: u32) -> u64 {
     let mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     (mixed ^ mixed >> 29).wrapping_mul(0x94D0_49BB_1331_11EB) >> 1 & ((1 << bits) - 1)

@@ -1,4 +1,4 @@
-//! The real clock under the driver: order and accounting, whatever the machine does meanwhile.
+//! The real clock under the driver: order and accounting under any load.
 #![cfg(not(target_family = "wasm"))]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::thread;
 use laxity_engine::{Calendar, Dilation, Doorbell, Epoch, Limits, RealClock, Stop, Ticks, World, run};
 use laxity_units::{Span, Time};
 
-/// Numbers sent from another thread: how many there are, and whether they are all.
+/// Numbers sent from another thread: their count, and whether they are complete.
 #[derive(Default)]
 struct Mailbox {
     sent: AtomicU64,
@@ -73,7 +73,7 @@ fn events_happen_at_their_times_and_all_are_accounted_for() {
         assert_eq!(world.ticks, expected);
         assert!(clock.now() >= limit, "the run ended early");
         assert_eq!(outcome.lateness.count(), 501);
-        // The wait for the limit itself is reached too.
+        // The wait for the limit itself counts, too.
         assert_eq!(clock.attribution().reached(), 502);
     }
 }

@@ -1,4 +1,4 @@
-//! One loop, any clock, the same run.
+//! One loop with any clock gives the same run.
 
 use laxity_engine::trace::{NoTrace, Trace, TraceHasher, Track};
 use laxity_engine::{
@@ -7,7 +7,7 @@ use laxity_engine::{
 use laxity_units::{Span, Time};
 use proptest::prelude::*;
 
-/// A queue with a random source and a random server, and an outside that may add to it.
+/// Queue with a random source and a random server, and optional outside arrivals.
 struct Queue<T> {
     arrivals: Stream,
     services: Stream,
@@ -87,7 +87,7 @@ impl<T: Trace> World for Queue<T> {
 
 const END: Time = Time::from_ns(2_000_000);
 
-/// The hash of a run of `seed` under `clock`, and its outcome.
+/// Hash of a run of `seed` under `clock`, and its outcome.
 fn traced(seed: u64, clock: &mut impl Clock, outside: &[Time]) -> (u64, Outcome) {
     let (mut world, mut calendar) = Queue::new(seed, TraceHasher::new());
     world.outside = outside.to_vec();
@@ -197,7 +197,7 @@ fn nothing_to_come_and_no_limit_is_the_end() {
     assert_eq!((again.stop, again.now), (Stop::Until, Time::from_ns(3)), "a limit in the past leaves now");
 }
 
-/// What was handled, in order, and what was said to have come near when so many had been.
+/// Handled events in order, and the prefetch hints with the number of events handled before each.
 #[derive(Default)]
 struct Told {
     handled: Vec<u64>,
@@ -216,8 +216,8 @@ impl World for Told {
     }
 }
 
-/// Where so many are to come that they may lie anywhere, each is named once, before it is handled and with all that come before any of the next to be named;
-/// of few nobody says anything.
+/// With many pending events, each is hinted once, before it is handled, and the events of a hint
+/// are handled before the next hint; with few there are no hints.
 #[test]
 fn what_comes_near_is_said_ahead() {
     for (count, told) in [(300, 0), (5000, 5000)] {
@@ -240,11 +240,12 @@ fn what_comes_near_is_said_ahead() {
     }
 }
 
-/// Components that want to be called again and again, and what they did when; whether the one that is called goes on by itself where it may.
+/// Components that request calls repeatedly, and a record of their calls; with `goes_on` they leap
+/// where permitted.
 struct Walkers {
     goes_on: bool,
     steps: Vec<Stream>,
-    /// The longest step of each.
+    /// Longest step of each.
     longest: Vec<u64>,
     walked: Vec<(Time, usize)>,
     leaps: usize,
@@ -253,7 +254,8 @@ struct Walkers {
 impl Walkers {
     fn new(count: usize, goes_on: bool) -> (Self, Calendar<usize>) {
         let steps = (0..count).map(|who| Seed::new(7).stream(&format!("walker {who}"))).collect();
-        // Short steps, so that they meet often; of a hundred, two alone, so that these go on among others. Five thousand lie far off.
+        // Short steps, so that calls coincide often; of a hundred components only two, so that
+        // these leap among others. Of five thousand, all steps are long.
         let is_short = |who| count < 10 || count < 1000 && who < 2;
         let longest = (0..count).map(|who| if is_short(who) { 5 } else { 1 << 30 }).collect();
         let mut calendar = Calendar::new();
@@ -291,7 +293,7 @@ fn who_goes_on_by_itself_is_the_same_run() {
         assert!(asks.walked == goes.walked && asked == whole, "{count}: {asked:?} and {whole:?}");
         assert!(goes.leaps > 0 && asks.leaps == 0, "{count}: {} leaps", goes.leaps);
 
-        // In pieces of events and of time, and under a clock that somebody has to ask.
+        // In pieces of events and of time, and under a clock that has to be asked.
         let (mut goes, mut calendar) = Walkers::new(count, true);
         let mut pieces = Seed::new(1).stream("pieces");
         while goes.walked.len() < EVENTS {
@@ -311,7 +313,7 @@ fn who_goes_on_by_itself_is_the_same_run() {
     }
 }
 
-/// Nobody goes on outside a run, nor under a clock that has to be waited for.
+/// There is no leap outside a run, nor under a clock that waits.
 #[test]
 fn nobody_goes_on_who_is_waited_for() {
     let (mut goes, mut calendar) = Walkers::new(1, true);

@@ -1,13 +1,14 @@
-//! Programs that the kernel runs on a frame (eBPF), put together instruction by instruction.
+//! eBPF programs that the kernel runs on a frame, assembled instruction by instruction.
 //!
-//! All that is wanted of the kernel is that it sorts frames by their headers, which takes a hundred instructions made of a
-//! scenario's words at run time. A compiler and a library to load its objects would be many times as much, so this is
-//! an assembler: what it offers is what such a classifier uses. The kernel checks every program before it runs
-//! it, so a mistake here is a refusal and no more.
+//! Laxity only needs the kernel to classify frames by their headers: about a hundred instructions,
+//! generated from a scenario at run time. A compiler with an object loader would be far larger, so
+//! this is an assembler with the instructions of such a classifier. The kernel verifies every
+//! program, so a mistake here is a refusal at load time.
 //!
-//! Registers: the program is called with the frame's description in [`Register::R1`] and answers in [`Register::R0`].
-//! [`Program::load`] wants that description in [`Register::R6`] and spoils R0 to R5; R6 to R9 keep what they hold. The
-//! instruction set is RFC 9669's, of which loads from a packet are the historic part.
+//! Registers: the program is called with the frame's description in [`Register::R1`] and returns
+//! [`Register::R0`]. [`Program::load`] expects the description in [`Register::R6`] and clobbers R0
+//! to R5; R6 to R9 are preserved. The instruction set is RFC 9669's; packet loads are its legacy
+//! part.
 
 #![allow(unsafe_code, reason = "the kernel takes programs by a system call that no crate here wraps")]
 
@@ -17,69 +18,70 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::Refused;
 
-/// A register of 64 bits.
+/// 64-bit register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Register {
-    /// The answer, and what a load from the frame loads.
+    /// Return value, and result of a load from the frame.
     R0,
-    /// Spoilt by a load from the frame, as is R2.
+    /// Clobbered by a load from the frame, as is R2.
     R1,
     /// See R1.
     R2,
     /// See R1.
     R3,
-    /// The frame's description.
+    /// Description of the frame.
     R6 = 6,
-    /// Kept, as are R8 and R9.
+    /// Preserved, as are R8 and R9.
     R7,
     /// See R7.
     R8,
     /// See R7.
     R9,
-    /// The end of the program's own memory; not written to.
+    /// End of the program's stack; read-only.
     R10,
 }
 
-/// How much of a frame is loaded; the first byte is the highest.
+/// Width of a load from the frame, in network byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
     /// Four bytes.
     Four = 0x00,
     /// Two bytes.
     Two = 0x08,
-    /// A byte.
+    /// One byte.
     One = 0x10,
 }
 
-/// What is known of a frame beside its bytes, by its place in `struct __sk_buff`.
+/// Metadata of a frame, by its offset in `struct __sk_buff`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
-    /// Its length in bytes.
+    /// Length in bytes.
     Length = 0,
-    /// The number of its type in Ethernet, as it lies in memory.
+    /// EtherType, in network byte order.
     Kind = 16,
 }
 
 /// Arithmetic with a constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Becomes the constant.
+    /// Assignment.
     Set = 0xb7,
-    /// Plus.
+    /// Addition.
     Add = 0x07,
     /// Bitwise and.
     And = 0x57,
-    /// Times two to the power of the constant.
+    /// Left shift.
     ShiftLeft = 0x67,
-    /// Divided by it, rounded down.
+    /// Right shift.
     ShiftRight = 0x77,
 }
 
-/// A place in a program that is jumped to, always forward.
+/// Jump target, always forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Label(usize);
 
-/// An instruction: operation, registers (destination low, source high), distance of a jump or offset, constant.
+/// Instruction: operation, registers (destination low, source high), jump distance or offset,
+/// constant.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Instruction {
@@ -89,18 +91,18 @@ struct Instruction {
     constant: i32,
 }
 
-/// A program in the making.
+/// Program under construction.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
     code: Vec<Instruction>,
-    /// Where each label is, once it is.
+    /// Position of each label, once placed.
     labels: Vec<Option<usize>>,
-    /// Jumps, and where to.
+    /// Jumps and their targets.
     jumps: Vec<(usize, Label)>,
 }
 
 impl Program {
-    /// One without instructions.
+    /// Empty program.
     pub fn new() -> Self {
         Self::default()
     }
@@ -110,54 +112,55 @@ impl Program {
         self.code.push(Instruction { operation, registers, offset, constant });
     }
 
-    /// `register` becomes itself with `constant`, by `operation`.
+    /// `register = register operation constant`.
     pub fn calculate(&mut self, operation: Operation, register: Register, constant: i32) {
         self.push(operation as u8, register, Register::R0, 0, constant);
     }
 
-    /// `to` becomes `from`.
+    /// `to = from`.
     pub fn copy(&mut self, to: Register, from: Register) {
         self.push(0xbf, to, from, 0, 0);
     }
 
-    /// `to` becomes itself plus `from`.
+    /// `to = to + from`.
     pub fn add(&mut self, to: Register, from: Register) {
         self.push(0x0f, to, from, 0, 0);
     }
 
-    /// `to` becomes a field of the description that R6 holds.
+    /// Loads into `to` a field of the description in R6.
     pub fn describe(&mut self, to: Register, field: Field) {
         self.push(0x61, to, Register::R6, field as i16, 0);
     }
 
-    /// R0 becomes what is in the frame `offset` bytes behind the place in `base`. A frame that is too short for that ends the
-    /// program with 0.
+    /// Loads into R0 the bytes of the frame at `base + offset`. On a frame that is too short the
+    /// program returns 0.
     pub fn load(&mut self, width: Width, base: Register, offset: i32) {
         self.push(0x40 | width as u8, Register::R0, base, 0, offset);
     }
 
-    /// R0 becomes what is in the frame `offset` bytes behind its begin. A frame that is too short for that ends the program with 0.
+    /// Loads into R0 the bytes of the frame at `offset`. On a frame that is too short the program
+    /// returns 0.
     pub fn load_at(&mut self, width: Width, offset: i32) {
         self.push(0x20 | width as u8, Register::R0, Register::R0, 0, offset);
     }
 
-    /// Puts `register` into the one place of memory that a program has here.
+    /// Stores `register` in the program's only stack slot.
     pub fn keep(&mut self, register: Register) {
         self.push(0x7b, Register::R10, register, -8, 0);
     }
 
-    /// `register` becomes what was [kept](Self::keep).
+    /// Loads into `register` the value [stored](Self::keep) in the stack slot.
     pub fn recall(&mut self, register: Register) {
         self.push(0x79, register, Register::R10, -8, 0);
     }
 
-    /// A place to jump to, which is to be placed later.
+    /// New label, to be placed later.
     pub fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() - 1)
     }
 
-    /// `label` is here.
+    /// Places `label` here.
     pub fn place(&mut self, label: Label) {
         self.labels[label.0] = Some(self.code.len());
     }
@@ -167,33 +170,33 @@ impl Program {
         self.push(operation, register, other, 0, constant);
     }
 
-    /// On to `label`.
+    /// Jumps to `label`.
     pub fn jump(&mut self, label: Label) {
         self.jump_by(0x05, Register::R0, Register::R0, 0, label);
     }
 
-    /// On to `label` if `register` is `constant`.
+    /// Jumps to `label` if `register` equals `constant`.
     pub fn jump_if(&mut self, register: Register, constant: i32, label: Label) {
         self.jump_by(0x15, register, Register::R0, constant, label);
     }
 
-    /// On to `label` unless `register` is `constant`.
+    /// Jumps to `label` unless `register` equals `constant`.
     pub fn jump_unless(&mut self, register: Register, constant: i32, label: Label) {
         self.jump_by(0x55, register, Register::R0, constant, label);
     }
 
-    /// On to `label` if `register` is greater than `other`.
+    /// Jumps to `label` if `register` is greater than `other`.
     pub fn jump_if_greater(&mut self, register: Register, other: Register, label: Label) {
         self.jump_by(0x2d, register, other, 0, label);
     }
 
-    /// Ends with `answer`.
+    /// Returns `answer`.
     pub fn answer(&mut self, answer: i32) {
         self.calculate(Operation::Set, Register::R0, answer);
         self.push(0x95, Register::R0, Register::R0, 0, 0);
     }
 
-    /// The instructions, with every jump's distance. A label that is jumped to and has no place is a mistake of the caller's.
+    /// Instructions with resolved jumps. A jump to an unplaced label is a bug of the caller.
     fn assembled(&self) -> Vec<Instruction> {
         let mut code = self.code.clone();
         for (at, label) in &self.jumps {
@@ -203,7 +206,7 @@ impl Program {
         code
     }
 
-    /// Hands it to the kernel as a filter of a socket's frames, whose answer is a number.
+    /// Loads the program into the kernel as a socket filter, whose result is a number.
     pub fn hand_over(&self) -> Result<Loaded, Refused> {
         let code = self.assembled();
         let licence = c"MIT";
@@ -215,7 +218,8 @@ impl Program {
             ..Request::default()
         };
         const LOAD: libc::c_long = 5;
-        // SAFETY: the request says where code and licence are, which live through the call, and how long the code is.
+        // SAFETY: the request has the addresses of code and licence, which live through the call,
+        // and the code's length.
         let descriptor =
             unsafe { libc::syscall(libc::SYS_bpf, LOAD, &raw const request, mem::size_of::<Request>()) };
         if descriptor < 0 {
@@ -223,12 +227,12 @@ impl Program {
                 .needing("CAP_BPF")
                 .advising("the kernel must have been built with CONFIG_BPF_SYSCALL"));
         }
-        // SAFETY: the call made this descriptor, and nobody else has it.
+        // SAFETY: the call made this descriptor, which has no other owner.
         Ok(Loaded(unsafe { OwnedFd::from_raw_fd(descriptor as i32) }))
     }
 }
 
-/// What the kernel is asked: the part of its `union bpf_attr` for loading.
+/// Part of the kernel's `union bpf_attr` for loading a program.
 #[repr(C)]
 #[derive(Default)]
 struct Request {
@@ -243,12 +247,11 @@ struct Request {
     flags: u32,
 }
 
-/// A program that the kernel has.
+/// Program loaded into the kernel.
 #[derive(Debug)]
 pub struct Loaded(OwnedFd);
 
 impl Loaded {
-    /// The number by which the kernel knows it here.
     pub(crate) fn number(&self) -> i32 {
         self.0.as_raw_fd()
     }

@@ -1,8 +1,8 @@
-//! Which processor an emulation has for itself.
+//! Processor that an emulation reserves for itself.
 //!
-//! A thread that spins on a processor that another one spins on is away from the counter half of the time, in stretches of
-//! milliseconds. Two runs do not know of each other, and both would take the last processor. So each takes a lock for the
-//! one that it takes, `/run/laxity/core-3.lock`, which the kernel lets go of however the run ends.
+//! Two spinning threads on one processor each lose it half of the time, for milliseconds at a time.
+//! Independent runs would all choose the last processor. Each run therefore locks a file for its
+//! processor, `/run/laxity/core-3.lock`; the kernel releases the lock however the run ends.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -12,23 +12,23 @@ use nix::fcntl::{Flock, FlockArg};
 use crate::ownership;
 use crate::place::cores;
 
-/// A processor that this run has taken, until it is dropped.
+/// Processor claimed by this run, until it is dropped.
 #[derive(Debug)]
 pub struct CoreClaim {
     /// Its number.
     pub core: Option<usize>,
-    /// Whether another run has taken it, too.
+    /// Whether another run has claimed it, too.
     pub is_shared: bool,
     _lock: Option<Flock<File>>,
 }
 
 impl CoreClaim {
-    /// Of a machine on which nobody can tell who has taken what.
+    /// Claim on a machine without a directory for locks.
     fn unlocked(core: Option<usize>) -> Self {
         Self { core, is_shared: false, _lock: None }
     }
 
-    /// That another run is on the same processor, in words; `None` if none is known to be.
+    /// Warning that another run uses the same processor; `None` if none is known to.
     pub fn warning(&self) -> Option<String> {
         let core = self.core.filter(|_| self.is_shared)?;
         Some(format!(
@@ -38,9 +38,9 @@ impl CoreClaim {
     }
 }
 
-/// Takes processor `wanted`, or else the last one that no other run has taken.
+/// Claims processor `wanted`, or else the last one that no other run has claimed.
 ///
-/// One that is taken is shared. Where no lock can be had, for want of a directory for it, nobody is known to share.
+/// A claimed processor is shared. Without a directory for locks, sharing is not detected.
 pub fn claim_core(wanted: Option<usize>) -> CoreClaim {
     let candidates = wanted.map_or_else(cores, |core| vec![core]);
     let Ok(directory) = ownership::directory() else {
@@ -49,8 +49,8 @@ pub fn claim_core(wanted: Option<usize>) -> CoreClaim {
     claim(&directory, &candidates)
 }
 
-/// Takes a processor for an emulation and another one for its host in a thread: those that are wanted, or else the last and
-/// the first that no other run has taken.
+/// Claims a processor for an emulation and another one for its host in a thread: the given ones, or
+/// else the last and the first that no other run has claimed.
 pub fn claim_two_cores(emulation: Option<usize>, host: Option<usize>) -> (CoreClaim, CoreClaim) {
     match ownership::directory() {
         Ok(directory) => two(&directory, &cores(), emulation, host),
@@ -68,7 +68,7 @@ fn two(
     host: Option<usize>,
 ) -> (CoreClaim, CoreClaim) {
     let but = |other: Option<usize>| cores.iter().copied().filter(move |core| Some(*core) != other);
-    // The host's choice is the first of them, so they stand the other way round.
+    // The host takes the first free processor, so its candidates are in reverse order.
     let for_host = host.map_or_else(|| but(emulation).rev().collect(), |core| vec![core]);
     let host = claim(directory, &for_host);
     let for_emulation = emulation.map_or_else(|| but(host.core).collect(), |core| vec![core]);
@@ -99,7 +99,7 @@ mod tests {
         let (emulation, host) = two(&directory, &[0, 1, 2], None, None);
         assert_eq!((emulation.core, host.core), (Some(2), Some(0)));
         assert!(!emulation.is_shared && !host.is_shared);
-        // One is left: the host has it, and the emulation shares another one.
+        // One processor is free: the host takes it, and the emulation shares another one.
         let (second, its_host) = two(&directory, &[0, 1, 2], None, None);
         assert_eq!((second.core, its_host.core), (Some(2), Some(1)));
         assert!(second.is_shared && !its_host.is_shared);
@@ -107,7 +107,7 @@ mod tests {
         let (wanted, other) = two(&directory, &[0, 1], Some(0), None);
         assert_eq!((wanted.core, other.core), (Some(0), Some(1)));
         drop((wanted, other));
-        // A machine of one processor has no other to give; whoever asks is told so.
+        // A machine with one processor has none for the emulation, and reports it.
         let (none, only) = two(&directory, &[4], None, None);
         assert_eq!((none.core, only.core), (None, Some(4)));
         fs::remove_dir_all(directory).unwrap();

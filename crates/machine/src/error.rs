@@ -1,17 +1,17 @@
-//! What the operating system refused, why, and what to do about it.
+//! Refused system requests: the cause, and the remedy.
 //!
-//! "Operation not permitted" sends a user to a search engine. Every place that asks for something privileged
-//! knows which capability the kernel checks there, so it says so.
+//! "Operation not permitted" does not help a user. Every privileged request therefore names the
+//! capability that the kernel checks.
 
 use std::fmt;
 use std::io;
 
-/// A request that the operating system did not grant.
+/// Request that the operating system refused.
 #[derive(Debug)]
 pub struct Refused {
     wanted: String,
     because: io::Error,
-    /// What permits it, for the kinds of error that a permission would mend.
+    /// Capability that permits it, for errors of permission.
     permit: Option<&'static str>,
     advice: Option<&'static str>,
 }
@@ -22,24 +22,24 @@ impl Refused {
         Self { wanted: wanted.into(), because: because.into(), permit: None, advice: None }
     }
 
-    /// Of a request made elsewhere, by means that do not say themselves what they wanted: `wanted` completes "cannot …".
+    /// Refusal of a request made outside this crate; `wanted` completes "cannot …".
     pub fn because(wanted: impl Into<String>, why: io::Error) -> Self {
         Self::new(wanted, why)
     }
 
-    /// Names the capability that the kernel asks for here.
+    /// Names the capability that the kernel checks.
     pub(crate) fn needing(mut self, capability: &'static str) -> Self {
         self.permit = Some(capability);
         self
     }
 
-    /// What to do when it is not for want of a permission.
+    /// Remedy when the cause is no missing permission.
     pub(crate) fn advising(mut self, advice: &'static str) -> Self {
         self.advice = Some(advice);
         self
     }
 
-    /// The capability that would permit it, if permission is what is wanting.
+    /// Capability that would permit it, if the cause is a missing permission.
     pub fn capability(&self) -> Option<&'static str> {
         let denied = matches!(self.because.raw_os_error(), Some(libc::EPERM | libc::EACCES));
         self.permit.filter(|_| denied)

@@ -1,10 +1,10 @@
 //! Addresses, routes and neighbours, by the program `ip`.
 //!
-//! They are set once, before a run, and the program's own errors are better than any of ours; netlink would buy
-//! a few milliseconds for a dependency.
+//! They are set once, before a run. The program has good error messages; netlink would save a few
+//! milliseconds and add a dependency.
 //!
-//! A program that has its capabilities from its file (`setcap`) does not hand them on to those it starts, unless it makes
-//! them inheritable and ambient.
+//! A process with capabilities of its file (`setcap`) does not pass them to child processes unless
+//! it makes them inheritable and ambient.
 
 #![allow(
     unsafe_code,
@@ -38,13 +38,13 @@ impl<'a> Ip<'a> {
         Self { namespace: Some(namespace) }
     }
 
-    /// Runs `ip` with `arguments` and answers what it printed.
+    /// Runs `ip` with `arguments` and returns its output.
     pub fn run(self, arguments: &[&str]) -> Result<String, Refused> {
         let mut command = Command::new("ip");
         if let Some(namespace) = self.namespace {
             command.args(["-n", namespace.name()]);
         }
-        // SAFETY: the closure makes system calls alone, which is safe between fork and exec.
+        // SAFETY: the closure only makes system calls, which is safe between fork and exec.
         unsafe { command.pre_exec(hand_on_capabilities) };
         let words = || format!("run `ip {}`", arguments.join(" "));
         let output = command.args(arguments).output().map_err(|why| {
@@ -55,7 +55,7 @@ impl<'a> Ip<'a> {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        // The program says "Operation not permitted" in words only.
+        // The program reports this error only as text.
         Err(if said.contains("not permitted") {
             Refused::new(words(), io::Error::from_raw_os_error(libc::EPERM)).needing("CAP_NET_ADMIN")
         } else {
@@ -68,19 +68,19 @@ impl<'a> Ip<'a> {
         self.set(&["address", "add", &format!("{address}/{prefix}"), "dev", device])
     }
 
-    /// Sets the largest packet of `device`, in bytes without the link's header.
+    /// Sets the MTU of `device`: bytes of the largest packet without the link header.
     pub fn mtu(self, device: &str, mtu: u16) -> Result<(), Refused> {
         self.set(&["link", "set", "dev", device, "mtu", &text(mtu)])
     }
 
-    /// Switches `device` on.
+    /// Enables `device`.
     pub fn up(self, device: &str) -> Result<(), Refused> {
         self.set(&["link", "set", "dev", device, "up"])
     }
 
-    /// Says once and for all which Ethernet address `address` has, so that nobody asks for it by broadcast.
+    /// Sets a permanent neighbour entry, which avoids broadcasts for `address`.
     ///
-    /// To be done after `device` is up: going up forgets it.
+    /// It has to follow [`up`](Self::up), which clears the entries.
     pub fn neighbour(self, device: &str, address: IpAddr, mac: Mac) -> Result<(), Refused> {
         let (address, mac) = (text(address), text(mac));
         self.set(&["neighbour", "replace", &address, "lladdr", &mac, "dev", device, "nud", "permanent"])
@@ -91,10 +91,10 @@ impl<'a> Ip<'a> {
     }
 }
 
-/// What `ip` needs of what this process has: to read what is root's, to set up interfaces, to enter a namespace.
+/// Capabilities that `ip` needs: to read root's files, to set up interfaces, to enter a namespace.
 const HANDED_ON: [libc::c_ulong; 3] = [1, 12, 21];
 
-/// The kernel's structures for `capget` and `capset`, of version 3.
+/// The kernel's structures for `capget` and `capset`, version 3.
 #[repr(C)]
 struct CapabilityHeader {
     version: u32,
@@ -109,12 +109,12 @@ struct CapabilitySets {
     inheritable: u32,
 }
 
-/// Without the capabilities `ip` says itself what it may not do, so nothing here is an error.
+/// Without the capabilities `ip` itself reports the error, so this function ignores errors.
 #[allow(clippy::unnecessary_wraps, reason = "what runs between fork and exec answers whether to go on")]
 fn hand_on_capabilities() -> io::Result<()> {
     let mut header = CapabilityHeader { version: 0x2008_0522, process: 0 };
     let mut sets = [CapabilitySets::default(); 2];
-    // SAFETY: the structures are the kernel's, and live through the calls.
+    // SAFETY: the structures have the kernel's layout, and live through the calls.
     unsafe {
         if libc::syscall(libc::SYS_capget, &raw mut header, sets.as_mut_ptr()) == 0 {
             for set in &mut sets {

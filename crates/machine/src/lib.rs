@@ -1,13 +1,13 @@
-//! The machine that a run in real time has under it: threads and the processors they run on, rings between them,
-//! interrupts as signals, TAP devices and the network namespaces that real programs run in.
+//! Operating-system support for a run in real time: threads and their processors, rings between
+//! threads, interrupts as signals, TAP devices, and network namespaces for real programs.
 //!
-//! What is here knows nothing of scenarios, hosts or adapters, and decides nothing: it makes what the operating system has
-//! into values that clean up after themselves. So it builds in seconds, and what is unsafe in it can be looked at by itself
-//! (the ring under Miri).
+//! The crate is independent of scenarios, hosts and adapters, and makes no decisions: it wraps
+//! resources of the operating system in values that clean up after themselves. It therefore builds
+//! in seconds, and its unsafe code can be checked separately (the ring under Miri).
 //!
-//! A machine rarely permits all that a real-time run could use. What only makes a run better (a processor of its
-//! own, a priority, a machine kept awake) is asked for and answered with what was refused and which
-//! capability it needs; the run goes on. What a run cannot do without is an error that says the same.
+//! Few machines permit everything that a real-time run could use. Requests that only improve a run
+//! (an own processor, a priority, no deep idle) return the refusal and the missing capability, and
+//! the run continues. For a required resource the refusal is an error.
 
 #[cfg(target_os = "linux")]
 pub mod bpf;

@@ -1,4 +1,4 @@
-//! What is set on a network interface by name, in the network namespace of the calling thread.
+//! Settings of a network interface by name, in the network namespace of the calling thread.
 
 #![allow(unsafe_code, reason = "the requests of an interface are structures with unions")]
 
@@ -7,7 +7,7 @@ use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// An Ethernet address.
+/// Ethernet address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mac(pub [u8; 6]);
 
@@ -24,9 +24,9 @@ impl fmt::Debug for Mac {
     }
 }
 
-/// A request about the interface `name`; an error if no interface can be called so.
+/// Request about the interface `name`; an error if the name is invalid.
 pub(crate) fn request(name: &str) -> io::Result<libc::ifreq> {
-    // SAFETY: a plain structure for which zeros are a value.
+    // SAFETY: a plain structure for which all zeros are valid.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
     let room = request.ifr_name.len() - 1;
     if name.is_empty()
@@ -43,12 +43,12 @@ pub(crate) fn request(name: &str) -> io::Result<libc::ifreq> {
     Ok(request)
 }
 
-/// Interfaces of the network namespace that the thread is in when this is made.
+/// Interfaces of the network namespace in which the value is created.
 pub(crate) struct Links(OwnedFd);
 
 impl Links {
     pub(crate) fn open() -> io::Result<Self> {
-        // SAFETY: takes numbers; the descriptor it returns is new and nobody else's.
+        // SAFETY: takes numbers; the returned descriptor is new and has no other owner.
         unsafe {
             match libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) {
                 fd if fd >= 0 => Ok(Self(OwnedFd::from_raw_fd(fd))),
@@ -81,10 +81,10 @@ impl Links {
         self.ask(libc::SIOCSIFMTU, &mut request)
     }
 
-    /// How many packets the kernel keeps for a device that has no time for them.
+    /// Sets the queue length of a device, in packets.
     pub(crate) fn set_queue(&self, name: &str, packets: u16) -> io::Result<()> {
         let mut request = request(name)?;
-        // The kernel reads an integer at the beginning of the union, as for the MTU.
+        // As for the MTU, the kernel reads an integer at the start of the union.
         request.ifr_ifru.ifru_mtu = packets.into();
         self.ask(libc::SIOCSIFTXQLEN, &mut request)
     }

@@ -1,11 +1,12 @@
 //! Network namespaces for the real programs of an emulation.
 //!
-//! Two programs on one machine talk over loopback, whatever interfaces it has. For their frames to pass an
-//! emulated network each needs interfaces of its own, so each is put into a network namespace. They are named as
-//! `ip netns` names them, in `/run/netns`, so that `ip netns exec lx-a iperf3 -s` works without anything of ours.
+//! Two programs on one machine communicate over loopback, whatever interfaces the machine has. To
+//! pass frames through an emulated network, each needs its own interfaces, and hence its own
+//! network namespace. Names are those of `ip netns`, in `/run/netns`, so `ip netns exec lx-a iperf3
+//! -s` works without tools of Laxity.
 //!
-//! The owner of all namespaces of a run is an [`Owner`]; the module `ownership` says how what a crashed run
-//! left is found, and why nothing else is touched.
+//! An [`Owner`] owns all namespaces of a run. The module `ownership` describes how the remains of a
+//! crashed run are found, and why no other namespace is touched.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -24,10 +25,10 @@ use crate::ownership::{self, Record};
 use crate::socket;
 
 const NAMED: &str = "/run/netns";
-/// The begin of a record's line for the file of a socket; its path follows.
+/// Prefix of a record's line for the file of a socket; its path follows.
 const SOCKET: &str = "socket ";
 
-/// A run, as the owner of namespaces and of the files of sockets.
+/// A run, as the owner of namespaces and of socket files.
 #[derive(Debug, Clone)]
 pub struct Owner {
     record: Arc<Mutex<Record>>,
@@ -35,7 +36,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Removes what dead runs have left, and opens a record of what this run will make.
+    /// Removes the remains of dead runs, and opens a record of this run's resources.
     pub fn claim() -> Result<Self, Refused> {
         let refused = |why| {
             Refused::new("record what this run owns in /run/laxity", why)
@@ -59,14 +60,15 @@ impl Owner {
         Ok(Self { record: Arc::new(Mutex::new(record.map_err(refused)?)), swept })
     }
 
-    /// The namespaces and sockets that dead runs had left, and that are gone now.
+    /// Namespaces and sockets of dead runs that were removed.
     pub fn swept(&self) -> &[String] {
         &self.swept
     }
 
-    /// Makes a socket with a file at `path` by `make`. The caller removes the file while it holds on to this.
+    /// Creates a socket with a file at `path` by `make`. The caller keeps this owner until it has
+    /// removed the file.
     ///
-    /// A path that is no text, or of several lines, is not recorded, and is not swept.
+    /// A path that is not UTF-8, or has several lines, is not recorded, and is not swept.
     pub fn socket<T>(&self, path: &Path, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let absolute = std::path::absolute(path)?;
         match absolute.to_str().filter(|text| !text.contains('\n')) {
@@ -78,7 +80,7 @@ impl Owner {
         }
     }
 
-    /// Makes a namespace with its loopback interface up; it is removed when dropped.
+    /// Creates a namespace with its loopback interface up; dropping it removes it.
     pub fn namespace(&self, name: &str) -> Result<Namespace, Refused> {
         let refused = |why: io::Error| {
             Refused::new(format!("make network namespace {name}"), why)
@@ -94,29 +96,29 @@ impl Owner {
         }
         let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
         let record: &mut Record = &mut record;
-        // A thread that leaves the process's namespace cannot well come back: one that ends at once may.
+        // A thread can hardly return to the process's namespace, so a short-lived thread does this.
         let made = thread::scope(|scope| scope.spawn(|| make(name, record)).join());
         let (left, file) = made.expect("nothing there panics").map_err(refused)?;
         Ok(Namespace { left, file, owner: self.record.clone() })
     }
 }
 
-/// A network namespace of this run.
+/// Network namespace of this run.
 #[derive(Debug)]
 pub struct Namespace {
     left: Left,
     file: File,
-    /// The record lists this namespace and stays until it is gone.
+    /// The record lists this namespace and stays until the namespace is removed.
     owner: Arc<Mutex<Record>>,
 }
 
 impl Namespace {
-    /// Its name, as `ip netns` knows it.
+    /// Name, as `ip netns` shows it.
     pub fn name(&self) -> &str {
         &self.left.name
     }
 
-    /// Runs `f` on a thread inside the namespace, for what is opened there: it keeps working everywhere.
+    /// Runs `f` on a thread inside the namespace. Files that it opens work in every thread.
     pub fn within<R: Send>(&self, f: impl FnOnce() -> R + Send) -> Result<R, Refused> {
         let inside = thread::scope(|scope| {
             let enter = || setns(&self.file, CloneFlags::CLONE_NEWNET).map(|()| f());
@@ -136,7 +138,7 @@ impl Drop for Namespace {
     }
 }
 
-/// Makes and names a namespace, and leaves the calling thread in it.
+/// Creates and names a namespace, and leaves the calling thread in it.
 fn make(name: &str, record: &mut Record) -> io::Result<(Left, File)> {
     let path = Path::new(NAMED).join(name);
     if path.exists() {
@@ -163,13 +165,14 @@ fn make(name: &str, record: &mut Record) -> io::Result<(Left, File)> {
     Ok((left, file))
 }
 
-/// Makes `/run/netns` a mount that hands its mounts on to other mount namespaces, as `ip netns` does.
+/// Makes `/run/netns` a mount that propagates its mounts to other mount namespaces, as `ip netns`
+/// does.
 fn prepare_directory() -> io::Result<()> {
     fs::create_dir_all(NAMED)?;
     let nothing = None::<&str>;
     let share = || mount(Some(""), NAMED, nothing, MsFlags::MS_SHARED | MsFlags::MS_REC, nothing);
     match share() {
-        // It is no mount yet: it becomes one, onto itself.
+        // The directory is no mount yet: bind it onto itself.
         Err(Errno::EINVAL) => {
             mount(Some(NAMED), NAMED, nothing, MsFlags::MS_BIND | MsFlags::MS_REC, nothing)?;
             share()?;
@@ -179,7 +182,7 @@ fn prepare_directory() -> io::Result<()> {
     Ok(())
 }
 
-/// A namespace by its name and its identity, as a record has it.
+/// Name and identity of a namespace, as recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Left {
     name: String,
@@ -205,14 +208,15 @@ impl Left {
         Path::new(NAMED).join(&self.name)
     }
 
-    /// Removes it, if what has its name is still it; answers whether there was something to remove.
+    /// Removes the namespace if the file of this name is still the recorded one; `None` if there
+    /// was none to remove.
     fn remove(&self) -> io::Result<Option<()>> {
         let path = self.path();
         let about = match fs::symlink_metadata(&path) {
             Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
             about => about?,
         };
-        // The file that a crashed run made and did not get to mount on.
+        // File of a run that crashed between creating and mounting it.
         let unmounted = about.is_file() && about.len() == 0 && about.dev() == fs::metadata(NAMED)?.dev();
         if (about.dev(), about.ino()) == (self.device, self.inode) {
             umount2(&path, MntFlags::MNT_DETACH)?;

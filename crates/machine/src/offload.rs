@@ -1,15 +1,18 @@
-//! What a kernel leaves to a network adapter: checksums, and cutting bulks of TCP and UDP into frames.
+//! Offloads of a kernel to a network adapter: checksums, and segmentation of TCP and UDP bulks into
+//! frames.
 //!
-//! An adapter that sums and cuts is offered tens of kilobytes at once, as one frame with a description beside it
-//! (`struct virtio_net_hdr`). A device that takes them is read once where it would be read forty times, and the sender's kernel
-//! goes its own way once. What comes of it is still frames as a link carries them: [`Cut`] makes one after the other of a
-//! bulk, each whole, so that each can be delayed, lost and delivered by itself. Sums are left as they are, to the
-//! kernel that the frame comes to: it has seen no wire on which bits could have changed, and does not look.
+//! An adapter with these offloads receives tens of kilobytes as one frame with a description
+//! (`struct virtio_net_hdr`). A device is then read once instead of forty times, and the sender's
+//! kernel traverses its stack once. The emulation still handles frames as on a link: [`Cut`] makes
+//! them one after the other, each complete, so that each can be delayed, lost and delivered
+//! separately. Checksums stay incomplete for the receiving kernel: there was no wire that could
+//! change bits, so that kernel does not verify them.
 //!
-//! The other way a kernel takes several frames as one bulk, and cuts it itself where somebody needs the pieces: [`Joined`] makes one
-//! of pieces that were cut from the same, and of datagrams of one flow that were sent one by one (`flow.rs`).
+//! In the other direction a kernel accepts several frames as one bulk, and segments it where
+//! needed: [`Joined`] merges pieces that were cut from the same bulk, and datagrams of one flow
+//! that were sent separately (`flow.rs`).
 //!
-//! Nothing in a frame is believed that it does not have: a bulk whose headers say anything else than its description is not cut.
+//! Descriptions are not trusted: a bulk with headers that contradict its description is not cut.
 
 mod cut;
 mod flow;
@@ -20,22 +23,22 @@ mod tests;
 pub use cut::Cut;
 pub use joined::Joined;
 
-/// What is left to be done with a frame, as the kernel says it and wants it said.
+/// Remaining work on a frame, in the kernel's format.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Offload {
     flags: u8,
     kind: u8,
-    /// Not to be relied on: some say the length of all headers, and some that of what lies together.
+    /// Not reliable: some senders give the length of all headers, others that of the linear part.
     headers: u16,
-    /// Bytes of payload in each frame.
+    /// Payload bytes of each frame.
     payload: u16,
-    /// From where on the sum is to be made, and how far behind that it goes.
+    /// Start of the checksummed bytes, and offset of the checksum from there.
     sum_from: u16,
     sum_at: u16,
 }
 
-/// What of a frame says which others may go to a kernel together with it.
+/// Identity of a frame that decides which other frames may be joined with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
     of: Of,
@@ -43,36 +46,35 @@ pub struct Piece {
     payload: u16,
 }
 
-/// What a frame is a piece of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
-    /// The frame with this number of a bulk, which its source and its own number tell from all others.
+    /// Frame `number` of a bulk, which is identified by its source and its number.
     Bulk { source: u16, bulk: u32, number: u16, is_last: bool },
-    /// A flow of datagrams, which their headers tell.
+    /// Flow of datagrams, identified by their headers.
     Flow,
 }
 
 impl Piece {
-    /// A datagram of UDP in `frame` that others of its flow may go with, though it was not cut from a bulk.
+    /// UDP datagram in `frame` that may be joined with others of its flow, though it was not cut
+    /// from a bulk.
     #[inline]
     pub fn of_datagram(frame: &[u8], offload: Offload) -> Option<Piece> {
         flow::piece(frame, offload)
     }
 
-    /// Whether it is cut from a bulk, of which none comes before it.
+    /// Whether it is the first frame of a bulk.
     #[inline]
     pub fn is_first(&self) -> bool {
         matches!(self.of, Of::Bulk { number: 0, .. })
     }
 
-    /// Whether it is cut from a bulk, of which none comes behind it.
+    /// Whether it is the last frame of a bulk.
     #[inline]
     pub fn is_last(&self) -> bool {
         matches!(self.of, Of::Bulk { is_last: true, .. })
     }
 }
 
-/// What bulks are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Transport {
     Tcp,
@@ -80,7 +82,6 @@ enum Transport {
 }
 
 impl Transport {
-    /// Its number in IP's header.
     const fn number(self) -> u8 {
         match self {
             Transport::Tcp => 6,
@@ -88,7 +89,7 @@ impl Transport {
         }
     }
 
-    /// Where the sum lies in its header.
+    /// Offset of the checksum in the transport header.
     const fn sum_at(self) -> u16 {
         match self {
             Transport::Tcp => 16,
@@ -96,7 +97,7 @@ impl Transport {
         }
     }
 
-    /// How a bulk of it is described.
+    /// Type of a bulk in `struct virtio_net_hdr`.
     const fn kind(self, is_v6: bool) -> u8 {
         match (self, is_v6) {
             (Transport::Tcp, false) => 1,
@@ -106,27 +107,28 @@ impl Transport {
     }
 }
 
-/// The sum has yet to be made.
+/// The checksum is incomplete.
 const NEEDS_SUM: u8 = 1;
-/// Says that the connection marks congestion, and changes nothing here but the first segment's flags.
+/// The connection uses ECN; affects here only the first segment's flags.
 const MARKS_CONGESTION: u8 = 0x80;
 
 const FIN_AND_PUSH: u8 = 0x09;
 const WINDOW_REDUCED: u8 = 0x80;
 
-/// The longest bulk, with the headers of Ethernet and tags.
+/// Size of the longest bulk, with Ethernet header and tags, in bytes.
 pub const LONGEST_BULK: usize = (1 << 16) + 64;
 
 impl Offload {
-    /// Nothing is left to do.
+    /// No remaining work.
     pub const NONE: Offload = Offload { flags: 0, kind: 0, headers: 0, payload: 0, sum_from: 0, sum_at: 0 };
 
-    /// Of a bulk of TCP over IP of version 6 or 4, whose header is at `transport`, with `payload` bytes for each frame.
+    /// TCP bulk over IPv6 or IPv4, with the TCP header at `transport` and `payload` bytes for each
+    /// frame.
     pub const fn of_bulk(is_v6: bool, transport: u16, payload: u16) -> Offload {
         Offload { payload, ..Offload::open(Transport::Tcp, transport) }.cut_as(Transport::Tcp, is_v6)
     }
 
-    /// Of a datagram of UDP whose header is at `transport`: its sum.
+    /// UDP datagram with incomplete checksum and the UDP header at `transport`.
     pub const fn of_datagram(transport: u16) -> Offload {
         Offload::open(Transport::Udp, transport)
     }
@@ -139,7 +141,6 @@ impl Offload {
         Offload { kind: transport.kind(is_v6), headers: self.sum_from, ..self }
     }
 
-    /// Whose sum is to be made.
     const fn transport(&self) -> Option<Transport> {
         match (self.flags & NEEDS_SUM, self.sum_at) {
             (NEEDS_SUM, 16) => Some(Transport::Tcp),
@@ -148,7 +149,7 @@ impl Offload {
         }
     }
 
-    /// Whether it is of one datagram of UDP, or a bulk of them.
+    /// Whether the frame is a UDP datagram, or a bulk of them.
     #[inline]
     pub fn is_of_datagrams(&self) -> bool {
         self.transport() == Some(Transport::Udp)
@@ -161,8 +162,9 @@ impl Offload {
     }
 }
 
-/// Puts into the headers of a frame of `transport` what depends on its length: IP's length and sum, with the identification as
-/// `identify` says, UDP's length, and the sum as it is left to others, over addresses, protocol and length.
+/// Writes the length-dependent header fields of a frame of `transport`: IP's length and checksum,
+/// the identification by `identify`, UDP's length, and the incomplete checksum over addresses,
+/// protocol and length.
 fn set_lengths(
     frame: &mut [u8],
     network: usize,
@@ -191,18 +193,18 @@ fn set_lengths(
     segment[sum..sum + 2].copy_from_slice(&open_sum(packet, transport, length).to_be_bytes());
 }
 
-/// The sum of a packet of `length` bytes of `transport` as it is left to others.
+/// Incomplete checksum (pseudo header) of a packet with `length` bytes of `transport`.
 fn open_sum(packet: &[u8], transport: Transport, length: u16) -> u16 {
     let addresses = if packet[0] >> 4 == 6 { 8..40 } else { 12..20 };
     folded(words(&packet[addresses]) + u32::from(transport.number()) + u32::from(length))
 }
 
-/// The sum of words of two bytes, as long as there are no more than a header has.
+/// Sum of 16-bit words; at most as many as a header has, so it does not overflow.
 fn words(bytes: &[u8]) -> u32 {
     bytes.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum()
 }
 
-/// In 16 bits, by RFC 1071.
+/// Folds the sum to 16 bits (RFC 1071).
 fn folded(sum: u32) -> u16 {
     let once = (sum & 0xffff) + (sum >> 16);
     ((once & 0xffff) + (once >> 16)) as u16

@@ -1,20 +1,20 @@
-//! Who owns what a run has made in the system.
+//! Ownership of the system resources that a run makes.
 //!
-//! A network namespace outlives the process that made it. A run that crashes leaves it behind, and a later
-//! run that tidied up by name alone would one day tear down what a user, or another run, is working with. So
-//! every run keeps a record of what it made, and a lock on the record as long as it lives; the kernel lets go of the
-//! lock however the process ends. A record whose lock can be had is of a dead run, and what it lists is
-//! removed.
+//! A network namespace outlives the process that made it. A crashed run leaves it behind, and
+//! cleaning up by name alone could remove a namespace of a user or of another run. Every run
+//! therefore keeps a record of its resources, and a lock on the record while it lives; the kernel
+//! releases the lock however the process ends. A record with a free lock belongs to a dead run, and
+//! its entries are removed.
 //!
 //! ```text
 //! /run/laxity/lock        held for the moments in which records are made or swept
 //! /run/laxity/1234.0.run  locked by the living run; a line per namespace: name, device and inode; and per socket: its path
 //! ```
 //!
-//! The file of a socket is removed if nothing listens at it any more, whatever its inode is.
+//! The file of a socket is removed if no process listens on it, whatever its inode is.
 //!
-//! A line is written before the namespace is given its name, and has the namespace's inode: neither a crash in
-//! between nor a user's namespace of the same name misleads the sweep.
+//! A line is written before the namespace is named, and has the namespace's inode: neither a crash
+//! in between nor a user's namespace of the same name misleads the sweep.
 
 use std::env;
 use std::fs::{self, File, OpenOptions};
@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::fcntl::{Flock, FlockArg};
 
-/// The directory for records: `/run/laxity`, or the user's own where that cannot be had.
+/// Directory for records: `/run/laxity`, or the user's own if that is not writable.
 pub(crate) fn directory() -> io::Result<PathBuf> {
     let system = PathBuf::from("/run/laxity");
     let made = fs::create_dir_all(&system).and_then(|()| {
@@ -46,18 +46,18 @@ fn locked(file: File, how: FlockArg) -> io::Result<Flock<File>> {
     Flock::lock(file, how).map_err(|(_, why)| why.into())
 }
 
-/// The record of a living run.
 #[derive(Debug)]
 pub(crate) struct Record {
     directory: PathBuf,
     path: PathBuf,
     file: Flock<File>,
-    /// Whether it stays behind for the next run's sweep.
+    /// Whether the record is left for the next run's sweep.
     kept: bool,
 }
 
 impl Record {
-    /// Hands every line of every dead run in `directory` to `remove`, then makes a record for this run.
+    /// Passes every line of every dead run in `directory` to `remove`, then creates a record for
+    /// this run.
     ///
     /// A dead run's record stays if one of its lines could not be removed.
     pub(crate) fn claim(
@@ -76,7 +76,8 @@ impl Record {
             };
             let mut lines = String::new();
             dead.read_to_string(&mut lines)?;
-            // A line without an end is of a run that died while writing it, before it made anything.
+            // An incomplete line is of a run that died while writing it, before it made the
+            // resource.
             let whole = lines.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
             if whole.map(&mut remove).filter(Result::is_err).count() == 0 {
                 fs::remove_file(path)?;
@@ -87,17 +88,18 @@ impl Record {
             let path = directory.join(format!("{}.{run}.run", std::process::id()));
             match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
                 Ok(file) => break (path, file),
-                // Of a dead run whose number has come round to us, with something that could not be removed.
+                // Record of a dead run with our process number, with an entry that could not be
+                // removed.
                 Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(why) => return Err(why),
             }
         };
-        // Nobody sees the record before it is locked: it is this run's turn.
+        // This run holds the directory's lock, so no other run sees the record before it is locked.
         let file = locked(file, FlockArg::LockExclusiveNonblock)?;
         Ok(Self { directory: directory.to_owned(), path, file, kept: false })
     }
 
-    /// Writes `line` down, then does `make`; forgets the line again if that fails.
+    /// Writes `line`, then calls `make`; removes the line if that fails.
     pub(crate) fn making<T>(&mut self, line: &str, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let end = self.file.seek(io::SeekFrom::End(0))?;
         self.file.write_all(format!("{line}\n").as_bytes())?;
@@ -108,7 +110,7 @@ impl Record {
         made
     }
 
-    /// Leaves the record behind, for something that it lists could not be removed.
+    /// Keeps the record, because an entry could not be removed.
     pub(crate) fn keep(&mut self) {
         self.kept = true;
     }
@@ -116,7 +118,7 @@ impl Record {
 
 impl Drop for Record {
     fn drop(&mut self) {
-        // Else all that it lists is gone: whoever made it holds on to the record.
+        // Otherwise all entries are gone: each resource holds on to the record.
         if !self.kept
             && let Ok(_turn) = turn(&self.directory)
         {
@@ -125,7 +127,6 @@ impl Drop for Record {
     }
 }
 
-/// Waits for the directory's lock.
 fn turn(directory: &Path) -> io::Result<Flock<File>> {
     let path = directory.join("lock");
     locked(OpenOptions::new().create(true).append(true).open(path)?, FlockArg::LockExclusive)

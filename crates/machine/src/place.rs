@@ -1,13 +1,15 @@
-//! Where a thread runs and how it is scheduled.
+//! Placement and scheduling of threads.
 //!
-//! A clock that spins is as good as its processor is its own. Three things help on an ordinary machine, in
-//! this order: a processor that the other busy threads are kept off, a machine that is kept out of deep idle
-//! (an open `/dev/cpu_dma_latency` holding 0 takes a blocking wake-up from 50 us to 5 us), and sometimes a real-time
-//! priority. The last is two-edged: with the default throttle a spinner of `SCHED_FIFO` loses 50 ms in every second, and a
-//! thread it starts inherits policy and processor and is starved before it can leave. So [`spawn_on`] puts
-//! both into the attributes the thread is created with, and a thread never runs where it should not.
+//! A spinning clock needs a processor without competition. On an ordinary machine three measures
+//! help, in this order: a processor that other busy threads are kept off; no deep idle (an open
+//! `/dev/cpu_dma_latency` holding 0 reduces a blocking wake-up from 50 us to 5 us); and sometimes a
+//! real-time priority. The last has drawbacks: with the default throttle a spinner of `SCHED_FIFO`
+//! loses 50 ms in every second, and a thread that it starts inherits policy and processor, and
+//! starves before it can leave. [`spawn_on`] therefore sets both in the attributes with which the
+//! thread is created, so a thread never runs elsewhere.
 //!
-//! None of this is needed for a correct run. What is refused comes back as a [`Refused`] for the report.
+//! A run is correct without any of this. A refused request is returned as [`Refused`] for the
+//! report.
 
 #![allow(unsafe_code, reason = "thread attributes and the handles made with them exist in no safe form")]
 
@@ -23,29 +25,29 @@ use nix::unistd::Pid;
 
 use crate::Refused;
 
-/// Where a thread should run.
+/// Processor and priority of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Placement {
-    /// The one processor it runs on, by its number; wherever the parent may run if none.
+    /// Number of the one processor it runs on; that of the parent's affinity if `None`.
     pub core: Option<usize>,
-    /// Its priority under `SCHED_FIFO`, 1 to 99; the ordinary policy if none.
+    /// Priority under `SCHED_FIFO`, 1 to 99; the ordinary policy if `None`.
     pub fifo: Option<u8>,
 }
 
 impl Placement {
-    /// On processor `core`, under the ordinary policy.
+    /// Processor `core`, under the ordinary policy.
     pub fn on(core: usize) -> Self {
         Self { core: Some(core), fifo: None }
     }
 }
 
-/// The processors this thread may run on, by their numbers.
+/// Numbers of the processors that this thread may run on.
 pub fn cores() -> Vec<usize> {
     let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
     (0..CpuSet::count()).filter(|core| allowed.is_set(*core).unwrap_or(false)).collect()
 }
 
-/// Moves the calling thread, and answers what could not be done.
+/// Places the calling thread, and returns the refusals.
 pub fn place(placement: Placement) -> Vec<Refused> {
     let mut refused = Vec::new();
     if let Some(core) = placement.core
@@ -72,7 +74,7 @@ fn set_of(core: usize) -> io::Result<CpuSet> {
 }
 
 fn priority_of(priority: u8) -> libc::sched_param {
-    // SAFETY: a plain structure of integers, for which all zeros are a value.
+    // SAFETY: a plain structure of integers, for which all zeros are valid.
     let mut parameters: libc::sched_param = unsafe { mem::zeroed() };
     parameters.sched_priority = c_int::from(priority);
     parameters
@@ -90,20 +92,21 @@ fn no_fifo(priority: u8, why: io::Error) -> Refused {
         .advising("a priority under SCHED_FIFO is 1 to 99")
 }
 
-/// A thread made by [`spawn_on`]. Dropped without [`join`](Self::join), the thread goes on by itself.
+/// Thread made by [`spawn_on`]. Dropping it without [`join`](Self::join) detaches the thread.
 pub struct Placed<T> {
     thread: libc::pthread_t,
     result: std::sync::mpsc::Receiver<thread::Result<T>>,
     joined: bool,
-    /// What of its placement could not be done.
+    /// Refused parts of the placement.
     pub refused: Vec<Refused>,
 }
 
 impl<T> Placed<T> {
-    /// Waits for the thread to end; an error is what it panicked with.
+    /// Waits for the thread to end; the error is its panic.
     pub fn join(mut self) -> thread::Result<T> {
         self.joined = true;
-        // SAFETY: the thread was created joinable, and is joined or detached once: `self` is consumed.
+        // SAFETY: the thread was created joinable, and is joined or detached once: `self` is
+        // consumed.
         unsafe { libc::pthread_join(self.thread, std::ptr::null_mut()) };
         self.result.recv().expect("a thread sends its result before it ends")
     }
@@ -121,16 +124,16 @@ impl<T> Drop for Placed<T> {
 type Body = Box<dyn FnOnce() + Send>;
 
 extern "C" fn start(body: *mut c_void) -> *mut c_void {
-    // SAFETY: `spawn_on` hands over a box made for this call alone, whose contents are `Send`.
+    // SAFETY: `spawn_on` passes a box made for this call alone, with contents that are `Send`.
     let body = unsafe { Box::from_raw(body.cast::<Body>()) };
     body();
     std::ptr::null_mut()
 }
 
-/// Starts a thread that runs `f` where `placement` says from its first instruction.
+/// Starts a thread that runs `f` with `placement` from its first instruction.
 ///
-/// What of the placement is refused is left out, and named in [`Placed::refused`]. `name` is cut to the 15 bytes
-/// that the kernel keeps. An error means that there is no thread.
+/// Refused parts of the placement are omitted, and listed in [`Placed::refused`]. `name` is cut to
+/// the 15 bytes that the kernel keeps. An error means that there is no thread.
 pub fn spawn_on<T: Send + 'static>(
     placement: Placement,
     name: &str,
@@ -140,14 +143,14 @@ pub fn spawn_on<T: Send + 'static>(
     let name = CString::new(name.bytes().filter(|byte| *byte != 0).take(15).collect::<Vec<u8>>())
         .expect("zeros are left out");
     let body: Body = Box::new(move || {
-        // SAFETY: the name ends with a zero and has at most 16 bytes with it.
+        // SAFETY: the name has at most 16 bytes including the final zero.
         unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr()) };
         let outcome = panic::catch_unwind(AssertUnwindSafe(f));
-        // Nobody listens if the thread was left to itself.
+        // The receiver is gone if the thread was detached.
         let _ = send.send(outcome);
     });
     let body = Box::into_raw(Box::new(body));
-    // Which part was refused, only trying without it tells.
+    // Only attempts without each part show which one was refused.
     let Placement { core, fifo } = placement;
     let attempts = [(core, fifo), (core, None), (None, fifo), (None, None)];
     let mut first = None;
@@ -167,19 +170,19 @@ pub fn spawn_on<T: Send + 'static>(
             Err(why) => _ = first.get_or_insert(why),
         }
     }
-    // SAFETY: no thread was created, so the box is still ours.
+    // SAFETY: no thread was created, so this function still owns the box.
     drop(unsafe { Box::from_raw(body) });
     Err(Refused::new("start a thread", first.unwrap_or_else(|| io::Error::from_raw_os_error(libc::EAGAIN))))
 }
 
-/// Creates a thread that owns `body`, or none.
 fn create(placement: Placement, body: *mut Body) -> io::Result<libc::pthread_t> {
     let ok = |code: c_int| if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) };
     let set = placement.core.map(set_of).transpose()?;
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     let mut thread = MaybeUninit::<libc::pthread_t>::uninit();
-    // SAFETY: the attributes are initialised by the first call, used only after it has succeeded and destroyed once.
-    // `CpuSet` is a transparent `cpu_set_t`. `start` takes over `body` if and only if a thread is created.
+    // SAFETY: the attributes are initialised by the first call, used only after it has succeeded
+    // and destroyed once. `CpuSet` is a transparent `cpu_set_t`. `start` takes over `body` if and
+    // only if a thread is created.
     unsafe {
         ok(libc::pthread_attr_init(attributes.as_mut_ptr()))?;
         let attributes = attributes.as_mut_ptr();
@@ -207,11 +210,11 @@ pub struct Awake {
     _request: File,
 }
 
-/// Asks that no processor sleeps so deeply that waking it takes time.
+/// Requests that no processor enters an idle state with a wake-up latency.
 pub fn keep_awake() -> Result<Awake, Refused> {
     let path = "/dev/cpu_dma_latency";
     let request = OpenOptions::new().write(true).open(path).and_then(|mut file| {
-        // The request holds while the file is open: a latency of at most 0 us.
+        // The request of a latency of 0 us holds while the file is open.
         file.write_all(&0_i32.to_ne_bytes())?;
         Ok(file)
     });
@@ -230,7 +233,7 @@ mod tests {
     fn a_thread_runs_where_it_is_put_from_the_start() {
         for core in cores() {
             let placed = spawn_on(Placement::on(core), "a name that is far too long", move || {
-                // SAFETY: takes nothing, touches nothing.
+                // SAFETY: takes no arguments and changes no memory.
                 let here = unsafe { libc::sched_getcpu() };
                 (here as usize, cores(), std::fs::read_to_string("/proc/thread-self/comm").unwrap())
             })

@@ -1,16 +1,18 @@
-//! A ring of entries between one producer and one consumer.
+//! Ring of entries between one producer and one consumer.
 //!
-//! The thread that emulates may wait for nobody: a lock could be held by a thread that the platform has just
-//! put to sleep for milliseconds, and a channel that allocates or wakes makes a system call. So inputs reach it
-//! through a ring of fixed size, as adapters and their drivers have them, where both ends are wait-free.
+//! The emulating thread must not wait: the platform may have suspended the holder of a lock for
+//! milliseconds, and a channel that allocates or wakes makes a system call. Inputs therefore arrive
+//! through a ring of fixed size, as between adapters and their drivers, with wait-free ends.
 //!
-//! The classic form (Lamport) reads the other end's index at every operation, and the cache line that holds
-//! it then travels between the processors for every entry. Here each end keeps its last look at the
-//! other's index and looks again only when that shows no room or no entry, and a batch is announced by one
-//! store: a line travels once for a batch, or for a round of a busy ring (as in FastForward and in DPDK's rings). Who takes
-//! entries one by one, until there is none, gives their room back in batches ([`Consumer::take`]).
+//! The classic form (Lamport) reads the other end's index at every operation, so the cache line of
+//! that index moves between the processors for every entry. Here each end caches the other's index
+//! and reloads it only if the cached value shows no free slot or no entry; a batch is published by
+//! one store. The line moves once per batch, or per round of a busy ring (as in FastForward and in
+//! DPDK's rings). A consumer that takes entries one by one frees their slots in batches
+//! ([`Consumer::take`]).
 //!
-//! Indexes count entries since the beginning and wrap; the slot is the index modulo the size, a power of two.
+//! Indexes count entries since the start and wrap; the slot is the index modulo the size, a power
+//! of two.
 
 #![allow(unsafe_code, reason = "slots are shared by two threads; the indexes say whose each one is")]
 
@@ -21,24 +23,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use laxity_engine::Doorbell;
 
-/// Entries whose room is held back, at most, by who takes them one by one.
+/// Maximum number of taken entries with slots not yet freed.
 const HELD: usize = 32;
 
-/// On lines of its own: neighbouring lines are fetched in pairs.
+/// On own cache lines: the hardware prefetches neighbouring lines in pairs.
 #[repr(align(128))]
 struct Padded<T>(T);
 
 struct Shared<T> {
-    /// Entries taken so far; written by the consumer.
+    /// Count of entries taken; written by the consumer.
     head: Padded<AtomicUsize>,
-    /// Entries put so far; written by the producer.
+    /// Count of entries put; written by the producer.
     tail: Padded<AtomicUsize>,
     slots: Box<[UnsafeCell<MaybeUninit<T>>]>,
 }
 
-// SAFETY: a slot is accessed by the producer only while it is not between head and tail, and by the consumer only
-// while it is; each end moves its own index with release after its access, and reads the other's with acquire
-// before. So no slot is accessed by both at once, and `T: Send` may go from the one thread to the other.
+// SAFETY: the producer accesses a slot only while it is not between head and tail, the consumer
+// only while it is. Each end moves its own index with release after its access, and reads the
+// other's with acquire before. No slot is accessed by both at once, and `T: Send` may move between
+// the threads.
 unsafe impl<T: Copy + Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
@@ -47,7 +50,7 @@ impl<T> Shared<T> {
     }
 }
 
-/// A ring for at least `capacity` entries: the next power of two.
+/// Creates a ring for at least `capacity` entries, rounded up to a power of two.
 pub fn ring<T: Copy + Send>(capacity: usize) -> (Producer<T>, Consumer<T>) {
     let size = capacity.max(1).next_power_of_two();
     let slots = (0..size).map(|_| UnsafeCell::new(MaybeUninit::uninit())).collect();
@@ -57,7 +60,7 @@ pub fn ring<T: Copy + Send>(capacity: usize) -> (Producer<T>, Consumer<T>) {
     (Producer { shared, tail: 0, head_seen: 0 }, consumer)
 }
 
-/// The end that puts entries in.
+/// Producer end.
 pub struct Producer<T> {
     shared: Arc<Shared<T>>,
     tail: usize,
@@ -65,12 +68,12 @@ pub struct Producer<T> {
 }
 
 impl<T: Copy + Send> Producer<T> {
-    /// How many entries the ring holds.
+    /// Capacity in entries.
     pub fn capacity(&self) -> usize {
         self.shared.slots.len()
     }
 
-    /// For how many of `wanted` entries there is room; looks at the consumer's index only if it must.
+    /// Number of free slots, at most `wanted`; reloads the consumer's index only if necessary.
     #[inline]
     pub fn room(&mut self, wanted: usize) -> usize {
         let room = |head: usize| self.shared.slots.len() - self.tail.wrapping_sub(head);
@@ -80,13 +83,13 @@ impl<T: Copy + Send> Producer<T> {
         room(self.head_seen).min(wanted)
     }
 
-    /// Puts `entry` in, or gives it back if the ring is full.
+    /// Puts `entry`, or returns it if the ring is full.
     #[inline]
     pub fn push(&mut self, entry: T) -> Result<(), T> {
         if self.push_all(std::slice::from_ref(&entry)) == 1 { Ok(()) } else { Err(entry) }
     }
 
-    /// Puts in as many of `entries` as there is room for, from the first on, and says how many.
+    /// Puts as many of `entries`, from the first, as fit, and returns their number.
     ///
     /// The consumer sees all of them at once.
     #[inline]
@@ -96,7 +99,8 @@ impl<T: Copy + Send> Producer<T> {
             return 0;
         }
         for (offset, entry) in entries[..count].iter().enumerate() {
-            // SAFETY: there is room for `count` entries from `tail` on, so this slot is not the consumer's.
+            // SAFETY: `count` slots from `tail` on are free, so the consumer does not access this
+            // one.
             unsafe { (*self.shared.slot(self.tail.wrapping_add(offset))).write(*entry) };
         }
         self.tail = self.tail.wrapping_add(count);
@@ -105,28 +109,29 @@ impl<T: Copy + Send> Producer<T> {
     }
 }
 
-/// The end that takes entries out.
+/// Consumer end.
 pub struct Consumer<T> {
     shared: Arc<Shared<T>>,
     head: usize,
-    /// Up to where the producer knows of the room.
+    /// Published head: slots before it are free for the producer.
     given_back: usize,
     tail_seen: usize,
 }
 
 impl<T: Copy + Send> Consumer<T> {
-    /// How many entries the ring holds.
+    /// Capacity in entries.
     pub fn capacity(&self) -> usize {
         self.shared.slots.len()
     }
 
-    /// Whether there is nothing to take: a load of a line that changes only when the producer puts something in.
+    /// Whether the ring is empty: a load of a cache line that changes only when the producer puts
+    /// entries.
     #[inline]
     pub fn is_empty(&mut self) -> bool {
         self.waiting(1) == 0
     }
 
-    /// How many of `wanted` entries are there; looks at the producer's index only if it must.
+    /// Number of entries, at most `wanted`; reloads the producer's index only if necessary.
     #[inline]
     pub fn waiting(&mut self, wanted: usize) -> usize {
         if self.tail_seen.wrapping_sub(self.head) < wanted {
@@ -135,7 +140,7 @@ impl<T: Copy + Send> Consumer<T> {
         self.tail_seen.wrapping_sub(self.head).min(wanted)
     }
 
-    /// Takes the oldest entry out.
+    /// Takes the oldest entry.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         let mut entry = None;
@@ -143,8 +148,8 @@ impl<T: Copy + Send> Consumer<T> {
         entry
     }
 
-    /// Takes the oldest entry out, and gives room back for several at once: when there is nothing left to take, which a
-    /// further call has to find, or after a few dozen. Until then a watcher may see entries that are gone.
+    /// Takes the oldest entry, and frees slots in batches: after a few dozen entries, or when a
+    /// call finds the ring empty. Until then a watcher may see entries that were taken.
     #[inline]
     pub fn take(&mut self) -> Option<T> {
         if self.waiting(1) == 0 {
@@ -160,7 +165,8 @@ impl<T: Copy + Send> Consumer<T> {
         Some(entry)
     }
 
-    /// Tells the producer of the room there is; a store, even of the same value, would take the line from it.
+    /// Publishes the freed slots; storing an unchanged value would still take the cache line from
+    /// the producer.
     #[inline]
     fn give_back(&mut self) {
         if self.given_back != self.head {
@@ -169,15 +175,17 @@ impl<T: Copy + Send> Consumer<T> {
         }
     }
 
-    /// Takes out up to `most` entries, oldest first, hands each to `take`, and says how many.
+    /// Takes up to `most` entries, oldest first, passes each to `take`, and returns their number.
     ///
-    /// Their room is given back at the end, all at once; entries that come meanwhile are left for the next call.
+    /// Their slots are freed at once at the end; entries that arrive meanwhile are left for the
+    /// next call.
     #[inline]
     pub fn pop_each(&mut self, most: usize, mut take: impl FnMut(T)) -> usize {
         let count = self.waiting(most);
         for offset in 0..count {
-            // SAFETY: `count` entries from `head` on have been put in, which initialised them, and the producer
-            // leaves them alone until `head` has moved past. `T: Copy`, so reading moves nothing out.
+            // SAFETY: `count` entries from `head` on have been put, which initialised them, and the
+            // producer leaves them alone until `head` has moved past. `T: Copy`, so reading moves
+            // no value out.
             take(unsafe { (*self.shared.slot(self.head.wrapping_add(offset))).assume_init_read() });
         }
         self.head = self.head.wrapping_add(count);
@@ -185,7 +193,7 @@ impl<T: Copy + Send> Consumer<T> {
         count
     }
 
-    /// An onlooker for the clock, while the world has the consumer.
+    /// Observer for the clock, while the world has the consumer.
     pub fn watcher(&self) -> Watcher<T> {
         Watcher { shared: self.shared.clone() }
     }
@@ -198,13 +206,14 @@ impl<T: Copy + Send> Doorbell for Consumer<T> {
     }
 }
 
-/// Sees whether a ring has entries; on the consumer's own thread, exactly, once that has found none left to take.
+/// Observes whether a ring has entries. It is exact on the consumer's thread once the consumer has
+/// found the ring empty.
 pub struct Watcher<T> {
     shared: Arc<Shared<T>>,
 }
 
 impl<T: Copy + Send> Watcher<T> {
-    /// Whether there is nothing to take.
+    /// Whether the ring is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.shared.tail.0.load(Ordering::Acquire) == self.shared.head.0.load(Ordering::Relaxed)
@@ -250,7 +259,7 @@ mod tests {
             steps in proptest::collection::vec(step(), 0..200),
         ) {
             let (mut producer, mut consumer) = ring::<u64>(capacity);
-            // As after years: the indexes wrap.
+            // Start close to the point at which the indexes wrap.
             producer.shared.head.0.store(start, Ordering::Relaxed);
             producer.shared.tail.0.store(start, Ordering::Relaxed);
             (producer.tail, producer.head_seen, consumer.head, consumer.tail_seen) = (start, start, start, start);
@@ -289,7 +298,7 @@ mod tests {
 
     #[test]
     fn two_threads_lose_nothing_and_keep_the_order() {
-        // Miri, which checks every access, takes a thousand times as long.
+        // Miri is about a thousand times slower.
         const COUNT: u64 = if cfg!(miri) { 300 } else { 300_000 };
         let (mut producer, mut consumer) = ring::<[u64; 3]>(64);
         let sender = thread::spawn(move || {
@@ -310,7 +319,7 @@ mod tests {
                 assert_eq!((n, product, inverse), (expected, n.wrapping_mul(0x9E37_79B9_7F4A_7C15), !n));
                 expected += 1;
             };
-            // By batches and one by one.
+            // In batches and one by one.
             let taken = consumer.pop_each(40, &mut check) + consumer.take().map(check).iter().count();
             if taken == 0 {
                 thread::yield_now();

@@ -1,13 +1,12 @@
 //! Interrupts and the end of a run, as signals.
 //!
-//! An adapter interrupts its host's processor between two instructions. The nearest thing that a thread of a process can
-//! do to another is a signal (thesis 4 raises END's interrupts so). It takes 11 to 13 us to reach a thread that
-//! spins, where a flag that the thread looks at takes 0.1 us; but the thread need not look, and a system call
-//! that it sleeps in ends.
+//! An adapter interrupts its host's processor between two instructions. The closest equivalent
+//! between threads of a process is a signal (thesis 4 raises END's interrupts so). It takes 11 to
+//! 13 us to reach a spinning thread, where a polled flag takes 0.1 us; but the thread need not
+//! poll, and the signal ends a system call in which it sleeps.
 //!
-//! A handler runs between any two instructions, also inside the allocator, so ours does nothing but add to an
-//! atomic counter and note the time. Real-time signals are used because they are queued: as many arrive as were
-//! raised.
+//! A handler runs between any two instructions, also inside the allocator, so it only increments an
+//! atomic counter and stores the time. Real-time signals are queued: as many arrive as were raised.
 
 #![allow(unsafe_code, reason = "handlers are installed and signals sent by no safe call")]
 
@@ -24,7 +23,7 @@ use nix::unistd::{Pid, gettid};
 
 use crate::Refused;
 
-/// How many interrupt lines a process has.
+/// Number of interrupt lines of a process.
 const LINES: usize = 16;
 
 struct State {
@@ -37,10 +36,10 @@ static STATES: [State; LINES] =
     [const { State { in_use: AtomicBool::new(false), count: AtomicU64::new(0), last: AtomicU64::new(0) } };
         LINES];
 
-/// What the handler tells the time by.
+/// Clock of the handler.
 static TICKS: OnceLock<Ticks> = OnceLock::new();
 
-/// The first signal that is ours; glibc keeps the lowest for itself, debuggers like the next.
+/// First signal of the lines; glibc reserves the lowest, and debuggers use the next.
 fn first_signal() -> c_int {
     libc::SIGRTMIN() + 4
 }
@@ -54,8 +53,8 @@ extern "C" fn on_interrupt(signal: c_int) {
 }
 
 fn install(signal: c_int, handler: extern "C" fn(c_int), flags: c_int) -> io::Result<libc::sigaction> {
-    // SAFETY: both are plain structures for which zeros are a value, and both pointers live through the call. The
-    // handlers of this module touch only atomics, which is safe wherever they strike.
+    // SAFETY: both are plain structures for which all zeros are valid, and both pointers live
+    // through the call. The handlers of this module touch only atomics, which is safe in a handler.
     unsafe {
         let mut action: libc::sigaction = mem::zeroed();
         let mut old: libc::sigaction = mem::zeroed();
@@ -71,20 +70,22 @@ fn install(signal: c_int, handler: extern "C" fn(c_int), flags: c_int) -> io::Re
 
 extern "C" fn on_file_size(_: c_int) {}
 
-/// A write beyond the limit of file sizes (`ulimit -f`) is an error of that write, and not the end of the process.
+/// Makes a write beyond the limit of file sizes (`ulimit -f`) an error of that write, instead of
+/// the end of the process.
 ///
-/// The signal is handled and not ignored: what is ignored stays so in programs that are started.
+/// The signal is handled rather than ignored, because child processes would inherit an ignored one.
 pub fn survive_file_size_limit() {
-    // Only a signal that does not exist is refused.
+    // Fails only for a signal that does not exist.
     let _ = install(libc::SIGXFSZ, on_file_size, libc::SA_RESTART);
 }
 
 fn restore(signal: c_int, old: &libc::sigaction) {
-    // SAFETY: `old` is what the system gave for this signal. It fails only for signals that do not exist.
+    // SAFETY: `old` is the system's value for this signal. The call fails only for signals that do
+    // not exist.
     unsafe { libc::sigaction(signal, old, ptr::null_mut()) };
 }
 
-/// The end of an interrupt line at the thread that is interrupted, and stays there.
+/// Receiving end of an interrupt line; stays on the interrupted thread.
 pub struct Interrupt {
     line: usize,
     old: libc::sigaction,
@@ -92,7 +93,7 @@ pub struct Interrupt {
     _not_send: PhantomData<*const ()>,
 }
 
-/// The end of an interrupt line that raises it; any number of threads may hold one.
+/// Raising end of an interrupt line; any number of threads may have one.
 #[derive(Debug, Clone, Copy)]
 pub struct Raise {
     process: Pid,
@@ -103,16 +104,16 @@ pub struct Raise {
 /// Interrupts that have arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrived {
-    /// How many since they were last taken.
+    /// Number since the last [`take`](Interrupt::take).
     pub count: u64,
-    /// What the run's counter showed when the last of them struck, or one that struck while they were taken.
+    /// Tick count at the last of them, or at one that arrived while they were taken.
     pub last: u64,
 }
 
 impl Interrupt {
-    /// A new line to the calling thread, whose arrivals are stamped by `ticks`.
+    /// Creates a line to the calling thread, with arrivals stamped by `ticks`.
     ///
-    /// The ticks of all lines are those of the first. A system call that waits is ended by an interrupt (`EINTR`).
+    /// All lines use the ticks of the first. An interrupt ends a waiting system call (`EINTR`).
     pub fn line(ticks: Ticks) -> Result<(Self, Raise), Refused> {
         TICKS.get_or_init(|| ticks);
         let exhausted = || {
@@ -138,13 +139,13 @@ impl Interrupt {
         Ok((Self { line, old, seen, _not_send: PhantomData }, raise))
     }
 
-    /// Whether an interrupt has arrived that was not taken: a load.
+    /// Whether an untaken interrupt has arrived: one load.
     #[inline]
     pub fn is_pending(&self) -> bool {
         STATES[self.line].count.load(Ordering::Acquire) != self.seen
     }
 
-    /// Takes what has arrived.
+    /// Takes all interrupts that have arrived.
     #[inline]
     pub fn take(&mut self) -> Option<Arrived> {
         let state = &STATES[self.line];
@@ -163,7 +164,8 @@ impl Doorbell for Interrupt {
 
 impl Drop for Interrupt {
     fn drop(&mut self) {
-        // What is still under way would end the process by the default action, so that becomes "ignore".
+        // A signal in flight would end the process by the default action, which is therefore
+        // replaced by "ignore".
         if self.old.sa_sigaction == libc::SIG_DFL {
             self.old.sa_sigaction = libc::SIG_IGN;
         }
@@ -175,9 +177,9 @@ impl Drop for Interrupt {
 impl Raise {
     /// Interrupts the thread.
     ///
-    /// Refused when the thread has ended or the system's queue of signals is full.
+    /// Refused if the thread has ended or the system's queue of signals is full.
     pub fn raise(self) -> Result<(), Refused> {
-        // SAFETY: sends a number to a thread of this process; the line's owner has said how it is handled.
+        // SAFETY: sends a number to a thread of this process; the line has installed its handler.
         let sent = unsafe {
             libc::syscall(libc::SYS_tgkill, self.process.as_raw(), self.thread.as_raw(), self.signal)
         };
@@ -190,19 +192,22 @@ impl Raise {
     }
 }
 
-/// When the first signal came, in milliseconds of the monotonic clock; 0 if none has.
+/// Time of the first signal, in milliseconds of the monotonic clock; 0 if there was none.
 static STOPPED: AtomicU64 = AtomicU64::new(0);
 static STOPPING: AtomicBool = AtomicBool::new(false);
 /// Whether a later signal ends the process.
 static MAY_END: AtomicBool = AtomicBool::new(false);
 
-/// Signals that ask a run to stop: of a user, of `timeout` and service managers, of a terminal that was closed.
+/// Signals that request a stop: from a user, from `timeout` and service managers, from a closed
+/// terminal.
 const STOP_SIGNALS: [c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
-/// A signal so soon after the first belongs to it: `timeout` sends two, and fingers are quick.
+/// Milliseconds within which a signal counts as part of the first: `timeout` sends two, and a user
+/// may press twice.
 const SAME: u64 = 1000;
 
 extern "C" fn on_stop(signal: c_int) {
-    // SAFETY: plain structures for which zeros are a value, and calls that POSIX lists as safe in a handler.
+    // SAFETY: plain structures for which all zeros are valid, and calls that POSIX lists as safe in
+    // a handler.
     unsafe {
         let mut now: libc::timespec = mem::zeroed();
         libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now);
@@ -212,28 +217,30 @@ extern "C" fn on_stop(signal: c_int) {
             let mut default: libc::sigaction = mem::zeroed();
             default.sa_sigaction = libc::SIG_DFL;
             libc::sigaction(signal, &raw const default, ptr::null_mut());
-            // It strikes when this handler returns.
+            // The signal is delivered when this handler returns.
             libc::raise(signal);
         }
     }
 }
 
-/// While it lives, `SIGINT`, `SIGTERM` and `SIGHUP` ask the run to stop instead of ending the process.
+/// While it lives, `SIGINT`, `SIGTERM` and `SIGHUP` request a stop of the run instead of ending the
+/// process.
 ///
-/// A signal that comes more than a second after the first ends the process, so that a run which does not heed the first
-/// can be ended; but only [`while it may`](Self::while_it_may_end), and not while something is made or removed that would
-/// outlive the process. A `SIGHUP` that is ignored when this is made, as under `nohup`, stays so.
+/// A signal more than a second after the first ends the process, so that a run that ignores the
+/// first can be ended. This applies only [while permitted](Self::while_it_may_end), and not while
+/// resources that outlive the process are made or removed. A `SIGHUP` that is ignored at
+/// installation, as under `nohup`, stays ignored.
 pub struct StopOnSignal {
     old: Vec<(c_int, libc::sigaction)>,
     _not_sync: PhantomData<*const ()>,
 }
 
-/// Whether a run was asked to stop; a plain value for every thread.
+/// Whether a stop was requested; a plain value for every thread.
 #[derive(Debug, Clone, Copy)]
 pub struct StopFlag(());
 
 impl StopOnSignal {
-    /// Catches the signals. There is one at a time in a process.
+    /// Installs the handlers. A process has at most one instance.
     pub fn install() -> Result<Self, Refused> {
         if STOPPING.swap(true, Ordering::AcqRel) {
             let busy = io::Error::from_raw_os_error(libc::EBUSY);
@@ -241,7 +248,7 @@ impl StopOnSignal {
         }
         STOPPED.store(0, Ordering::Release);
         MAY_END.store(false, Ordering::Release);
-        // Dropped halfway, it gives back what it has.
+        // An early return drops this value, which restores the handlers installed so far.
         let mut caught = Self { old: Vec::new(), _not_sync: PhantomData };
         for signal in STOP_SIGNALS {
             let old = install(signal, on_stop, 0)
@@ -255,7 +262,7 @@ impl StopOnSignal {
         Ok(caught)
     }
 
-    /// Runs `f`, and lets a signal that comes more than a second after the first end the process meanwhile.
+    /// Runs `f`, during which a signal more than a second after the first ends the process.
     pub fn while_it_may_end<R>(&self, f: impl FnOnce() -> R) -> R {
         MAY_END.store(true, Ordering::Release);
         let done = f();
@@ -263,14 +270,14 @@ impl StopOnSignal {
         done
     }
 
-    /// What tells whether one came.
+    /// Flag that shows whether a stop was requested.
     pub fn flag(&self) -> StopFlag {
         StopFlag(())
     }
 }
 
 impl StopFlag {
-    /// Whether the run was asked to stop: a load.
+    /// Whether a stop was requested: one load.
     #[inline]
     pub fn is_set(self) -> bool {
         STOPPED.load(Ordering::Acquire) != 0
@@ -320,7 +327,7 @@ mod tests {
             }
         }
         assert_eq!(target.join().unwrap(), COUNT);
-        // Joined is a moment before gone.
+        // A joined thread still exists for a moment.
         let refused = loop {
             match raise.raise() {
                 Ok(()) => thread::yield_now(),
@@ -346,8 +353,8 @@ mod tests {
             // SAFETY: the signal is caught.
             unsafe { libc::raise(libc::SIGTERM) };
             assert!(stop.flag().is_set());
-            // A second one at once does no harm, even where it may end the process.
-            // SAFETY: as above.
+            // A second signal at once is ignored, even where it may end the process. SAFETY: as
+            // above.
             stop.while_it_may_end(|| unsafe { libc::raise(libc::SIGTERM) });
             // SAFETY: as above.
             unsafe { libc::raise(libc::SIGHUP) };

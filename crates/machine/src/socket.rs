@@ -1,4 +1,4 @@
-//! Sockets as the kernel describes them, beyond the data that they receive, and files of sockets without a listener.
+//! State of sockets in the kernel, and socket files without a listener.
 
 #![allow(unsafe_code, reason = "the option has a value that the standard library does not read")]
 
@@ -11,15 +11,16 @@ use std::path::Path;
 use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
 
-/// Removes the file at `path` if it is that of a socket at which no process listens; answers whether it did.
+/// Removes the file at `path` if it is that of a socket without a listening process; returns
+/// whether it did.
 ///
-/// A process that ends, in whatever way, listens no more, but the file stays.
+/// A process that has ended does not listen, but its file stays.
 pub fn remove_dead(path: &Path) -> io::Result<bool> {
     let is_socket = match fs::symlink_metadata(path) {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(false),
         about => about?.file_type().is_socket(),
     };
-    // A listener whose queue is full, or that is of another kind, does not refuse but answers something else.
+    // A listener with a full queue, or of another type, returns an error other than "refused".
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let asking = socket(AddressFamily::Unix, SockType::SeqPacket, flags, None)?;
     if !is_socket || connect(asking.as_raw_fd(), &UnixAddr::new(path)?) != Err(Errno::ECONNREFUSED) {
@@ -29,28 +30,29 @@ pub fn remove_dead(path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The receiving side of a socket.
+/// Receive side of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Received {
-    /// Bytes of memory that what waits takes, headers and rounding included.
+    /// Memory of the queued data in bytes, including headers and rounding.
     pub used: u32,
-    /// So many bytes may wait before the kernel drops.
+    /// Limit of that memory in bytes, beyond which the kernel drops.
     pub limit: u32,
-    /// Datagrams that were dropped since it was made, mostly for want of room.
+    /// Datagrams dropped since the socket was created, mostly because of the limit.
     pub dropped: u32,
 }
 
-/// The kernel's order of the numbers of a socket's memory (linux/sock_diag.h): as far as the drops, which came with Linux 4.6.
+/// Number of values of a socket's memory (linux/sock_diag.h) up to the drops, which exist since
+/// Linux 4.6.
 const NUMBERS: usize = 9;
 const USED: usize = 0;
 const LIMIT: usize = 1;
 const DROPPED: usize = 8;
 
-/// How the receiving side of `socket` stands.
+/// State of the receive side of `socket`.
 pub fn received(socket: &impl AsFd) -> io::Result<Received> {
     let mut numbers = [0_u32; NUMBERS];
     let mut length = size_of_val(&numbers) as libc::socklen_t;
-    // SAFETY: the kernel writes at most as many bytes as it is told of, into an array that lives through the call.
+    // SAFETY: the kernel writes at most `length` bytes, into an array that lives through the call.
     let answer = unsafe {
         libc::getsockopt(
             socket.as_fd().as_raw_fd(),
@@ -66,9 +68,10 @@ pub fn received(socket: &impl AsFd) -> io::Result<Received> {
     }
 }
 
-/// Lets `bytes` of memory wait at `socket`: beyond the system's limit if that is permitted, else up to it.
+/// Sets the limit of queued memory at `socket` to `bytes`: beyond the system's limit if permitted,
+/// else up to it.
 pub fn limit_received(socket: &impl AsFd, bytes: u32) -> io::Result<()> {
-    // The kernel doubles what it is told.
+    // The kernel doubles the value.
     let half = (bytes / 2) as libc::c_int;
     let set = |option| {
         // SAFETY: the option is a number, which lives through the call.

@@ -1,15 +1,15 @@
-//! TAP devices: where frames of real programs come into an emulated adapter, and out of it.
+//! TAP devices: the interface between real programs and an emulated adapter.
 //!
-//! The order of setting one up matters: address first, then up, then neighbours. An interface that comes up announces
-//! itself under the address it has then, and neighbours set before are lost. IPv6 is switched off unless asked for,
-//! because it announces itself by multicast for seconds, and what was to be measured starts with frames nobody sent.
+//! The order of the set-up matters: address, then up, then neighbours. An interface announces
+//! itself with its current address when it is switched on, and this clears its neighbour entries.
+//! IPv6 is disabled by default, because its multicast announcements would add frames for seconds.
 //!
-//! A device may have several queues, each with room of its own, and a program that says which a frame that the host sends
-//! waits in. So what floods one of them takes no room from the others. Without such a program the kernel deals flows
-//! out as it likes.
+//! A device may have several queues, each with its own capacity, and a program that selects the
+//! queue of a frame sent by the host. A flood of one queue then takes no slots of the others.
+//! Without such a program the kernel distributes flows.
 //!
-//! Reading and writing do not wait: the thread that emulates must not sleep in a system call. A device
-//! disappears when it is dropped.
+//! Reading and writing do not block: the emulating thread must not sleep in a system call. Dropping
+//! the device removes it.
 
 #![allow(unsafe_code, reason = "a TAP device is made by a request that nix does not have")]
 
@@ -27,37 +27,37 @@ use crate::link::{self, Links, Mac};
 use crate::namespace::Namespace;
 use crate::offload::Offload;
 
-/// Packets that wait in a queue of the kernel until they are read: what a program sends in the milliseconds for which a platform
-/// stands still. The kernel's own 1000 are 2 ms of what it can send.
+/// Capacity of a device queue in packets: the traffic of a program during the milliseconds for
+/// which a platform may stall. The kernel's default of 1000 is 2 ms of its rate.
 const QUEUE: u16 = 4096;
 
-/// What a TAP device is to be.
+/// Configuration of a TAP device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TapSetup {
-    /// Its name, at most 15 bytes.
+    /// Name, at most 15 bytes.
     pub name: String,
-    /// Its address: that of the host's end.
+    /// Ethernet address of the host's end.
     pub mac: Mac,
-    /// The largest packet it takes, without the 14 bytes of the Ethernet header.
+    /// MTU: largest packet without the 14 bytes of the Ethernet header.
     pub mtu: u16,
-    /// Whether IPv6 may speak on it.
+    /// Whether IPv6 is enabled.
     pub ipv6: bool,
-    /// In how many queues frames wait until they are read: at least one.
+    /// Number of queues for frames that the host sends, at least one.
     pub queues: u8,
-    /// Whether sums and the cutting of bulks are left to who reads it.
+    /// Whether checksums and segmentation are left to the reader.
     pub offloads: bool,
 }
 
-/// A TAP device, up and running, of this process.
+/// TAP device of this process, enabled.
 #[derive(Debug)]
 pub struct Tap {
-    /// A descriptor for each queue.
+    /// Descriptor of each queue.
     queues: Vec<File>,
     setup: TapSetup,
 }
 
 impl Tap {
-    /// Makes the device, in `namespace` if one is given, else where the calling thread is.
+    /// Creates the device, in `namespace` if given, else in that of the calling thread.
     ///
     /// The device stays in its namespace; this handle works in every thread.
     pub fn open(setup: &TapSetup, namespace: Option<&Namespace>) -> Result<Self, Refused> {
@@ -68,7 +68,8 @@ impl Tap {
         Ok(Self { queues: queues?, setup: setup.clone() })
     }
 
-    /// Lets `program` say in which queue a frame waits that the host sends: by its answer, modulo their number.
+    /// Sets the program that selects the queue of a frame sent by the host: its result modulo the
+    /// number of queues.
     pub fn steer(&self, program: &Loaded) -> Result<(), Refused> {
         let number = program.number();
         // SAFETY: the request reads the number of a descriptor, and both live through the call.
@@ -81,11 +82,12 @@ impl Tap {
         }
     }
 
-    /// Lets the kernel do its part in what is written, from the link layer up to a socket, on processor `core` and not where it is
-    /// written: the writer interrupts that processor, as an adapter does, unless it is at such work already.
+    /// Moves the kernel's receive processing of written frames, from the link layer up to a socket,
+    /// to processor `core`. The writer interrupts that processor, as an adapter does, unless it
+    /// already processes frames.
     ///
-    /// `namespace` is the one that the device is in, whose devices are in no `/sys` but one that is mounted inside; that is done
-    /// on a thread which ends with it.
+    /// `namespace` is the device's. Its devices appear only in a `/sys` mounted inside, so a
+    /// short-lived thread does this.
     pub fn receive_on(&self, core: usize, namespace: &Namespace) -> Result<(), Refused> {
         let name = &self.setup.name;
         let set = || -> io::Result<()> {
@@ -106,32 +108,33 @@ impl Tap {
         &self.queues[0]
     }
 
-    /// How many queues it has.
+    /// Number of queues.
     pub fn queues(&self) -> usize {
         self.queues.len()
     }
 
-    /// For waiting until there is a frame in `queue`.
+    /// Descriptor to wait for a frame in `queue`.
     pub fn descriptor(&self, queue: usize) -> BorrowedFd<'_> {
         self.queues[queue].as_fd()
     }
 
-    /// What the kernel has dropped at it so far; for a thread in the device's namespace.
+    /// Frames dropped by the kernel so far; to be called in the device's namespace.
     pub fn drops_here(&self) -> io::Result<Drops> {
         let table = fs::read_to_string("/proc/thread-self/net/dev")?;
         drops(&table, &self.setup.name).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// What it was asked to be.
+    /// Configuration.
     pub fn setup(&self) -> &TapSetup {
         &self.setup
     }
 
-    /// Reads one frame that the host sent and that waits in `queue`, into `buffer` and then `beyond`; answers how long it is,
-    /// and what is left to be done with it. `None` if there is none.
+    /// Reads one frame that the host sent from `queue` into `buffer` and then `beyond`; returns its
+    /// length, and the remaining work. `None` if there is none.
     ///
-    /// `mtu + 14` bytes hold every frame, four more with a VLAN tag, unless someone changes the MTU or there are bulks, which
-    /// [`LONGEST_BULK`](crate::offload::LONGEST_BULK) bytes hold. What is longer is cut off.
+    /// `mtu + 14` bytes hold every frame, plus four with a VLAN tag, unless the MTU is changed or
+    /// there are bulks, which [`LONGEST_BULK`](crate::offload::LONGEST_BULK) bytes hold. A longer
+    /// frame is truncated.
     #[inline]
     pub fn receive(
         &self,
@@ -147,13 +150,15 @@ impl Tap {
             part(buffer.as_mut_ptr(), buffer.len()),
             part(beyond.as_mut_ptr(), beyond.len()),
         ];
-        // SAFETY: each part is as long as what it points to, which lives through the call; of an `Offload` any bytes are one.
+        // SAFETY: each part has the length of its buffer, which lives through the call; any bytes
+        // are a valid `Offload`.
         let read = unsafe { libc::readv(self.queues[queue].as_raw_fd(), parts.as_ptr(), 3) };
         let read = unless_blocked(counted(read))?;
         Ok(read.map(|count| (count.saturating_sub(head), offload)))
     }
 
-    /// Hands one frame to the host, to which `offload` is left to do; `false` if it cannot take one now.
+    /// Passes one frame with the remaining work `offload` to the host; `false` if the host cannot
+    /// take one now.
     #[inline]
     pub fn send(&self, frame: &[u8], offload: Offload) -> io::Result<bool> {
         let head = if self.setup.offloads { HEAD } else { 0 };
@@ -161,7 +166,7 @@ impl Tap {
             libc::iovec { iov_base: (&raw const offload).cast_mut().cast(), iov_len: head },
             libc::iovec { iov_base: frame.as_ptr().cast_mut().cast(), iov_len: frame.len() },
         ];
-        // SAFETY: as in `receive`; the kernel reads what it is to write.
+        // SAFETY: as in `receive`; the kernel only reads the buffers.
         let written = unsafe { libc::writev(self.first().as_raw_fd(), parts.as_ptr(), 2) };
         Ok(unless_blocked(counted(written))?.is_some())
     }
@@ -170,27 +175,29 @@ impl Tap {
 /// Frames that the kernel dropped at a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Drops {
-    /// That programs sent, before they were read: the device's queue was full.
+    /// Frames sent by programs and dropped because the device's queue was full.
     pub unread: u64,
-    /// That were written, before programs got them.
+    /// Frames written to the device and dropped before programs received them.
     pub written: u64,
 }
 
-/// The line of `name` in the kernel's table of devices.
+/// Line of `name` in the kernel's table of devices.
 fn drops(table: &str, name: &str) -> Option<Drops> {
     let line = table.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
-    // Eight columns of what the host receives, and eight of what it sends; the fourth of each is what was dropped.
+    // Eight columns of receive statistics, then eight of send statistics; the fourth of each is the
+    // drops.
     let columns: Vec<u64> = line.split_whitespace().filter_map(|column| column.parse().ok()).collect();
     Some(Drops { written: *columns.get(3)?, unread: *columns.get(11)? })
 }
 
-/// One processor as the kernel writes sets of them: hexadecimal, in words of 32 bits with commas between.
+/// Set of one processor in the kernel's format: hexadecimal, in words of 32 bits separated by
+/// commas.
 fn mask(core: usize) -> String {
     let words = core / 32;
     format!("{:x}{}", 1_u32 << (core % 32), ",00000000".repeat(words))
 }
 
-/// What is left to do with a frame stands before it, in so many bytes.
+/// Bytes of the description before a frame.
 const HEAD: usize = size_of::<Offload>();
 
 fn counted(answer: isize) -> io::Result<usize> {
@@ -210,7 +217,8 @@ fn make(setup: &TapSetup) -> Result<Vec<File>, Refused> {
     let refused = |what: &str, why: io::Error| {
         Refused::new(format!("{what} of TAP device {name}"), why).needing("CAP_NET_ADMIN")
     };
-    // A device that is there is somebody else's, whether anyone has it open or not; further queues are of the one just made.
+    // An existing device belongs to another program, whether open or not; further queues are of the
+    // device just made.
     let several = if setup.queues > 1 { libc::IFF_MULTI_QUEUE } else { 0 };
     let several = if setup.offloads { several | libc::IFF_VNET_HDR } else { several };
     let first = queue(name, several | libc::IFF_TUN_EXCL)?;
@@ -218,7 +226,7 @@ fn make(setup: &TapSetup) -> Result<Vec<File>, Refused> {
     let queues = std::iter::once(Ok(first)).chain(others).collect::<Result<Vec<File>, _>>()?;
     if setup.offloads {
         let stream = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
-        // Linux gives away the cutting of datagrams since 6.2.
+        // Linux supports UDP segmentation offload since 6.2.
         let datagrams = libc::TUN_F_USO4 | libc::TUN_F_USO6;
         let take = |taken: libc::c_uint| {
             // SAFETY: the request takes a number.
@@ -235,14 +243,14 @@ fn make(setup: &TapSetup) -> Result<Vec<File>, Refused> {
     links.set_mtu(name, setup.mtu).map_err(|why| refused("set the MTU", why))?;
     links.set_queue(name, QUEUE).map_err(|why| refused("set the queue", why))?;
     if !setup.ipv6 {
-        // Missing where the kernel has no IPv6, and then nothing is to be switched off.
+        // The file is missing if the kernel has no IPv6.
         let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
     }
     links.set_up(name).map_err(|why| refused("switch on the interface", why))?;
     Ok(queues)
 }
 
-/// A queue of the device `name`.
+/// Opens a queue of the device `name`.
 fn queue(name: &str, flags: libc::c_int) -> Result<File, Refused> {
     let file = OpenOptions::new()
         .read(true)

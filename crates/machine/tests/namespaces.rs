@@ -1,5 +1,5 @@
-//! Namespaces and TAP devices of living, dead and other people's runs. Where the system does not permit
-//! namespaces, each test says why it is skipped.
+//! Namespaces and TAP devices of living and dead runs, and of other users. Skipped, with the
+//! reason, where namespaces are not permitted.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -15,14 +15,14 @@ use laxity_machine::offload::Offload;
 use laxity_machine::tap::{Tap, TapSetup};
 use laxity_machine::{Mac, Refused};
 
-/// Set for the child process of the test with this name, whose value is the namespace it makes.
+/// Set for the child process of the test; the value is the namespace that it creates.
 const CHILD: &str = "LAXITY_TEST_CHILD";
 
 fn path(name: &str) -> PathBuf {
     Path::new("/run/netns").join(name)
 }
 
-/// What `attempt` made, or nothing where permission is wanting.
+/// Result of `attempt`, or `None` without the permission.
 fn permitted<T>(attempt: Result<T, Refused>) -> Option<T> {
     match attempt {
         Ok(made) => Some(made),
@@ -45,7 +45,7 @@ fn a_namespace_is_there_while_it_lives_and_its_name_is_taken() {
     assert!(path(&name).exists());
     let links = Ip::inside(&living).run(&["-o", "link"]).unwrap();
     assert!(links.lines().count() == 1 && links.contains("lo: <LOOPBACK,UP"), "{links}");
-    // Another run sweeps and finds nothing of this one.
+    // Another run sweeps and finds no resource of this one.
     let other = Owner::claim().unwrap();
     assert!(!other.swept().contains(&format!("namespace {name}")));
     let taken = other.namespace(&name).unwrap_err().to_string();
@@ -92,14 +92,14 @@ fn what_a_killed_run_left_is_removed_and_what_a_user_made_is_not() {
     assert!(path(&name).exists(), "a killed process removes nothing");
     let user = format!("lx-test-user-{}", id());
     let added = Command::new("ip").args(["netns", "add", &user]).status().unwrap().success();
-    // A record that claims the user's namespace, by name but as another one.
+    // A record that claims the user's namespace by name, with another identity.
     let record = format!("/run/laxity/0.{}.run", id());
     fs::write(&record, format!("netns {user} 4 1\n")).unwrap();
     let swept = Owner::claim().unwrap().swept().to_owned();
     let (left, spared) = (path(&name).exists(), path(&user).exists());
     let _ = Command::new("ip").args(["netns", "delete", &user]).status();
     let _ = fs::remove_file(record);
-    // Another test's claim may have been quicker to sweep; gone it is.
+    // Another test's claim may have swept it already.
     assert!(!left, "the dead run's namespace is still there");
     assert!(
         added && spared && !swept.contains(&format!("namespace {user}")),
@@ -115,7 +115,7 @@ fn the_file_of_a_socket_that_a_killed_run_left_is_removed_and_one_that_is_listen
     let bound = |path: &PathBuf| UnixListener::bind(path).unwrap();
     drop(owner.socket(&dead, || Ok(bound(&dead))).unwrap());
     let _listening = bound(&living);
-    // The owner lives: nothing of its is swept.
+    // The owner lives, so its resources are not swept.
     let _other = Owner::claim().unwrap();
     assert!(dead.exists());
     let record = format!("/run/laxity/0.{}1.run", id());
@@ -128,7 +128,7 @@ fn the_file_of_a_socket_that_a_killed_run_left_is_removed_and_one_that_is_listen
     assert!(spared, "a file at which a process listens was removed");
 }
 
-/// The length of the frame that is read into `frame`.
+/// Length of the frame that is read into `frame`.
 fn received(tap: &Tap, frame: &mut [u8]) -> Option<usize> {
     tap.receive(0, frame, &mut []).unwrap().map(|(length, _)| length)
 }
@@ -154,7 +154,8 @@ fn frames_go_through_a_tap_both_ways_and_nothing_else_does() {
     let length = received(&tap, &mut frame).expect("a frame was sent");
     assert_eq!((length, &frame[..6], &frame[6..12]), (14 + 20 + 8 + 14, &peer.0[..], &mac.0[..]));
 
-    // Back it goes: addresses of both kinds change places, which leaves the sums of IP and UDP as they are.
+    // Returned with exchanged addresses of both layers, which leaves the checksums of IP and UDP
+    // unchanged.
     let (ethernet, packet) = frame.split_at_mut(14);
     ethernet[..12].rotate_left(6);
     packet[12..20].rotate_left(4);
@@ -164,7 +165,7 @@ fn frames_go_through_a_tap_both_ways_and_nothing_else_does() {
     assert_eq!((&message[..count], from.ip()), (&b"there and back"[..], IpAddr::V4(there)));
 
     drop(tap);
-    // Programs that other tests start have what was open here for the moment between their fork and their exec.
+    // Child processes of other tests have inherited the open device until their exec.
     let mut looks = (0..1000).map(|_| ip.run(&["link", "show", "tap0"]));
     assert!(looks.any(|look| look.is_err()), "a dropped device is gone");
 }

@@ -1,4 +1,4 @@
-//! A run without limits under the real clock ends when the process is told to.
+//! A run without limits under the real clock ends when the process is asked to stop.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
@@ -7,7 +7,7 @@ use laxity_engine::{Calendar, Dilation, Epoch, Limits, RealClock, Stop, Ticks, W
 use laxity_machine::signal::{StopFlag, StopOnSignal};
 use laxity_units::{Span, Time};
 
-/// Nothing ever happens in it but that it is told to stop, by a signal that it asks for when it is first polled.
+/// World without events, except for a stop signal that it raises when it is first polled.
 struct Idle {
     stop: StopFlag,
     ticks: u64,

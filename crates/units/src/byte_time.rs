@@ -1,9 +1,10 @@
-//! The time that a byte takes, exactly.
+//! Exact serialisation time of a byte.
 //!
-//! A rate seldom gives a byte a whole number of picoseconds: at 112 Gbit/s a byte takes 71 3/7 ps. A time
-//! that is rounded per byte is wrong by 0.8 % there, and by 60 % at 6400 Gbit/s. The time is therefore a
-//! ratio, and only the time of a whole frame is rounded: up, to the next picosecond. Simulation and
-//! admission call the same function, so that a bound which adds up frames is never below the simulated sum.
+//! At most rates a byte takes a fraction of picoseconds: 71 3/7 ps at 112 Gbit/s. A time rounded
+//! per byte would be wrong by 0.8 % there, and by 60 % at 6400 Gbit/s. The time is therefore a
+//! ratio; only the time of a whole frame is rounded up to the next picosecond. Simulation and
+//! admission call the same function, so a bound that adds up frames is never below the simulated
+//! sum.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -15,16 +16,16 @@ use crate::time::Span;
 /// Picoseconds that a byte takes at 1 bit/s.
 const PS_AT_ONE_BIT: u64 = 8_000_000_000_000;
 
-/// The time that a byte takes: a ratio of picoseconds to bytes in lowest terms.
+/// Time per byte: a ratio of picoseconds to bytes in lowest terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ByteTime {
     ps: u64,
-    /// At least 1; 1 if a byte takes whole picoseconds.
+    /// At least 1; 1 if the time per byte is a whole number of picoseconds.
     bytes: u64,
 }
 
 impl ByteTime {
-    /// No time at all.
+    /// Zero time.
     pub const ZERO: ByteTime = ByteTime::of(Span::ZERO);
 
     /// `span` for each byte.
@@ -45,7 +46,7 @@ impl ByteTime {
         Self::of(Span::from_ns(ns))
     }
 
-    /// `us` microseconds for each byte.
+    /// Exact time per byte at `rate`; panics if the rate is zero.
     #[inline]
     pub const fn from_us(us: u64) -> Self {
         Self::of(Span::from_us(us))
@@ -77,7 +78,7 @@ impl ByteTime {
         Self { ps: term(ps), bytes: term(bytes) }
     }
 
-    /// The time that `size` takes, rounded up; panics if no span is as long.
+    /// Time of `size` bytes, rounded up; panics if it exceeds [`Span::MAX`].
     #[inline]
     pub fn time(self, size: Bytes) -> Span {
         if self.bytes == 1 {
@@ -97,49 +98,51 @@ impl ByteTime {
         Span::from_ps(ps)
     }
 
-    /// Whether a byte takes no time.
+    /// Whether the time is zero.
     #[inline]
     pub const fn is_zero(self) -> bool {
         self.ps == 0
     }
 
-    /// The most that rounding adds to the time of a frame: zero if a byte takes whole picoseconds, otherwise one picosecond.
+    /// Maximum that rounding adds to the time of a frame: zero if a byte takes whole picoseconds,
+    /// otherwise one picosecond.
     #[inline]
     pub const fn rounding(self) -> Span {
         if self.bytes == 1 { Span::ZERO } else { Span::from_ps(1) }
     }
 
-    /// The time of a byte in units of 2⁻ᵇⁱᵗˢ ps, rounded up; `bits` is at most 64.
+    /// Time per byte in units of 2⁻ᵇⁱᵗˢ ps, rounded up; `bits` is at most 64.
     pub fn scaled_ceil(self, bits: u32) -> u128 {
         (u128::from(self.ps) << bits).div_ceil(u128::from(self.bytes))
     }
 
-    /// The time of a byte in units of 2⁻ᵇⁱᵗˢ ps, rounded down; `bits` is at most 64.
+    /// Time per byte in units of 2⁻ᵇⁱᵗˢ ps, rounded down; `bits` is at most 64.
     pub fn scaled_floor(self, bits: u32) -> u128 {
         (u128::from(self.ps) << bits) / u128::from(self.bytes)
     }
 
-    /// The time of a byte, rounded up.
+    /// Time per byte, rounded up.
     pub const fn ceil(self) -> Span {
         Span::from_ps(self.ps.div_ceil(self.bytes))
     }
 
-    /// `self × numerator / denominator`; exact or rounded up as [`ratio`](Self::ratio); panics if the denominator is zero.
+    /// `self × numerator / denominator`, rounded as by [`ratio`](Self::ratio); panics if the
+    /// denominator is zero.
     #[must_use]
     pub fn scaled(self, numerator: u64, denominator: u64) -> Self {
         let times = |a: u64, b: u64| u128::from(a) * u128::from(b);
         Self::ratio(times(self.ps, numerator), times(self.bytes, denominator))
     }
 
-    /// The rate at which a byte takes this time, rounded down to bits per second; `None` if a byte takes no time.
+    /// Rate with this time per byte, rounded down to bits per second; `None` if the time is zero.
     pub fn rate(self) -> Option<Rate> {
         let bits = (u128::from(PS_AT_ONE_BIT) * u128::from(self.bytes)).checked_div(u128::from(self.ps))?;
         Some(Rate::from_bits_per_sec(u64::try_from(bits).unwrap_or(u64::MAX)))
     }
 
-    /// The time divided by `factor`, which is finite and above zero.
+    /// Time divided by `factor`, which is finite and above zero.
     ///
-    /// Exact if the factor has at most six decimals, otherwise to the nearest 2⁻²⁰ ps.
+    /// Exact if the factor has at most six decimals, otherwise rounded to the nearest 2⁻²⁰ ps.
     #[must_use]
     pub fn divided(self, factor: f64) -> Self {
         const MILLIONTHS: u64 = 1_000_000;
@@ -172,7 +175,7 @@ impl PartialOrd for ByteTime {
 }
 
 impl fmt::Display for ByteTime {
-    /// `50 ns/B`, or `112 Gbit/s` where a byte takes no whole number of picoseconds.
+    /// `50 ns/B`, or `112 Gbit/s` if a byte takes no whole number of picoseconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rate() {
             Some(rate) if self.bytes != 1 => rate.fmt(f),

@@ -9,13 +9,13 @@ use crate::parse::{UnitError, print, quantity};
 
 const VALID: &str = "a size such as `4 KiB`: a number and one of B, KiB, MiB, GiB, kB, MB, GB";
 
-/// A size in bytes. `KiB` counts in 1024, `kB` in 1000; the papers' `KB` is 1024 and is not accepted,
-/// so that a file cannot mean either.
+/// Size in bytes. `KiB` counts in 1024, `kB` in 1000; the papers' `KB` is 1024 and is rejected as
+/// ambiguous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(u64);
 
 impl Bytes {
-    /// Nothing.
+    /// Zero bytes.
     pub const ZERO: Bytes = Bytes(0);
 
     /// `n` bytes.
@@ -30,25 +30,25 @@ impl Bytes {
         Self(n * 1024)
     }
 
-    /// The number of bytes.
+    /// Number of bytes.
     #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// Whether this is nothing.
+    /// Whether the size is zero.
     #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// How many pieces of at most `piece` bytes hold this; panics if `piece` is zero.
+    /// Number of pieces of at most `piece` bytes that hold this size; panics if `piece` is zero.
     #[inline]
     pub const fn div_ceil(self, piece: Bytes) -> u64 {
         self.0.div_ceil(piece.0)
     }
 
-    /// `self - other`, or nothing.
+    /// `self - other`, at least zero.
     #[inline]
     pub const fn saturating_sub(self, other: Bytes) -> Bytes {
         Bytes(self.0.saturating_sub(other.0))

@@ -1,14 +1,14 @@
 //! The shared grammar of quantities: a non-negative decimal number, optional space, a unit.
 //!
-//! The number is read as an exact decimal and scaled by an integer, never through a float: `0.1 us` is
-//! one hundred nanoseconds and not the nearest double to it. A number finer than the finest unit is an
-//! error and not a rounding, because a file that says `0.0001 ns` means something we cannot keep.
+//! The number is read as an exact decimal and scaled by an integer, never through a float: `0.1 us`
+//! is exactly 100 ns. A number finer than the finest unit is an error, since rounding would change
+//! the written value.
 
 use std::fmt;
 
 const TOO_LARGE: &str = "is too large";
 
-/// Why a text is not a quantity, and what would be.
+/// Reason why a text is not a quantity, and the valid form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitError {
     reason: String,
@@ -20,17 +20,17 @@ impl UnitError {
         Self { reason: reason.into(), valid }
     }
 
-    /// What is wrong with the text.
+    /// Why the text is invalid.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// Whether it is a quantity, but a larger one than can be kept.
+    /// Whether the text is a quantity that exceeds the range.
     pub fn is_too_large(&self) -> bool {
         self.reason.ends_with(TOO_LARGE)
     }
 
-    /// What would be valid in its place.
+    /// Description of the valid form.
     pub fn valid(&self) -> &'static str {
         self.valid
     }
@@ -44,7 +44,6 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
-/// Reads `text` as a number and one of `units`, each with its size in the finest unit.
 pub(crate) fn quantity(text: &str, units: &[(&str, u64)], valid: &'static str) -> Result<u64, UnitError> {
     let text = text.trim();
     if text.starts_with('-') {
@@ -64,7 +63,6 @@ pub(crate) fn quantity(text: &str, units: &[(&str, u64)], valid: &'static str) -
     scale_decimal(number, scale).map_err(|reason| UnitError::new(format!("`{text}` {reason}"), valid))
 }
 
-/// `number × scale`, exactly, or why not.
 fn scale_decimal(number: &str, scale: u64) -> Result<u64, &'static str> {
     let digits: String = number.chars().filter(|c| *c != '_').collect();
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
@@ -72,7 +70,8 @@ fn scale_decimal(number: &str, scale: u64) -> Result<u64, &'static str> {
         return Err("is not a decimal number");
     }
     let fraction = fraction.trim_end_matches('0');
-    // Nineteen digits hold every u64; anything longer is out of range or finer than any unit's unit.
+    // Nineteen digits hold every u64; a longer number is out of range or finer than the finest
+    // unit.
     if whole.trim_start_matches('0').len() > 19 {
         return Err(TOO_LARGE);
     }
@@ -92,9 +91,8 @@ fn scale_decimal(number: &str, scale: u64) -> Result<u64, &'static str> {
     u64::try_from(total).map_err(|_| TOO_LARGE)
 }
 
-/// Prints `value` in the largest of `units` (given largest first) that keeps it short, with at most
-/// three decimals; a value that needs more takes the next smaller unit, so that printing never rounds
-/// unless even the smallest unit would need a fraction.
+/// Prints `value` in the largest of `units` (largest first) that needs at most three decimals, so
+/// printing rounds only if the smallest unit would need a fraction.
 pub(crate) fn print(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
     let smallest = units.last().expect("a quantity has units");
     let (name, scale) = units

@@ -28,7 +28,7 @@ impl Rate {
         Self(n * 8)
     }
 
-    /// The rate at which `size` every `interval` arrives, rounded down; panics if `interval` is zero.
+    /// Rate of one `size` per `interval`, rounded down; panics if `interval` is zero.
     #[inline]
     pub fn of(size: Bytes, interval: Span) -> Self {
         let bits = u128::from(size.get()) * 8 * PS_PER_SEC / u128::from(interval.as_ps());
@@ -41,19 +41,19 @@ impl Rate {
         self.0
     }
 
-    /// Whether nothing arrives at this rate.
+    /// Whether the rate is zero.
     #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// Bytes per second, to the nearest double: for people and plots.
+    /// Bytes per second, to the nearest double; for display only.
     #[inline]
     pub fn bytes_per_sec_f64(self) -> f64 {
         self.0 as f64 / 8.0
     }
 
-    /// The time `size` takes at this rate, rounded up, as admission charges it; panics at a zero rate.
+    /// Serialisation time of `size`, rounded up, as admission charges it; panics at a zero rate.
     #[inline]
     pub fn time_for_ceil(self, size: Bytes) -> Span {
         let ps = (u128::from(size.get()) * 8 * PS_PER_SEC).div_ceil(u128::from(self.0));
@@ -65,7 +65,8 @@ impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decimal = [("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000), ("bit/s", 1)];
         let binary = [("MiB/s", 8 << 20), ("KiB/s", 8 << 10)];
-        // The papers' rates are whole KiB/s that look like noise in kbit/s: print what was meant.
+        // The papers' rates are whole KiB/s: print them in that unit rather than as odd numbers of
+        // kbit/s.
         if !self.0.is_multiple_of(1_000_000) && self.0 != 0 && self.0.is_multiple_of(8 << 10) {
             return print(f, self.0, &binary);
         }

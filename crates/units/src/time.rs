@@ -13,20 +13,20 @@ const PER_MILLI: u64 = 1_000_000_000;
 const PER_SEC: u64 = 1_000_000_000_000;
 const VALID: &str = "a time such as `600 us`: a number and one of ps, ns, us, ms, s, min, h";
 
-/// An instant: picoseconds since the start of the run.
+/// Instant: picoseconds since the start of the run.
 ///
-/// A `Time` is not a wall-clock time; a clock (virtual, scripted or real) says what zero means.
+/// A `Time` is not a wall-clock time; a clock (virtual, scripted or real) defines zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
-/// A difference of two instants, in picoseconds; never negative.
+/// Difference of two instants, in picoseconds; never negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(u64);
 
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
-    /// The last instant that can be named; stands for "never" only where a value is needed.
+    /// Last representable instant; means "never" only where a value is required.
     pub const MAX: Time = Time(u64::MAX);
 
     /// The instant `ps` picoseconds after the start.
@@ -47,15 +47,15 @@ impl Time {
         self.0
     }
 
-    /// Itself, if it is not [`Time::MAX`], which stands for never where a component keeps when it wants to be called.
+    /// The instant, or `None` for [`Time::MAX`], which components store as "no timer".
     #[inline]
     pub fn named(self) -> Option<Time> {
         (self != Time::MAX).then_some(self)
     }
 
-    /// The earlier of two instants of which either may not be named.
+    /// Earlier of two optional instants; `None` only if both are.
     ///
-    /// What stands at the end of every question when somebody wants to be called, so it is a comparison and no iterator.
+    /// Every query of the next event ends here, hence a comparison rather than an iterator.
     #[inline]
     pub fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
         match (a, b) {
@@ -65,42 +65,43 @@ impl Time {
         }
     }
 
-    /// Seconds since the start, rounded to the nearest double: for people and plots, not for arithmetic.
+    /// Seconds since the start, rounded to the nearest double; for display only.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PER_SEC as f64
     }
 
-    /// The span from `earlier` to here; panics if `earlier` is later, which only a broken model can ask.
+    /// Span from `earlier` to this instant; panics if `earlier` is later, which is a bug of the
+    /// model.
     #[inline]
     pub fn since(self, earlier: Time) -> Span {
         Span(self.0.checked_sub(earlier.0).expect("an instant precedes the one it is measured from"))
     }
 
-    /// The span from `earlier` to here, or zero if `earlier` is later.
+    /// Span from `earlier` to this instant, or zero if `earlier` is later.
     #[inline]
     pub const fn saturating_since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
 
-    /// `self + span`, or [`Time::MAX`] where that cannot be named.
+    /// `self + span`, at most [`Time::MAX`].
     #[inline]
     pub const fn saturating_add(self, span: Span) -> Time {
         Time(self.0.saturating_add(span.0))
     }
 
-    /// `self - span`, or [`Time::ZERO`] where that would precede the start.
+    /// `self - span`, at least [`Time::ZERO`].
     #[inline]
     pub const fn saturating_sub(self, span: Span) -> Time {
         Time(self.0.saturating_sub(span.0))
     }
 
-    /// Whether it is a multiple of `period`, which is not zero, from the beginning of the run.
+    /// Whether the instant is a multiple of `period`, which is not zero.
     #[inline]
     pub const fn is_multiple_of(self, period: Span) -> bool {
         self.0.is_multiple_of(period.0)
     }
 
-    /// The first multiple of `period`, which is not zero, after this time.
+    /// First multiple of `period`, which is not zero, after this instant.
     #[inline]
     pub fn next_multiple_of(self, period: Span) -> Time {
         Time::ZERO + period * (self.0 / period.0 + 1)
@@ -108,9 +109,9 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// Zero length.
     pub const ZERO: Span = Span(0);
-    /// The longest span, 213 days.
+    /// Longest span, 213 days.
     pub const MAX: Span = Span(u64::MAX);
 
     /// `ps` picoseconds.
@@ -143,10 +144,10 @@ impl Span {
         Self(s * PER_SEC)
     }
 
-    /// The span nearest to `secs` seconds, or `None` if it is negative, not finite or too long.
+    /// Span nearest to `secs` seconds, or `None` if that is negative, not finite or too long.
     ///
-    /// For values that are real-valued by nature, such as a drawn exponential; a written quantity is
-    /// parsed and stays exact.
+    /// For values that are real by nature, such as an exponential variate; a written quantity is
+    /// parsed exactly.
     pub fn from_secs_f64(secs: f64) -> Option<Self> {
         let ps = (secs * PER_SEC as f64).round();
         (ps >= 0.0 && ps < u64::MAX as f64).then_some(Self(ps as u64))
@@ -158,18 +159,18 @@ impl Span {
         self.0
     }
 
-    /// Seconds, rounded to the nearest double: for people and plots, not for arithmetic.
+    /// Seconds, rounded to the nearest double; for display only.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PER_SEC as f64
     }
 
-    /// Whether this is no time at all.
+    /// Whether the span is zero.
     #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// `self - other`, or zero where that would be negative.
+    /// `self - other`, at least zero.
     #[inline]
     pub const fn saturating_sub(self, other: Span) -> Span {
         Span(self.0.saturating_sub(other.0))
@@ -187,19 +188,19 @@ impl Span {
         Span(self.0.saturating_mul(n))
     }
 
-    /// How many whole `other` fit; panics if `other` is zero.
+    /// Number of whole `other` that fit; panics if `other` is zero.
     #[inline]
     pub const fn div_floor(self, other: Span) -> u64 {
         self.0 / other.0
     }
 
-    /// How many `other` cover this span, the last one perhaps not full; panics if `other` is zero.
+    /// Number of `other` that cover this span; panics if `other` is zero.
     #[inline]
     pub const fn div_ceil(self, other: Span) -> u64 {
         self.0.div_ceil(other.0)
     }
 
-    /// `self × numerator / denominator`, rounded up: what a claimant is charged.
+    /// `self × numerator / denominator`, rounded up.
     #[inline]
     pub fn scale_ceil(self, numerator: u64, denominator: u64) -> Span {
         let scaled = (u128::from(self.0) * u128::from(numerator)).div_ceil(u128::from(denominator));

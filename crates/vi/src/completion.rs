@@ -1,7 +1,8 @@
-//! Completion queues: one place to look at for many virtual interfaces.
+//! Completion queues: one queue to poll for many virtual interfaces.
 //!
-//! An entry says of which queue of which virtual interface a descriptor is complete; what came of it is there. A queue that was not
-//! emptied in time loses entries: give it as many as all that may be posted.
+//! An entry names the virtual interface and the queue of a complete descriptor; the status is in
+//! that queue. A full completion queue loses entries: its size should be the number of descriptors
+//! that may be posted.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,26 +17,25 @@ use crate::memory::Memory;
 use crate::sleeper::{Place, Sleeper};
 use crate::wait::{self, Patience};
 
-/// Entries that a completion queue may have.
+/// Maximum number of entries of a completion queue.
 pub const MOST_ENTRIES: u32 = 1 << 16;
 
-/// How many entries there are in a queue that was asked for with so many.
+/// Actual number of entries for a requested number.
 pub(crate) fn entries(wanted: u32) -> Option<u32> {
     (1..=MOST_ENTRIES).contains(&wanted).then(|| wanted.next_power_of_two())
 }
 
-/// Bytes of a queue of `entries`.
 pub(crate) fn length(entries: u32) -> usize {
     completions::ENTRIES + 8 * entries as usize
 }
 
-/// A completion queue. Dropped, it is destroyed; virtual interfaces that have it go on without.
+/// Completion queue. Dropping it destroys it; virtual interfaces that use it continue without it.
 #[derive(Debug)]
 pub struct CompletionQueue {
     link: Arc<Link>,
     id: u32,
     memory: Arc<Memory>,
-    /// The same, for those who sleep at it while it is replaced.
+    /// The same memory, for threads that sleep on the queue while it is replaced.
     place: Place,
     entries: u32,
     taken: u32,
@@ -50,7 +50,8 @@ impl CompletionQueue {
         Ok(Self { link: link.clone(), id, memory, place, entries, taken: 0 })
     }
 
-    /// Gives it `wanted` entries or some more in place of those that it has, with what is in them (`VipResizeCQ`); refused if that is more.
+    /// Resizes the queue to at least `wanted` entries and keeps its contents (`VipResizeCQ`);
+    /// refused if they exceed the new size.
     pub fn resize(&mut self, wanted: u32) -> Result<(), Error> {
         let entries = entries(wanted).ok_or(Refusal::InvalidParameter)?;
         let (_, file) = self.link.ask(Request::ResizeQueue { queue: self.id, entries }, None)?;
@@ -58,7 +59,7 @@ impl CompletionQueue {
         let before = std::mem::replace(&mut self.memory, memory.clone());
         self.entries = entries;
         self.place.put(memory);
-        // Whoever sleeps at what nobody writes to any more looks again.
+        // A thread that sleeps on the old memory has to check the new one.
         let word = before.word32(completions::PUT);
         word.fetch_add(1, Ordering::AcqRel);
         wait::wake(word, before.word32(completions::AWAITED));
@@ -69,7 +70,8 @@ impl CompletionQueue {
         self.id
     }
 
-    /// Whose descriptor is complete next: the virtual interface, by its [id](crate::Vi::id), and its queue (`VipCQDone`). Makes no system call.
+    /// Virtual interface, by its [id](crate::Vi::id), and queue of the next complete descriptor
+    /// (`VipCQDone`). Makes no system call.
     #[inline]
     pub fn poll(&mut self) -> Option<(u32, Which)> {
         let put = self.memory.word32(completions::PUT).load(Ordering::Acquire);
@@ -83,13 +85,13 @@ impl CompletionQueue {
         Some((entry as u32, Which::of(entry >> 32)?))
     }
 
-    /// With what another thread sleeps until there is one.
+    /// Handle with which another thread sleeps until there is an entry.
     pub fn sleeper(&self) -> Sleeper {
         Sleeper::new(&self.link, &self.place, (completions::PUT, completions::AWAITED))
     }
 
-    /// Sleeps until there is one (`VipCQWait`). When the provider is [gone](Error::Lost) there will be none: what is posted is flushed, and
-    /// found at the virtual interfaces.
+    /// Sleeps until there is an entry (`VipCQWait`). After the provider is [lost](Error::Lost) no
+    /// entries are added: posted descriptors are flushed and found at the virtual interfaces.
     pub fn wait(&mut self, most: Option<Duration>) -> Result<(u32, Which), Error> {
         let patience = Patience::new(most);
         loop {

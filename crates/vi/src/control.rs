@@ -1,58 +1,60 @@
-//! What programs ask of the provider, which is everything but sending and receiving, and what it answers.
+//! Control requests of programs to the provider, for everything but sending and receiving, and the
+//! responses.
 //!
-//! A request is one datagram of sixteen words of 64 bits on a Unix socket that keeps their bounds, perhaps with one file (memory), and
-//! is answered by one such. Words that are no request are refused; the provider takes nothing for granted that stands in them.
+//! A request is one datagram of sixteen 64-bit words on a Unix socket that preserves message
+//! boundaries, optionally with one file (memory); so is the response. The provider validates all
+//! words and refuses an invalid request.
 
 use crate::descriptor::MOST_BYTES;
 use crate::error::Refusal;
 use crate::layout::DEPTH;
 pub use crate::state::{Fault, Reliability, State};
 
-/// Words of a request or an answer.
+/// Words of a request or a response.
 pub(crate) const WORDS: usize = 16;
 
-/// Bytes in a second that a virtual interface can have: a terabyte.
+/// Maximum rate of a virtual interface in bytes per second.
 const MOST_RATE: u64 = 1_000_000_000_000;
 
-/// Nanoseconds of a playout, at most: an hour.
+/// Maximum playout delay, in nanoseconds: one hour.
 const MOST_PLAYOUT: u64 = 3_600_000_000_000;
 
 /// Words of a datagram.
 pub type Words = [u64; WORDS];
 
-/// Where a virtual interface is to be found: the adapter, and a number that two programs agree on.
+/// Address of a virtual interface: the adapter, and a number that two programs agree on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address {
-    /// The adapter, by its number in the network.
+    /// Adapter number in the network.
     pub host: u32,
-    /// What tells apart who waits there.
+    /// Number that distinguishes programs that wait at this adapter.
     pub discriminator: u64,
 }
 
-/// What a virtual interface is guaranteed.
+/// Bandwidth guarantee of a virtual interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Bandwidth {
-    /// Nothing: best effort.
+    /// Best effort.
     #[default]
     None,
-    /// A constant rate, for messages of one size.
+    /// Constant rate, for messages of one size.
     Constant {
         /// The rate.
         bytes_per_second: u64,
-        /// Bytes of a message.
+        /// Message size in bytes.
         message: u64,
     },
-    /// A rate that varies: its mean is set aside, and what a burst has beyond it waits its turn.
+    /// Variable rate: its mean is reserved, and a burst beyond it is queued.
     Variable {
-        /// The mean.
+        /// Mean rate.
         bytes_per_second: u64,
-        /// Bytes of the largest message.
+        /// Size of the largest message in bytes.
         message: u64,
     },
 }
 
 impl Bandwidth {
-    /// Its rate and the message that it is counted by; `None` for best effort.
+    /// Reserved rate and message size; `None` for best effort.
     pub fn reserved(self) -> Option<(u64, u64)> {
         match self {
             Bandwidth::None => None,
@@ -69,7 +71,7 @@ impl Bandwidth {
         }
     }
 
-    /// `None` for what is no bandwidth of any adapter: nothing, or more than a number of the provider's holds.
+    /// `None` if the words are no bandwidth, or exceed the limits.
     fn of([kind, bytes_per_second, message]: [u64; 3]) -> Option<Self> {
         let right = (1..=MOST_RATE).contains(&bytes_per_second) && (1..=MOST_BYTES).contains(&message);
         match kind {
@@ -81,152 +83,152 @@ impl Bandwidth {
     }
 }
 
-/// What the provider has.
+/// Attributes and limits of the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attributes {
     /// The adapter's number in its network.
     pub host: u32,
-    /// How many adapters there are, numbered from 0.
+    /// Number of adapters, which are numbered from 0.
     pub hosts: u32,
-    /// Virtual interfaces that a process may have.
+    /// Maximum number of virtual interfaces of a process.
     pub virtual_interfaces: u32,
-    /// Registrations that a process may have.
+    /// Maximum number of registrations of a process.
     pub registrations: u32,
-    /// Bytes that a process may have registered.
+    /// Maximum number of bytes that a process may register.
     pub registered_bytes: u64,
-    /// Descriptors of a queue that may be posted and not complete.
+    /// Maximum number of descriptors of a queue that are posted and not complete.
     pub depth: u32,
-    /// Protection tags that a process may have.
+    /// Maximum number of protection tags of a process.
     pub tags: u32,
-    /// Completion queues that a process may have.
+    /// Maximum number of completion queues of a process.
     pub completion_queues: u32,
-    /// Bytes of a message that the adapter sends; a longer one completes with a length error.
+    /// Maximum size of a message in bytes; a longer one completes with a length error.
     pub longest: u64,
 }
 
-/// What is asked of the provider.
+/// Request to the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
-    /// The doorbells of this process, as a file, and what there is.
+    /// Open the adapter; the response has the process's doorbells as a file, and the attributes.
     Open,
-    /// A protection tag.
+    /// Create a protection tag.
     CreateTag,
-    /// A tag is no longer needed.
+    /// Destroy a tag.
     DestroyTag(u32),
-    /// Memory, as a file.
+    /// Register memory, which is passed as a file.
     Register {
-        /// The address of its first byte in the program.
+        /// Address of its first byte in the program.
         base: u64,
         /// Bytes.
         length: u64,
-        /// Only virtual interfaces with this tag may touch it.
+        /// Tag of the virtual interfaces that may access it.
         tag: u32,
         /// Whether RDMA may write to it.
         write: bool,
         /// Whether RDMA may read from it.
         read: bool,
     },
-    /// Memory is no longer to be touched.
+    /// Deregister memory.
     Deregister(u32),
-    /// A virtual interface; answered with a file, its queues.
+    /// Create a virtual interface; the response has a file with its queues.
     CreateVi {
-        /// Its tag.
+        /// Protection tag.
         tag: u32,
-        /// What happens to what cannot be delivered.
+        /// Handling of a message that cannot be delivered.
         reliability: Reliability,
-        /// Whether it takes RDMA writes.
+        /// Whether it accepts RDMA writes.
         write: bool,
-        /// Whether it answers RDMA reads.
+        /// Whether it serves RDMA reads.
         read: bool,
-        /// What it is guaranteed.
+        /// Bandwidth guarantee.
         bandwidth: Bandwidth,
-        /// The completion queues of what it sends and receives.
+        /// Completion queues for sent and received messages.
         queues: [Option<u32>; 2],
-        /// Nanoseconds after its doorbell before which a message is not seen here.
+        /// Playout delay: minimum time from the doorbell to the completion here, in nanoseconds.
         playout: u64,
     },
-    /// A virtual interface is no longer needed.
+    /// Destroy a virtual interface.
     DestroyVi(u32),
-    /// A completion queue of so many entries; answered with a file.
+    /// Create a completion queue of this many entries; the response has a file.
     CreateQueue(u32),
-    /// A completion queue is no longer needed.
+    /// Destroy a completion queue.
     DestroyQueue(u32),
-    /// A connection, to whoever waits at an address.
+    /// Connect to a program that waits at an address.
     Connect {
-        /// The virtual interface.
+        /// Virtual interface.
         vi: u32,
-        /// To where.
+        /// Destination.
         to: Address,
-        /// What the caller calls itself.
+        /// Discriminator of the caller.
         from: u64,
     },
-    /// The next who wants to be connected to this discriminator here.
+    /// Fetch the next connection request for this discriminator.
     Await(u64),
-    /// The connection that was asked for, with this virtual interface.
+    /// Accept a connection request.
     Accept {
-        /// Which.
+        /// Number of the request.
         call: u64,
-        /// The virtual interface of this side.
+        /// Virtual interface of this side.
         vi: u32,
     },
-    /// No such connection.
+    /// Reject a connection request.
     Reject(u64),
-    /// The end of a connection.
+    /// End a connection.
     Disconnect(u32),
-    /// Another bandwidth for a virtual interface.
+    /// Change the bandwidth of a virtual interface.
     Renegotiate(u32, Bandwidth),
-    /// Memory is to be touched by others than before.
+    /// Change the access rights of memory.
     SetMemory {
-        /// Which.
+        /// Memory handle.
         handle: u32,
-        /// Its new tag.
+        /// New tag.
         tag: u32,
         /// Whether RDMA may write to it.
         write: bool,
         /// Whether RDMA may read from it.
         read: bool,
     },
-    /// A virtual interface that is idle is to be another.
+    /// Change the attributes of an idle virtual interface.
     SetVi {
-        /// Which.
+        /// Virtual interface.
         vi: u32,
-        /// Its new tag.
+        /// New tag.
         tag: u32,
-        /// What happens to what cannot be delivered.
+        /// Handling of a message that cannot be delivered.
         reliability: Reliability,
-        /// Whether it takes RDMA writes.
+        /// Whether it accepts RDMA writes.
         write: bool,
-        /// Whether it answers RDMA reads.
+        /// Whether it serves RDMA reads.
         read: bool,
-        /// What it is guaranteed.
+        /// Bandwidth guarantee.
         bandwidth: Bandwidth,
-        /// Nanoseconds after its doorbell before which a message is not seen here.
+        /// Playout delay: minimum time from the doorbell to the completion here, in nanoseconds.
         playout: u64,
     },
-    /// So many entries for a completion queue, in place of those that it has; answered with a file.
+    /// Resize a completion queue; the response has a file.
     ResizeQueue {
-        /// Which.
+        /// Completion queue.
         queue: u32,
-        /// How many.
+        /// New number of entries.
         entries: u32,
     },
-    /// A connection with whoever asks for one with this side, too.
+    /// Connect to a peer that requests a connection to this side.
     ConnectPeer {
-        /// The virtual interface.
+        /// Virtual interface.
         vi: u32,
-        /// With whom.
+        /// Address of the peer.
         to: Address,
-        /// What this side calls itself.
+        /// Discriminator of this side.
         from: u64,
     },
-    /// To what a virtual interface is connected; answered as a call.
+    /// Query the peer of a virtual interface; the response is [`Answer::Called`].
     Peer(u32),
 }
 
 const NO_QUEUE: u64 = u64::MAX;
 
 impl Request {
-    /// As the words of a datagram.
+    /// Request as the words of a datagram.
     pub fn to_words(self) -> Words {
         let mut words = [0; WORDS];
         let mut put = |values: &[u64]| words[..values.len()].copy_from_slice(values);
@@ -298,7 +300,7 @@ impl Request {
         words
     }
 
-    /// What the words of a datagram say; `None` if that is no request.
+    /// Request in the words of a datagram; `None` if they are invalid.
     pub fn of(words: &Words) -> Option<Self> {
         let small = |place: usize| u32::try_from(words[place]).ok();
         let flag = |place: usize| match words[place] {
@@ -367,30 +369,31 @@ impl Request {
     }
 }
 
-/// What the provider answers.
+/// Response of the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// It would not.
+    /// The request is refused.
     Refused(Refusal),
-    /// It is so.
+    /// The request is done.
     Done,
-    /// It is so, and has this number: a tag, a handle, a virtual interface, a completion queue.
+    /// The request is done and created this number: a tag, a handle, a virtual interface or a
+    /// completion queue.
     Made(u32),
-    /// What there is.
+    /// Attributes of the adapter.
     Opened(Attributes),
-    /// Somebody wants to be connected.
+    /// A connection request.
     Called {
-        /// Which call.
+        /// Number of the request.
         call: u64,
-        /// Who.
+        /// Address of the caller.
         from: Address,
-        /// What the caller's virtual interface is guaranteed.
+        /// Bandwidth guarantee of the caller's virtual interface.
         bandwidth: Bandwidth,
     },
 }
 
 impl Answer {
-    /// As the words of a datagram.
+    /// Response as the words of a datagram.
     pub fn to_words(self) -> Words {
         let mut words = [0; WORDS];
         let mut put = |values: &[u64]| words[..values.len()].copy_from_slice(values);
@@ -416,7 +419,7 @@ impl Answer {
         words
     }
 
-    /// What the words of a datagram say; `None` if that is no answer.
+    /// Response in the words of a datagram; `None` if they are invalid.
     pub fn of(words: &Words) -> Option<Self> {
         let small = |place: usize| u32::try_from(words[place]).ok();
         Some(match words[0] {

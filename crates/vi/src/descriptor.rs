@@ -1,16 +1,18 @@
-//! Descriptors: what a program writes into a slot, and what the provider makes of the words that it finds there.
+//! Descriptors: the words that a program writes into a slot, and how the provider reads them.
 //!
-//! A descriptor has, as VIA's has, a control segment (operation, immediate data, length, and later the status), an address segment if
-//! it is RDMA, and data segments from which a message is gathered or into which it is scattered. A segment names registered memory by
-//! its handle, and an address as the program that registered it has it.
+//! As in VIA, a descriptor has a control segment (operation, immediate data, length, and later the
+//! status), an address segment for RDMA, and data segments that a message is gathered from or
+//! scattered to. A segment names registered memory by its handle, and an address in the program
+//! that registered it.
 //!
-//! [`Posted::read`] is the only way from words to a descriptor. It loads each word once, so that what was checked is what is used.
+//! [`Posted::read`] is the only conversion from words to a descriptor. It loads each word once, so
+//! the checked value is the used value.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::layout::{MOST_SEGMENTS, SLOT_WORDS, slot};
 
-/// Bytes that a descriptor can move.
+/// Maximum size of the data of a descriptor in bytes.
 pub const MOST_BYTES: u64 = 1 << 20;
 
 const OPERATION: u64 = 0xff;
@@ -18,76 +20,78 @@ const COUNT_SHIFT: u32 = 8;
 const IMMEDIATE: u64 = 1 << 16;
 const KNOWN: u64 = OPERATION | 0xff << COUNT_SHIFT | IMMEDIATE | 0xffff_ffff << 32;
 
-/// A piece of registered memory.
+/// Part of registered memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segment {
-    /// Where it begins, as the program that registered it has it.
+    /// First address, in the program that registered the memory.
     pub address: u64,
-    /// The handle of the registration.
+    /// Handle of the registration.
     pub handle: u32,
-    /// Its bytes.
+    /// Length in bytes.
     pub length: u32,
 }
 
-/// Memory of the other side, for RDMA.
+/// Memory of the peer, for RDMA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Remote {
-    /// Where it begins, as the program there has it.
+    /// First address, in the peer.
     pub address: u64,
-    /// The handle of its registration there.
+    /// Handle of its registration at the peer.
     pub handle: u32,
 }
 
-/// What a descriptor is for.
+/// Operation of a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// A message: the other side's next receive descriptor says where it goes. Also what a receive descriptor has.
+    /// Message, which goes to the peer's next receive descriptor; also the operation of receive
+    /// descriptors.
     Message,
-    /// Data that goes where it is said.
+    /// Write to the given memory of the peer.
     RdmaWrite(Remote),
-    /// Data that comes from where it is said.
+    /// Read from the given memory of the peer.
     RdmaRead(Remote),
 }
 
-/// A descriptor to post.
+/// Descriptor to post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Descriptor<'a> {
-    /// What it is for.
+    /// Operation.
     pub operation: Operation,
-    /// From where data is gathered, or to where it is scattered; at most [`MOST_SEGMENTS`].
+    /// Segments to gather data from or to scatter it to; at most [`MOST_SEGMENTS`].
     pub segments: &'a [Segment],
-    /// Four bytes that the other side's completion has; an RDMA write with them takes a receive descriptor there.
+    /// Four bytes for the peer's completion; an RDMA write with immediate data consumes a receive
+    /// descriptor of the peer.
     pub immediate: Option<u32>,
 }
 
 impl<'a> Descriptor<'a> {
-    /// Of a message that is gathered from `segments`.
+    /// Message that is gathered from `segments`.
     pub fn send(segments: &'a [Segment]) -> Self {
         Self { operation: Operation::Message, segments, immediate: None }
     }
 
-    /// Of room for a message, which is scattered to `segments`.
+    /// Receive buffer: a message is scattered to `segments`.
     pub fn receive(segments: &'a [Segment]) -> Self {
         Self::send(segments)
     }
 
-    /// Of data that goes from `segments` to memory of the other side.
+    /// RDMA write from `segments` to memory of the peer.
     pub fn rdma_write(segments: &'a [Segment], to: Remote) -> Self {
         Self { operation: Operation::RdmaWrite(to), ..Self::send(segments) }
     }
 
-    /// Of data that comes to `segments` from memory of the other side.
+    /// RDMA read into `segments` from memory of the peer.
     pub fn rdma_read(segments: &'a [Segment], from: Remote) -> Self {
         Self { operation: Operation::RdmaRead(from), ..Self::send(segments) }
     }
 
-    /// The same with immediate data.
+    /// Adds immediate data.
     #[must_use]
     pub fn with_immediate(self, immediate: u32) -> Self {
         Self { immediate: Some(immediate), ..self }
     }
 
-    /// Bytes of all segments.
+    /// Total bytes of all segments.
     pub fn len(&self) -> u64 {
         self.segments.iter().map(|segment| u64::from(segment.length)).sum()
     }
@@ -97,12 +101,11 @@ impl<'a> Descriptor<'a> {
         self.len() == 0
     }
 
-    /// Writes it into the words of a slot.
     pub(crate) fn write(&self, words: &[AtomicU64; SLOT_WORDS]) {
         self.write_with_length(words, self.len());
     }
 
-    /// The same with a length that may be a lie.
+    /// Writes the descriptor with a length that may be false.
     pub(crate) fn write_with_length(&self, words: &[AtomicU64; SLOT_WORDS], length: u64) {
         let put = |word: usize, value: u64| words[word].store(value, Ordering::Relaxed);
         let (operation, remote) = match self.operation {
@@ -124,10 +127,11 @@ impl<'a> Descriptor<'a> {
     }
 }
 
-/// A descriptor as the provider found it. One of a single segment, as nearly all are, is a line of memory.
+/// Descriptor as read by the provider. One with a single segment, the common case, fits a cache
+/// line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Posted {
-    /// What it is for.
+    /// Operation.
     pub operation: Operation,
     /// Immediate data.
     pub immediate: Option<u32>,
@@ -142,10 +146,10 @@ enum Segments {
 }
 
 impl Posted {
-    /// A descriptor of nothing.
+    /// Descriptor without data.
     pub const EMPTY: Self = Self { operation: Operation::Message, immediate: None, segments: Segments::None };
 
-    /// Of these segments; `None` if they are more, or have more bytes, than a descriptor may.
+    /// Descriptor of these segments; `None` if they exceed the maximum number or size.
     pub fn new(operation: Operation, immediate: Option<u32>, segments: &[Segment]) -> Option<Self> {
         let segments = match segments {
             [] => Segments::None,
@@ -157,12 +161,13 @@ impl Posted {
         (posted.len() <= MOST_BYTES).then_some(posted)
     }
 
-    /// Of one segment.
+    /// Descriptor of one segment.
     pub fn of(segment: &Segment) -> Self {
         Self { segments: Segments::One(*segment), ..Self::EMPTY }
     }
 
-    /// What the words of a slot say, each loaded once; the error is what such a descriptor completes with.
+    /// Reads the words of a slot, each once; the error is the completion status of an invalid
+    /// descriptor.
     pub fn read(words: &[AtomicU64; SLOT_WORDS]) -> Result<Self, Status> {
         let word = |word: usize| words[word].load(Ordering::Relaxed);
         let (control, length) = (word(slot::CONTROL), word(slot::LENGTH));
@@ -193,14 +198,14 @@ impl Posted {
             count => Segments::More((0..count).map(segment).collect()),
         };
         let posted = Self { operation, immediate, segments };
-        // Thirteen lengths of 32 bits do not overflow.
+        // The sum of thirteen 32-bit lengths does not overflow.
         if posted.len() != length || length > MOST_BYTES {
             return Err(Status::LENGTH_ERROR);
         }
         Ok(posted)
     }
 
-    /// Its data segments.
+    /// Data segments.
     pub fn segments(&self) -> &[Segment] {
         match &self.segments {
             Segments::None => &[],
@@ -209,7 +214,7 @@ impl Posted {
         }
     }
 
-    /// Bytes of all segments.
+    /// Total bytes of all segments.
     pub fn len(&self) -> u64 {
         self.segments().iter().map(|segment| u64::from(segment.length)).sum()
     }
@@ -220,74 +225,73 @@ impl Posted {
     }
 }
 
-/// What came of a descriptor: VIA's bits.
+/// Completion status of a descriptor: VIA's bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Status(pub u32);
 
 impl Status {
-    /// It is complete.
+    /// The descriptor is complete.
     pub const DONE: Self = Self(0x1);
-    /// Its words say nothing that a descriptor says.
+    /// The descriptor's words are invalid.
     pub const FORMAT_ERROR: Self = Self(0x2);
-    /// It names memory that is not registered, or with another tag, or not all of what it says.
+    /// The descriptor names memory that is not registered, has another tag, or is too short.
     pub const PROTECTION_ERROR: Self = Self(0x4);
-    /// Its length is not that of its segments, or the message has no room in them.
+    /// The length differs from that of the segments, or the message does not fit them.
     pub const LENGTH_ERROR: Self = Self(0x8);
-    /// The virtual interface was disconnected or broken before its turn came.
+    /// The virtual interface was disconnected or broken before the descriptor was processed.
     pub const FLUSHED: Self = Self(0x20);
-    /// There is nobody at the other side, or the message was lost.
+    /// There is no peer, or the message was lost.
     pub const TRANSPORT_ERROR: Self = Self(0x40);
-    /// RDMA to memory of the other side that is not registered for it.
+    /// RDMA to memory of the peer that is not registered for it.
     pub const RDMA_PROTECTION_ERROR: Self = Self(0x80);
-    /// The other side had no descriptor for it, or a bad one.
+    /// The peer had no descriptor for the message, or an invalid one.
     pub const REMOTE_DESCRIPTOR_ERROR: Self = Self(0x100);
     const ERRORS: u32 = 0x1fe;
-    /// Of a receive descriptor.
+    /// Receive descriptor.
     pub const RECEIVE: Self = Self(0x1_0000);
-    /// Of an RDMA write.
+    /// RDMA write.
     pub const RDMA_WRITE: Self = Self(0x2_0000);
-    /// Of a receive descriptor: taken by an RDMA write with immediate data.
+    /// Receive descriptor that an RDMA write with immediate data consumed.
     pub const REMOTE_RDMA_WRITE: Self = Self(0x3_0000);
-    /// Of an RDMA read.
+    /// RDMA read.
     pub const RDMA_READ: Self = Self(0x4_0000);
-    /// It has immediate data.
+    /// The completion has immediate data.
     pub const IMMEDIATE: Self = Self(0x8_0000);
 
-    /// This and `other`.
+    /// Union with `other`.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of `other` is said.
+    /// Whether all bits of `other` are set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether it was done as it should be.
+    /// Whether the descriptor completed without error.
     pub const fn is_done(self) -> bool {
         self.0 & 1 == 1 && !self.is_error()
     }
 
-    /// Whether anything went wrong.
+    /// Whether an error bit is set.
     pub const fn is_error(self) -> bool {
         self.0 & Self::ERRORS != 0
     }
 }
 
-/// A descriptor that is complete.
+/// Completion of a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
-    /// What came of it.
+    /// Status.
     pub status: Status,
-    /// Bytes of the message.
+    /// Message size in bytes.
     pub length: u32,
-    /// Immediate data of the other side.
+    /// Immediate data of the peer.
     pub immediate: Option<u32>,
 }
 
 impl Completion {
-    /// Writes it into a slot.
     pub(crate) fn write(&self, words: &[AtomicU64; SLOT_WORDS]) {
         let bits = if self.immediate.is_some() { self.status.and(Status::IMMEDIATE) } else { self.status };
         let status = u64::from(bits.0) | u64::from(self.immediate.unwrap_or(0)) << 32;
@@ -295,7 +299,6 @@ impl Completion {
         words[slot::STATUS + 1].store(u64::from(self.length), Ordering::Relaxed);
     }
 
-    /// What a slot says.
     pub(crate) fn read(words: &[AtomicU64; SLOT_WORDS]) -> Self {
         let word = words[slot::STATUS].load(Ordering::Relaxed);
         let status = Status(word as u32);
@@ -353,7 +356,7 @@ mod tests {
             let words = slot();
             values.iter().zip(&words).for_each(|(value, word)| word.store(*value, Ordering::Relaxed));
             if small {
-                // Often enough one that has everything but the right length.
+                // Makes descriptors likely that are valid except for their length.
                 words[slot::CONTROL].store(values[0] & 0x0103, Ordering::Relaxed);
             }
             if let Ok(found) = Posted::read(&words) {

@@ -1,19 +1,21 @@
-//! Doorbells of a process: one queue of words, as hardware merges those of all its virtual interfaces.
+//! Doorbells of a process: one queue of words, as hardware merges the doorbells of all virtual
+//! interfaces.
 //!
-//! A doorbell says on which queue of which virtual interface so many descriptors more are posted. Whether that virtual interface is the
-//! process's own, and has them, is for the provider to say. What a process can do to its own queue is lose its own doorbells.
+//! A doorbell names a queue of a virtual interface and a number of newly posted descriptors. The
+//! provider checks that the virtual interface belongs to the process and that the descriptors
+//! exist. A process can only corrupt its own queue and lose its own doorbells.
 
 use std::sync::atomic::{Ordering, fence};
 
 use crate::layout::{BELLS, DEPTH, bells};
 use crate::memory::Memory;
 
-/// A queue of a virtual interface.
+/// Queue of a virtual interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Which {
-    /// Descriptors of what is sent.
+    /// Send descriptors.
     Send = 0,
-    /// Descriptors of room for what comes.
+    /// Receive descriptors.
     Receive = 1,
 }
 
@@ -27,14 +29,14 @@ impl Which {
     }
 }
 
-/// So many descriptors more.
+/// Announces newly posted descriptors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Doorbell {
-    /// The virtual interface.
+    /// Virtual interface.
     pub vi: u32,
-    /// The queue.
+    /// Queue.
     pub queue: Which,
-    /// How many.
+    /// Number of descriptors.
     pub count: u16,
 }
 
@@ -49,7 +51,6 @@ impl Doorbell {
     }
 }
 
-/// Where a process rings.
 #[derive(Debug)]
 pub(crate) struct Ringer {
     rung: u32,
@@ -61,7 +62,7 @@ impl Ringer {
         Self { rung: 0, heard: 0 }
     }
 
-    /// Rings; false if the provider has as many to hear as there is room for.
+    /// Rings; false if the doorbell queue is full.
     pub(crate) fn ring(&mut self, memory: &Memory, doorbell: Doorbell) -> bool {
         if self.rung.wrapping_sub(self.heard) >= BELLS {
             self.heard = memory.word32(bells::HEARD).load(Ordering::Acquire);
@@ -77,38 +78,41 @@ impl Ringer {
     }
 }
 
-/// Where the provider hears.
+/// Consumer side of the doorbell queue, in the provider.
 #[derive(Debug, Default)]
 pub struct Hearer {
     heard: u32,
-    /// What is left of a doorbell of which a part was heard.
+    /// Rest of a partly consumed doorbell.
     rest: Option<Doorbell>,
-    /// How far what was rung before something else is, if that is not all heard.
+    /// Doorbell count at the mark, while earlier doorbells are pending.
     mark: Option<u32>,
 }
 
 impl Hearer {
-    /// Whether something was rung that was not heard.
+    /// Whether a doorbell is pending.
     #[inline]
     pub fn is_rung(&self, memory: &Memory) -> bool {
         memory.word32(bells::RUNG).load(Ordering::Relaxed) != self.heard || self.rest.is_some()
     }
 
-    /// What is rung up to now is before something else.
+    /// Marks the doorbells that have been rung by now.
     pub fn mark(&mut self, memory: &Memory) {
         let rung = memory.word32(bells::RUNG).load(Ordering::Acquire);
-        // A count that cannot be marks no more than what is heard in part: who lies about it does not hold up others.
+        // An invalid count marks only a partly consumed doorbell, so a process that lies does not
+        // delay others.
         let mark = if rung.wrapping_sub(self.heard) <= BELLS { rung } else { self.heard };
         self.mark = (mark != self.heard || self.rest.is_some()).then_some(mark);
     }
 
-    /// Whether not all is heard that was rung before the mark.
+    /// Whether doorbells from before the mark are pending.
     pub fn is_before_mark(&self) -> bool {
         self.mark.is_some()
     }
 
-    /// Hears doorbells for up to `most` descriptors: work is by descriptors, so whoever rings once for many has no more of it done at a time than who rings for each. The last doorbell is heard in part if it
-    /// is for more. `None` among them is a word that is none, or a count of more than can be rung: what was rung is lost then, and the process goes on from there.
+    /// Consumes doorbells for up to `most` descriptors. Work is counted in descriptors, so one
+    /// doorbell for many gets no more service than many doorbells. The last doorbell may be
+    /// consumed in part. `None` passed to `take` is an invalid word, or an invalid count: its
+    /// doorbells are lost, and the process continues after them.
     pub fn hear(&mut self, memory: &Memory, most: u32, mut take: impl FnMut(Option<Doorbell>)) {
         let rung = memory.word32(bells::RUNG).load(Ordering::Acquire);
         let mut left = most;
@@ -133,21 +137,22 @@ impl Hearer {
             }
         }
         if let Some(mark) = self.mark {
-            // What is left of a doorbell is of the last before `heard`.
+            // The rest of a partly consumed doorbell belongs to the last one before `heard`.
             let (ahead, in_part) = (mark.wrapping_sub(self.heard).cast_signed(), self.rest.is_some());
             let is_all = rung == self.heard && !in_part;
             self.mark = self.mark.filter(|_| !is_all && (ahead > 0 || (ahead == 0 && in_part)));
         }
-        // What was loaded was loaded before there is room for more.
+        // The words are loaded before their entries are free again.
         fence(Ordering::Release);
         memory.word32(bells::HEARD).store(self.heard, Ordering::Relaxed);
     }
 
-    /// Hears as much of a doorbell as is for `left` descriptors, and keeps the rest: what may be heard then.
+    /// Consumes the part of a doorbell for `left` descriptors, and keeps the rest; returns the
+    /// remaining number.
     #[inline]
     fn hear_of(&mut self, doorbell: Doorbell, left: u32, take: &mut impl FnMut(Option<Doorbell>)) -> u32 {
         let count = u32::from(doorbell.count);
-        // One for more than a queue holds lies, and is answered for that as a whole.
+        // A count over the queue's depth is false, and is refused as a whole.
         if count <= left || count > DEPTH {
             take(Some(doorbell));
             return left.saturating_sub(count.max(1));
@@ -175,7 +180,7 @@ mod tests {
             memory.word32(bells::RUNG).store(start, Ordering::Relaxed);
             memory.word32(bells::HEARD).store(start, Ordering::Relaxed);
             let (mut queue, mut next) = (VecDeque::<Doorbell>::new(), 0);
-            // Of those that wait, how many are before the mark; the first may be heard in part.
+            // Number of queued doorbells before the mark; the first may be partly consumed.
             let mut before_mark = 0;
             for (rings, marks, count) in steps {
                 if marks {
@@ -187,7 +192,7 @@ mod tests {
                         let queue_of = if next % 3 == 0 { Which::Receive } else { Which::Send };
                         let doorbell = Doorbell { vi: next, queue: queue_of, count: (next % counts) as u16 };
                         let rang = ringer.ring(&memory, doorbell);
-                        // One that is heard in part has left its place.
+                        // A partly consumed doorbell has left its entry.
                         let in_part = usize::from(hearer.rest.is_some());
                         prop_assert_eq!(rang, queue.len() < BELLS as usize + in_part);
                         if rang {
@@ -229,7 +234,8 @@ mod tests {
                 hearer.mark(&memory);
                 hearer.hear(&memory, 3, |_| heard += 1);
                 prop_assert!(heard <= 3);
-                // However it lies, it is past what was marked when that could be.
+                // Whatever the process writes, the provider gets past the mark within this many
+                // calls.
                 let mut looks = 0;
                 while hearer.is_before_mark() && looks < BELLS * DEPTH {
                     hearer.hear(&memory, 1, |_| ());

@@ -1,12 +1,12 @@
-//! What can go wrong before anything is posted, by the names of the provider library.
+//! Errors before a descriptor is posted, by the names of the provider library.
 
 use std::fmt;
 use std::io;
 
-/// Declares the refusals: VIPL's number, and what it means.
+/// Declares the refusals: VIPL's number, and the meaning.
 macro_rules! refusals {
     ($($name:ident = $code:literal, $words:literal;)*) => {
-        /// Why the provider, or the library, would not do something.
+        /// Reason for which the provider, or the library, refuses a request.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[repr(u32)]
         pub enum Refusal {
@@ -44,20 +44,20 @@ refusals! {
     NotReachable = 15, "names no adapter of this network";
 }
 
-/// What keeps a program from what it asked for.
+/// Error of a call.
 #[derive(Debug)]
 pub enum Error {
-    /// It was refused.
+    /// The request was refused.
     Refused(Refusal),
-    /// The provider was there and is gone, and with it the adapter: VIA's catastrophic error. Every connection is lost, and what is posted
-    /// completes as flushed.
+    /// The provider has ended, and with it the adapter: VIA's catastrophic error. Every connection
+    /// is lost, and posted descriptors complete as flushed.
     Lost,
-    /// The provider is not there, or the operating system would not.
+    /// The provider cannot be reached, or a system call failed.
     System(io::Error),
 }
 
 impl Error {
-    /// Whether it was refused for this reason.
+    /// Whether the error is this refusal.
     pub fn is(&self, refusal: Refusal) -> bool {
         matches!(self, Error::Refused(why) if *why == refusal)
     }
@@ -91,7 +91,7 @@ impl From<Refusal> for Error {
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            // A provider that has ended, whichever call finds that.
+            // The provider has ended, whichever call detects it.
             io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Error::Lost,
             _ => Error::System(error),
         }

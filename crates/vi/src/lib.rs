@@ -1,4 +1,4 @@
-//! Virtual interfaces: user-level networking with bandwidths, as a library that programs use.
+//! Virtual interfaces: user-level networking with bandwidth guarantees, as a library for programs.
 //!
 //! ```text
 //!  program ─┬─ descriptors, doorbells, completions: memory that both see ─┬─▶ adapter (END, another process)
@@ -6,11 +6,12 @@
 //!           └─ set-up: a Unix socket ─────────────────────────────────────┘
 //! ```
 //!
-//! After the VI Architecture, whose provider library (VIPL) the names follow in Rust's manner, with what Nagar et al.
-//! ("Incorporating Quality-of-Service in the Virtual Interface Architecture") add: a [`Bandwidth`] when a virtual interface is
-//! created. A program [opens](Nic::open) an adapter, [registers](Nic::register) memory with a [protection tag](Tag), [creates](Nic::create_vi)
-//! a virtual interface, connects it, and then posts descriptors and looks for their completion without a system call. Only a
-//! wait that sleeps makes one.
+//! The library follows the VI Architecture: names are those of its provider library (VIPL) in Rust
+//! style. It adds the [`Bandwidth`] of a virtual interface after Nagar et al. ("Incorporating
+//! Quality-of-Service in the Virtual Interface Architecture"). A program [opens](Nic::open) an
+//! adapter, [registers](Nic::register) memory with a [protection tag](Tag),
+//! [creates](Nic::create_vi) a virtual interface, and connects it. It then posts descriptors and
+//! polls for completions without a system call. Only a sleeping wait makes one.
 //!
 //! ```no_run
 //! use laxity_vi::{Address, Bandwidth, Descriptor, Nic, ViAttributes};
@@ -29,12 +30,13 @@
 //! # }
 //! ```
 //!
-//! **What another process wrote is a number until it was looked at.** Both sides share plain words; each is loaded once, as an
-//! atomic, and checked before it is used, and nothing here is ever a reference into what another process can change. So whatever it
-//! writes, at whatever time, is at worst a descriptor that completes in error.
+//! **Words of another process are untrusted numbers.** Both sides share plain words. Each is loaded
+//! once, as an atomic, and checked before use; no reference points into memory that another process
+//! can change. Whatever a process writes at any time leads at worst to a descriptor that completes
+//! in error.
 //!
-//! This crate knows nothing of simulations and scenarios: it is what a program links, and the half of the provider that reads what
-//! programs wrote ([`provider`]).
+//! This crate is independent of simulations and scenarios: it is the library that a program links,
+//! and the half of the provider that reads programs' words ([`provider`]).
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! The connection to a provider: what is asked of it and answered, doorbells rung, and whether it is there.
+//! Connection to a provider: requests and responses, doorbells, and whether the provider is alive.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -14,18 +14,18 @@ use crate::memory::Memory;
 use crate::socket::Socket;
 use crate::wait;
 
-/// The longest that anybody sleeps without looking whether the provider is there.
+/// Maximum sleep between two checks of whether the provider is alive.
 const LOOK: Duration = Duration::from_millis(100);
-/// Turns in vain for room among the doorbells before a look whether anybody hears them.
+/// Iterations on a full doorbell queue between two checks of whether the provider is alive.
 const SPINS: u32 = 1 << 16;
 
-/// The connection to the provider, which all that a program has of an adapter holds on to.
+/// Connection to the provider, which all objects of an adapter share.
 #[derive(Debug)]
 pub(crate) struct Link {
     socket: Socket,
-    /// Held from a request to its answer.
+    /// Held from a request to its response.
     asking: Mutex<()>,
-    /// The provider is known to be gone.
+    /// The provider is known to be lost.
     lost: AtomicBool,
     pub(crate) bells: Memory,
     ringer: Mutex<Ringer>,
@@ -33,7 +33,6 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// The connection to the provider that listens at `path`.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let socket = Socket::connect(path)?;
         let (Answer::Opened(attributes), Some(file)) = asked(&socket, Request::Open, None)? else {
@@ -45,7 +44,7 @@ impl Link {
         Ok(Self { socket, asking, lost, bells, ringer, attributes })
     }
 
-    /// Asks the provider, and waits for its answer.
+    /// Sends a request, and waits for the response.
     pub(crate) fn ask(
         &self,
         request: Request,
@@ -59,14 +58,13 @@ impl Link {
         answer
     }
 
-    /// Whether the provider is known to be gone. Makes no system call, so that it is not known before somebody has
-    /// [looked](Self::look).
+    /// Whether the provider is known to be lost. Makes no system call: [`look`](Self::look) detects
+    /// the loss.
     #[inline]
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Acquire)
     }
 
-    /// Looks whether the provider is gone.
     pub(crate) fn look(&self) -> bool {
         if !self.is_lost() && self.socket.has_hung_up() {
             self.lost.store(true, Ordering::Release);
@@ -74,14 +72,14 @@ impl Link {
         self.is_lost()
     }
 
-    /// Sleeps while `word` is `seen`, for `left` at the longest, and may come back sooner. Nobody changes a word when the provider dies, so
-    /// nobody sleeps for long without looking whether it is there.
+    /// Sleeps while `word` is `seen`, for at most `left`; may return earlier. A provider that dies
+    /// changes no word, so each sleep is short and followed by a check.
     pub(crate) fn sleep(&self, word: &AtomicU32, seen: u32, awaited: &AtomicU32, left: Option<Duration>) {
         wait::sleep(word, seen, awaited, left.unwrap_or(LOOK).min(LOOK));
         self.look();
     }
 
-    /// The number of what was asked for.
+    /// Number of the object that the request creates.
     pub(crate) fn make(&self, request: Request) -> Result<(u32, Option<OwnedFd>), Error> {
         match self.ask(request, None)? {
             (Answer::Made(number), file) => Ok((number, file)),
@@ -89,7 +87,7 @@ impl Link {
         }
     }
 
-    /// Rings a doorbell, as soon as the provider has heard enough of the others; one that is gone hears nothing.
+    /// Rings a doorbell, as soon as the doorbell queue has a free entry; a lost provider drops it.
     pub(crate) fn ring(&self, doorbell: Doorbell) {
         let mut ringer = self.ringer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut spins = 0_u32;

@@ -1,12 +1,14 @@
-//! Memory that two processes see: mapped, and read and written a word at a time.
+//! Memory that two processes share: mapped, and read and written a word at a time.
 //!
-//! Whoever else has it mapped may change it at any moment, so nothing here gives out a reference to its bytes. Words are atomics;
-//! bytes are copied by relaxed loads and stores of the aligned words that hold them, which no other process can turn into undefined
-//! behaviour and which are whole copies in one pass: what was copied is what is used.
+//! Another process may change it at any moment, so no reference to its bytes is given out. Words
+//! are atomics. Bytes are copied by relaxed loads and stores of the aligned words that hold them,
+//! which is defined behaviour whatever the other process does. A copy is one pass, so the checked
+//! bytes are the used bytes.
 //!
-//! **A mapping cannot be cut off.** Reading behind the end of a file that another process has shortened is a `SIGBUS`, which would
-//! end the adapter for everybody. So only a memfd that is sealed against shrinking is mapped. It must be of ordinary pages, too: a file of
-//! huge pages may have none left when a hole in it is touched.
+//! **A mapping cannot be truncated.** Reading behind the end of a file that another process has
+//! shortened is a `SIGBUS`, which would end the adapter for every program. Only a memfd sealed
+//! against shrinking is therefore mapped. It must have ordinary pages: huge pages may be exhausted
+//! when a hole in the file is touched.
 
 #![allow(
     unsafe_code,
@@ -26,23 +28,24 @@ use nix::sys::stat::fstat;
 use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
 use nix::unistd::ftruncate;
 
-/// Bytes of a page, or a divisor of it.
+/// Page size in bytes, or a divisor of it.
 pub(crate) const PAGE: usize = 4096;
 
-/// A mapping of shared memory.
+/// Mapping of shared memory.
 #[derive(Debug)]
 pub struct Memory {
     base: NonNull<u8>,
     length: NonZeroUsize,
 }
 
-// SAFETY: the mapping lives until it is dropped, whichever thread that is, and all access is by atomics.
+// SAFETY: the mapping lives until it is dropped, on any thread, and all access is by atomics.
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// New memory of `length` bytes, whole pages of zeros, and the file that another process maps it from. It can neither shrink nor grow.
+    /// Creates memory of `length` bytes rounded up to whole pages of zeros, and the file that
+    /// another process maps it from. The file can neither shrink nor grow.
     pub fn create(name: &str, length: usize) -> io::Result<(Self, OwnedFd)> {
         let length = whole_pages(length)?;
         let file = memfd_create(name, MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING)?;
@@ -52,56 +55,57 @@ impl Memory {
         Ok((Self::map_checked(&file, length, MapFlags::MAP_POPULATE)?, file))
     }
 
-    /// The first `length` bytes of `file`, which another process made; refused if they could be taken away.
+    /// Maps the first `length` bytes of `file`, which another process made; refused if they could
+    /// be removed.
     ///
-    /// No page is taken for them: each page is mapped when it is first used.
+    /// Pages are allocated on first use.
     pub fn map(file: &OwnedFd, length: usize) -> io::Result<Self> {
         let length = whole_pages(length)?;
         let refused = |reason: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         if fstatfs(file)?.filesystem_type() != TMPFS_MAGIC {
             return refused("it is no memfd of ordinary pages");
         }
-        // A file that cannot be sealed answers with an error.
+        // A file that cannot be sealed returns an error.
         let seals = fcntl(file, FcntlArg::F_GET_SEALS)?;
         if seals & SealFlag::F_SEAL_SHRINK.bits() == 0 {
             return refused("it is not sealed against shrinking");
         }
-        // In this order: once it is sealed it stays as long.
+        // The order matters: a sealed file keeps its length.
         if u64::try_from(fstat(file)?.st_size).unwrap_or(0) < length.get() as u64 {
             return refused("it is shorter than was said");
         }
         Self::map_checked(file, length, MapFlags::empty())
     }
 
-    /// Memory of `length` bytes that nobody else sees, zeros, in the place of what a program had: no page is taken before it is written to.
+    /// Private memory of `length` bytes of zeros, which replaces shared memory; pages are allocated
+    /// on first write.
     pub fn private(length: usize) -> io::Result<Self> {
         let length = whole_pages(length)?;
         let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_NORESERVE;
-        // SAFETY: a new mapping where the kernel likes disturbs no other.
+        // SAFETY: a new mapping at an address of the kernel's choice affects no other.
         let base = unsafe { mmap_anonymous(None, length, access, flags)? };
         Ok(Self { base: base.cast(), length })
     }
 
     fn map_checked(file: &OwnedFd, length: NonZeroUsize, populate: MapFlags) -> io::Result<Self> {
         let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-        // SAFETY: a new mapping where the kernel likes disturbs no other.
+        // SAFETY: a new mapping at an address of the kernel's choice affects no other.
         let base = unsafe { mmap(None, length, access, MapFlags::MAP_SHARED | populate, file.as_fd(), 0)? };
         Ok(Self { base: base.cast(), length })
     }
 
-    /// Bytes.
+    /// Length in bytes.
     #[inline]
     pub fn bytes(&self) -> usize {
         self.length.get()
     }
 
-    /// Where it lies in this process.
     pub(crate) fn base(&self) -> u64 {
         self.base.as_ptr() as u64
     }
 
-    /// Whether it has `length` bytes from `offset` on.
+    /// Whether `length` bytes from `offset` on are inside.
     #[inline]
     pub fn contains(&self, offset: u64, length: u64) -> bool {
         offset.checked_add(length).is_some_and(|end| end <= self.bytes() as u64)
@@ -113,19 +117,20 @@ impl Memory {
             self.contains(offset as u64, length as u64),
             "{offset} and {length} are outside of the mapping"
         );
-        // SAFETY: as asserted, it is within the mapping or at its end.
+        // SAFETY: as asserted, the address is within the mapping or at its end.
         unsafe { self.base.as_ptr().add(offset) }
     }
 
-    /// The word of 32 bits at `offset`. Panics if it is not aligned, or outside.
+    /// 32-bit word at `offset`. Panics if it is not aligned or outside.
     #[inline]
     pub fn word32(&self, offset: usize) -> &AtomicU32 {
         assert!(offset.is_multiple_of(4));
-        // SAFETY: within the mapping, which lives as long as `self`; a page is aligned, and so is this.
+        // SAFETY: within the mapping, which lives as long as `self`; pages are aligned, and so is
+        // the offset.
         unsafe { AtomicU32::from_ptr(self.at(offset, 4).cast()) }
     }
 
-    /// The word of 64 bits at `offset`. Panics if it is not aligned, or outside.
+    /// 64-bit word at `offset`. Panics if it is not aligned or outside.
     #[inline]
     pub fn word64(&self, offset: usize) -> &AtomicU64 {
         assert!(offset.is_multiple_of(8));
@@ -133,21 +138,21 @@ impl Memory {
         unsafe { AtomicU64::from_ptr(self.at(offset, 8).cast()) }
     }
 
-    /// The `N` words of 64 bits from `offset` on. Panics if they are not aligned, or not all inside.
+    /// `N` 64-bit words from `offset` on. Panics if they are not aligned or not all inside.
     #[inline]
     pub fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
         assert!(offset.is_multiple_of(8));
-        // SAFETY: as in `word32`; an array of atomics lies as one of words.
+        // SAFETY: as in `word32`; an array of atomics has the layout of an array of words.
         unsafe { &*self.at(offset, 8 * N).cast() }
     }
 
-    /// So many words of 64 bits from `offset` on, which is aligned if there are any.
+    /// `count` 64-bit words from `offset` on, which is aligned if there are any.
     fn many(&self, offset: usize, count: usize) -> &[AtomicU64] {
         if count == 0 {
             return &[];
         }
         assert!(offset.is_multiple_of(8));
-        // SAFETY: as in `words`, for as many as are inside.
+        // SAFETY: as in `words`, for `count` words inside.
         unsafe { std::slice::from_raw_parts(self.at(offset, 8 * count).cast(), count) }
     }
 
@@ -156,7 +161,7 @@ impl Memory {
         unsafe { AtomicU8::from_ptr(self.at(offset, 1)) }
     }
 
-    /// Copies what is at `offset` into `to`. Panics if that is not all inside.
+    /// Copies the bytes at `offset` into `to`. Panics if they are not all inside.
     pub fn read(&self, offset: usize, to: &mut [u8]) {
         let _inside = self.at(offset, to.len());
         let lead = lead(offset, to.len());
@@ -174,7 +179,7 @@ impl Memory {
         }
     }
 
-    /// Copies `from` to `offset`. Panics if there is not room for all of it.
+    /// Copies `from` to `offset`. Panics if it does not fit.
     pub fn write(&self, offset: usize, from: &[u8]) {
         let _inside = self.at(offset, from.len());
         let (head, rest) = from.split_at(lead(offset, from.len()));
@@ -194,22 +199,24 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's alone, and every reference into it has ended with it.
+        // SAFETY: the mapping belongs to this value, and every reference into it has ended.
         let _ = unsafe { munmap(self.base.cast(), self.length.get()) };
     }
 }
 
-/// Puts shared pages in the place of those from `address` on, with what is in them, and gives the file that others map.
+/// Replaces the pages from `address` on by shared pages with the same contents, and returns the
+/// file that others map.
 ///
 /// # Safety
-/// `address` is that of a page; the pages up to `address + length` may be read and written, and nobody writes to them meanwhile.
+/// `address` is the start of a page; the pages up to `address + length` may be read and written,
+/// and no thread writes to them meanwhile.
 pub(crate) unsafe fn share_in_place(address: *mut u8, length: usize) -> io::Result<OwnedFd> {
     let (memory, file) = Memory::create("laxity-vi", length)?;
-    // SAFETY: as the caller vouches, for whole pages.
+    // SAFETY: the caller's contract, for whole pages.
     memory.write(0, unsafe { std::slice::from_raw_parts(address, memory.bytes()) });
     let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
     let place = NonZeroUsize::new(address.addr());
-    // SAFETY: what was there is the caller's, and the same bytes are there again.
+    // SAFETY: the pages are the caller's, and have the same bytes afterwards.
     unsafe {
         mmap(place, memory.length, access, MapFlags::MAP_SHARED | MapFlags::MAP_FIXED, file.as_fd(), 0)?
     };
@@ -268,7 +275,7 @@ mod tests {
         assert_eq!(why(&pipe, 1), "it is no memfd of ordinary pages");
     }
 
-    /// A file of 1 GiB without a page in it still has none when it is mapped, and one when a byte is written.
+    /// A sparse file of 1 GiB still has no pages when mapped, and has one after a byte is written.
     #[test]
     fn what_another_process_made_takes_no_pages_before_it_is_used() {
         let file = memfd_create("test", MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING).unwrap();

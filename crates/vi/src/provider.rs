@@ -1,6 +1,6 @@
-//! The provider's half: what programs wrote, read once and checked, and what it tells them.
+//! Provider's half: words of programs, read once and checked, and notifications to programs.
 //!
-//! Nothing in here decides what an adapter does; that is the firmware's.
+//! It decides no behaviour of the adapter; that is the firmware's task.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,42 +18,42 @@ use crate::descriptor::{Completion, Status};
 use crate::layout::{DEPTH, SLOT, bells, completions, queues};
 use crate::wait;
 
-/// A process's doorbells, and the file for the process to map.
+/// Doorbells of a process, and the file for the process to map.
 pub fn doorbells() -> io::Result<(Memory, OwnedFd)> {
     Memory::create("laxity-doorbells", bells::LENGTH)
 }
 
-/// Tells a process that somebody wants to be connected.
+/// Notifies a process of a connection request.
 pub fn announce_call(doorbells: &Memory) {
     let calls = doorbells.word32(bells::CALLS);
     calls.fetch_add(1, Ordering::AcqRel);
     wait::wake(calls, doorbells.word32(bells::CALLS_AWAITED));
 }
 
-/// The queues of a virtual interface.
+/// Queues of a virtual interface.
 #[derive(Debug)]
 pub struct ViQueues {
     memory: Memory,
-    /// Descriptors completed so far, which is also the number of the next to complete.
+    /// Completed descriptors, which is also the number of the next to complete.
     completed: [u32; 2],
 }
 
 impl ViQueues {
-    /// Bytes that they take.
+    /// Size in bytes.
     pub const BYTES: usize = queues::LENGTH;
 
-    /// Empty ones, and the file for the program to map.
+    /// Creates empty queues, and the file for the program to map.
     pub fn create() -> io::Result<(Self, OwnedFd)> {
         let (memory, file) = Memory::create("laxity-vi-queues", queues::LENGTH)?;
         Ok((Self { memory, completed: [0; 2] }, file))
     }
 
-    /// Tells the program what the virtual interface is at.
+    /// Publishes the state of the virtual interface to the program.
     pub fn show(&self, state: State) {
         self.put_state(state as u32);
     }
 
-    /// Tells the program that the virtual interface is broken, and why.
+    /// Publishes that the virtual interface is broken, and why.
     pub fn show_fault(&self, fault: Fault) {
         self.put_state(State::Error as u32 | (fault as u32) << 8);
     }
@@ -68,19 +68,20 @@ impl ViQueues {
         queues::SLOTS[which as usize] + SLOT * (number % DEPTH) as usize
     }
 
-    /// The descriptor of that number, counted from the first that was ever posted.
+    /// Descriptor of that number, counted from the first that was ever posted.
     pub fn read(&self, which: Which, number: u32) -> Result<Posted, Status> {
         Posted::read(self.memory.words(self.slot(which, number)))
     }
 
-    /// The oldest descriptor of a queue is complete. Its program sees that once it is [told](Self::tell).
+    /// Completes the oldest descriptor of a queue. The program sees it after [`tell`](Self::tell).
     pub fn complete(&mut self, which: Which, completion: &Completion) {
         let number = self.completed[which as usize];
         self.completed[which as usize] = number.wrapping_add(1);
         completion.write(self.memory.words(self.slot(which, number)));
     }
 
-    /// Tells the program of all descriptors of a queue that are complete: the line that it looks at changes once for all of them.
+    /// Publishes all completed descriptors of a queue: the cache line that the program polls
+    /// changes once for all of them.
     pub fn tell(&self, which: Which) {
         let word = self.memory.word32(queues::COMPLETED[which as usize]);
         word.store(self.completed[which as usize], Ordering::Release);
@@ -88,7 +89,7 @@ impl ViQueues {
     }
 }
 
-/// A completion queue.
+/// Completion queue.
 #[derive(Debug)]
 pub struct CompletionEntries {
     memory: Memory,
@@ -97,24 +98,25 @@ pub struct CompletionEntries {
 }
 
 impl CompletionEntries {
-    /// Bytes of one of `wanted` entries or some more; `None` if there is none of that size.
+    /// Size in bytes of a queue of at least `wanted` entries; `None` if that exceeds the maximum.
     pub fn bytes(wanted: u32) -> Option<usize> {
         completion::entries(wanted).map(completion::length)
     }
 
-    /// An empty one of `wanted` entries or some more, and the file for the program to map; an error of the kind `InvalidInput` if there
-    /// is none of that size.
+    /// Creates an empty queue of at least `wanted` entries, and the file for the program to map; an
+    /// error of the kind `InvalidInput` if that exceeds the maximum.
     pub fn create(wanted: u32) -> io::Result<(Self, OwnedFd)> {
         let entries = completion::entries(wanted).ok_or(io::ErrorKind::InvalidInput)?;
         let (memory, file) = Memory::create("laxity-completions", completion::length(entries))?;
         Ok((Self { memory, entries, put: 0 }, file))
     }
 
-    /// Takes what is in `other` that its program has not taken; false if there is not room for it. Its program goes on counting.
+    /// Moves the pending entries of `other` here; false if they do not fit. The program's count
+    /// continues.
     pub fn take_over(&mut self, other: &Self) -> bool {
         let taken = other.memory.word32(completions::TAKEN).load(Ordering::Acquire);
         let waiting = other.put.wrapping_sub(taken);
-        // A program that scribbles has taken all.
+        // An invalid count of the program means that it has taken all.
         let waiting = if waiting <= other.entries { waiting } else { 0 };
         if waiting > self.entries {
             return false;
@@ -130,7 +132,7 @@ impl CompletionEntries {
         true
     }
 
-    /// Puts `count` entries in; false if there is not room for all of them, or a program that scribbles says so.
+    /// Puts `count` entries; false if they do not all fit, or the program's count is invalid.
     pub fn put(&mut self, vi: u32, which: Which, count: u32) -> bool {
         let taken = self.memory.word32(completions::TAKEN).load(Ordering::Acquire);
         let room = self.entries.saturating_sub(self.put.wrapping_sub(taken));

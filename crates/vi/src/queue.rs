@@ -1,4 +1,5 @@
-//! A work queue as its program has it: slots of descriptors, in a ring, and how many of them are posted, complete and reaped.
+//! Work queue as seen by its program: a ring of descriptor slots, and the counts of posted,
+//! complete and reaped ones.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,15 +12,14 @@ use crate::link::Link;
 use crate::memory::Memory;
 use crate::wait::Patience;
 
-/// The program's side of one queue.
 #[derive(Debug)]
 pub(crate) struct Queue {
     which: Which,
     posted: u32,
     reaped: u32,
-    /// The provider's count, as it was last looked at.
+    /// Provider's count when last read.
     completed: u32,
-    /// The provider is gone, and its count counts no more.
+    /// The provider is lost, and its count is ignored.
     lost: bool,
 }
 
@@ -28,7 +28,6 @@ impl Queue {
         Self { which, posted: 0, reaped: 0, completed: 0, lost: false }
     }
 
-    /// Descriptors that are posted and not reaped.
     pub(crate) fn outstanding(&self) -> u32 {
         self.posted.wrapping_sub(self.reaped)
     }
@@ -37,7 +36,7 @@ impl Queue {
         queues::SLOTS[self.which as usize] + SLOT * (number % DEPTH) as usize
     }
 
-    /// Writes descriptors into the next slots: all, or none for want of room.
+    /// Writes descriptors into the next slots: all, or none if they do not fit.
     pub(crate) fn write(&self, memory: &Memory, descriptors: &[Descriptor<'_>]) -> Result<(), Error> {
         if descriptors.len() > (DEPTH - self.outstanding()) as usize {
             return Err(Refusal::Resource.into());
@@ -51,13 +50,13 @@ impl Queue {
         Ok(())
     }
 
-    /// Their doorbell was rung.
+    /// Counts descriptors after their doorbell was rung.
     pub(crate) fn posted(&mut self, count: u32) {
         self.posted = self.posted.wrapping_add(count);
     }
 
-    /// The oldest descriptor, if it is complete: a load, and of a line that changes only when something is. When the provider is `lost` all
-    /// that it has not completed is flushed.
+    /// Oldest descriptor, if complete: one load of a cache line that changes only with completions.
+    /// If the provider is lost, all incomplete descriptors are flushed.
     #[inline]
     pub(crate) fn poll(&mut self, memory: &Memory, link: &Link) -> Option<Completion> {
         if self.reaped == self.posted {
@@ -65,7 +64,7 @@ impl Queue {
         }
         if self.completed == self.reaped {
             if !self.lost {
-                // In this order: what it completed before it went counts.
+                // The order matters: completions before the loss count.
                 let lost = link.is_lost();
                 let word = memory.word32(queues::COMPLETED[self.which as usize]);
                 self.completed = word.load(Ordering::Acquire);
@@ -83,7 +82,7 @@ impl Queue {
         Some(completion)
     }
 
-    /// The oldest descriptor comes to nothing, since there is nobody who could do anything with it.
+    /// Completes the oldest descriptor as flushed, since there is no provider.
     #[cold]
     fn flush(&mut self) -> Completion {
         (self.completed, self.reaped) = (self.reaped.wrapping_add(1), self.reaped.wrapping_add(1));
@@ -92,7 +91,7 @@ impl Queue {
         Completion { status, length: 0, immediate: None }
     }
 
-    /// The oldest descriptor once it is complete; sleeps until then.
+    /// Sleeps until the oldest descriptor is complete.
     pub(crate) fn wait(
         &mut self,
         memory: &Memory,

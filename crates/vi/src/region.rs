@@ -8,34 +8,35 @@ use crate::descriptor::{Remote, Segment};
 use crate::link::Link;
 use crate::memory::Memory;
 
-/// A protection tag: what has it belongs together, and touches nothing else.
+/// Protection tag: virtual interfaces access only memory with their tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tag(pub(crate) u32);
 
 impl Tag {
-    /// The provider's number of it, which C programs have.
+    /// Provider's number of the tag, for C programs.
     pub fn number(self) -> u32 {
         self.0
     }
 
-    /// The tag of that number. One that is none is refused wherever it is used.
+    /// Tag of that number. An unknown number is refused on use.
     pub fn numbered(number: u32) -> Self {
         Self(number)
     }
 }
 
-/// Who besides the program's own descriptors may touch memory.
+/// Access to memory by the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Access {
-    /// RDMA writes of the other side.
+    /// RDMA writes of the peer.
     pub rdma_write: bool,
-    /// RDMA reads of the other side.
+    /// RDMA reads of the peer.
     pub rdma_read: bool,
 }
 
-/// Memory that descriptors can name. Dropped, it is deregistered: what is under way completes in error.
+/// Memory that descriptors can name. Dropping it deregisters it: descriptors in progress complete
+/// in error.
 ///
-/// The adapter writes to it and reads from it while a descriptor is posted, so its bytes are copied in and out.
+/// The adapter accesses it while a descriptor is posted, so bytes are copied in and out.
 #[derive(Debug)]
 pub struct Region {
     pub(crate) link: Arc<Link>,
@@ -45,22 +46,22 @@ pub struct Region {
 }
 
 impl Region {
-    /// Bytes.
+    /// Length in bytes.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether it has no bytes, which none has.
+    /// Whether the length is zero, which never holds.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// The handle of its registration.
+    /// Handle of the registration.
     pub fn handle(&self) -> u32 {
         self.handle
     }
 
-    /// What descriptors call these bytes. Panics if they are not all its own.
+    /// Segment of these bytes, for descriptors. Panics if they are not all inside.
     pub fn segment(&self, bytes: Range<usize>) -> Segment {
         assert!(
             bytes.start <= bytes.end && bytes.end <= self.length,
@@ -71,18 +72,18 @@ impl Region {
         Segment { address: self.memory.base() + bytes.start as u64, handle: self.handle, length }
     }
 
-    /// What the other side calls the memory from `offset` on, for RDMA.
+    /// Memory from `offset` on, as the peer names it for RDMA.
     pub fn remote(&self, offset: usize) -> Remote {
         Remote { address: self.memory.base() + offset as u64, handle: self.handle }
     }
 
-    /// Copies `from` to `offset`. Panics if there is not room for all of it.
+    /// Copies `from` to `offset`. Panics if it does not fit.
     pub fn write(&self, offset: usize, from: &[u8]) {
         assert!(offset + from.len() <= self.length, "{} bytes from {offset} on are outside", from.len());
         self.memory.write(offset, from);
     }
 
-    /// Copies what is at `offset` into `to`. Panics if that is not all inside.
+    /// Copies the bytes at `offset` into `to`. Panics if they are not all inside.
     pub fn read(&self, offset: usize, to: &mut [u8]) {
         assert!(offset + to.len() <= self.length, "{} bytes from {offset} on are outside", to.len());
         self.memory.read(offset, to);
@@ -91,7 +92,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // A provider that is gone does not touch it either.
+        // A lost provider does not access the memory either.
         let _ = self.link.ask(Request::Deregister(self.handle), None);
     }
 }

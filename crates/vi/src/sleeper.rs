@@ -1,4 +1,4 @@
-//! Sleeping until something completes.
+//! Sleeping until a completion.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::link::Link;
 use crate::memory::Memory;
 
-/// Where the memory is that completions are told in; another may be put in its place.
+/// Memory that has the count of completions; it can be replaced.
 #[derive(Debug, Clone)]
 pub(crate) struct Place(Arc<Mutex<Arc<Memory>>>);
 
@@ -25,12 +25,13 @@ impl Place {
     }
 }
 
-/// Sleeps until something completes, without what it completes at: for a thread that waits where another one posts.
+/// Sleeps until a completion, without access to the queue: for a thread that waits where another
+/// one posts.
 #[derive(Debug, Clone)]
 pub struct Sleeper {
     link: Arc<Link>,
     place: Place,
-    /// Where the count is of what is complete, and where it is said that somebody sleeps.
+    /// Offsets of the count of completions, and of the word that marks a sleeping thread.
     words: (usize, usize),
 }
 
@@ -39,12 +40,14 @@ impl Sleeper {
         Self { link: link.clone(), place: place.clone(), words }
     }
 
-    /// How much is complete. Read before looking for it, it is what to [sleep](Self::sleep) on when nothing was found.
+    /// Count of completions. Read it before a poll, and [sleep](Self::sleep) on it if the poll
+    /// found none.
     pub fn count(&self) -> u32 {
         self.place.memory().word32(self.words.0).load(Ordering::Acquire)
     }
 
-    /// Sleeps while no more is complete than was `seen`, for `most` at the longest; may come back sooner, as when the provider is gone.
+    /// Sleeps while the count is `seen`, for at most `most`; may return earlier, as when the
+    /// provider is lost.
     pub fn sleep(&self, seen: u32, most: Option<Duration>) {
         if !self.link.is_lost() {
             let memory = self.place.memory();
@@ -52,7 +55,7 @@ impl Sleeper {
         }
     }
 
-    /// Whether the provider is known to be gone.
+    /// Whether the provider is known to be lost.
     pub fn is_lost(&self) -> bool {
         self.link.is_lost()
     }

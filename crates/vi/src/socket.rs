@@ -1,4 +1,5 @@
-//! The Unix socket between a program and the provider: datagrams with bounds, each with a file or none.
+//! Unix socket between a program and the provider: datagrams with boundaries, each with at most one
+//! file.
 
 #![allow(unsafe_code, reason = "a file that comes with a datagram is a number until it is owned")]
 
@@ -19,23 +20,23 @@ use crate::control::{WORDS, Words};
 
 /// Bytes of a datagram.
 const BYTES: usize = 8 * WORDS;
-/// The most files that the kernel passes with one datagram (`SCM_MAX_FD`).
+/// Maximum number of files that the kernel passes with one datagram (`SCM_MAX_FD`).
 const MOST_FILES: usize = 253;
-/// Room for one control message with [`MOST_FILES`], in words, so that it is aligned as its header.
+/// Words for one control message with [`MOST_FILES`], so that it is aligned as its header.
 // SAFETY: `CMSG_SPACE` only calculates.
 const CONTROL: usize =
     unsafe { libc::CMSG_SPACE((MOST_FILES * size_of::<libc::c_int>()) as u32) as usize }.div_ceil(8);
 
-/// One end of a connection.
+/// End of a connection.
 #[derive(Debug)]
 pub struct Socket(OwnedFd);
 
-/// A datagram that came.
+/// Received datagram.
 #[derive(Debug)]
 pub struct Datagram {
-    /// What it says.
+    /// Contents.
     pub words: Words,
-    /// The file that came with it.
+    /// File received with it.
     pub file: Option<OwnedFd>,
 }
 
@@ -45,14 +46,14 @@ impl Socket {
         Ok(Self(socket(AddressFamily::Unix, SockType::SeqPacket, flags, None)?))
     }
 
-    /// Connects to who listens at `path`.
+    /// Connects to the listener at `path`.
     pub fn connect(path: &Path) -> io::Result<Self> {
         let made = Self::new(SockFlag::empty())?;
         connect(made.0.as_raw_fd(), &UnixAddr::new(path)?)?;
         Ok(made)
     }
 
-    /// Listens at `path`, which must not be there.
+    /// Listens at `path`, which must not exist.
     pub fn listen(path: &Path) -> io::Result<Self> {
         let made = Self::new(SockFlag::SOCK_NONBLOCK)?;
         bind(made.0.as_raw_fd(), &UnixAddr::new(path)?)?;
@@ -60,22 +61,22 @@ impl Socket {
         Ok(made)
     }
 
-    /// Who has connected, of one that listens; `None` if nobody has.
+    /// Next connection of a listener; `None` if there is none.
     pub fn accept(&self) -> io::Result<Option<Self>> {
         match accept4(self.0.as_raw_fd(), SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK) {
-            // SAFETY: the number is that of a file which the kernel has just opened for this call.
+            // SAFETY: the kernel has just opened this file descriptor for this call.
             Ok(accepted) => Ok(Some(Self(unsafe { OwnedFd::from_raw_fd(accepted) }))),
             Err(Errno::EAGAIN | Errno::ECONNABORTED | Errno::EINTR) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The user whose process connected, as the kernel knows it (`SO_PEERCRED`).
+    /// User of the connected process, from the kernel (`SO_PEERCRED`).
     pub fn user(&self) -> io::Result<u32> {
         Ok(getsockopt(&self.0, PeerCredentials)?.uid())
     }
 
-    /// Sends; an error if the other side takes nothing.
+    /// Sends a datagram; an error if the peer does not accept it.
     pub fn send(&self, words: &Words, file: Option<&OwnedFd>) -> io::Result<()> {
         let mut bytes = [0; BYTES];
         for (word, bytes) in words.iter().zip(bytes.chunks_exact_mut(8)) {
@@ -94,7 +95,7 @@ impl Socket {
         }
     }
 
-    /// Whether the other side is gone.
+    /// Whether the peer has hung up.
     pub fn has_hung_up(&self) -> bool {
         let mut asked = [PollFd::new(self.0.as_fd(), PollFlags::empty())];
         let gone = PollFlags::POLLHUP | PollFlags::POLLERR;
@@ -102,22 +103,22 @@ impl Socket {
             && asked[0].revents().is_some_and(|told| told.intersects(gone))
     }
 
-    /// What has come: `None` if the other side has hung up. One that does not block answers with an error of the kind
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if nothing has.
+    /// Received datagram, or `None` if the peer has hung up. A non-blocking socket returns
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none.
     ///
-    /// A datagram of another length, with more than one file, or without the room for its files is no request: its first
-    /// word is 0, and all of its files are closed.
+    /// A datagram of another length, with more than one file, or whose files could not be received
+    /// is no request: its first word is 0, and its files are closed.
     pub fn receive(&self) -> io::Result<Option<Datagram>> {
         let mut bytes = [0_u8; BYTES];
         let mut control = [0_u64; CONTROL];
         let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: BYTES };
-        // SAFETY: the kernel's description of a message may be all zeros: it then names nothing.
+        // SAFETY: a message header may be all zeros: it then has no buffers.
         let mut message: libc::msghdr = unsafe { mem::zeroed() };
         (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
         message.msg_control = control.as_mut_ptr().cast();
         let length = loop {
             message.msg_controllen = mem::size_of_val(&control) as _;
-            // SAFETY: the message names buffers of the lengths given, which live through the call.
+            // SAFETY: the message names buffers of the given lengths, which live through the call.
             let length =
                 unsafe { libc::recvmsg(self.0.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) };
             match Errno::result(length) {
@@ -145,25 +146,26 @@ impl Socket {
     }
 }
 
-/// The files that came with `message`, each owned. The kernel cuts the list where this process may open no more files, and what it has
-/// opened until then is here.
+/// Files received with `message`, each owned. The kernel cuts the list at the process's limit of
+/// open files; files opened up to then are in the list.
 ///
 /// # Safety
-/// The kernel has filled `message` in, and nothing of it was taken before.
+/// The kernel has filled `message` in, and no file was taken from it before.
 #[allow(clippy::unnecessary_cast, reason = "the type of a length is the C library's choice")]
 unsafe fn files_of(message: &libc::msghdr) -> Vec<OwnedFd> {
     let mut files = Vec::new();
-    // SAFETY: the control messages are the kernel's, within the room that it was given.
+    // SAFETY: the control messages are the kernel's, within the given buffer.
     let mut next = unsafe { libc::CMSG_FIRSTHDR(message) };
-    // SAFETY: as above; it is null behind the last.
+    // SAFETY: as above; the pointer is null behind the last.
     while let Some(header) = unsafe { next.as_ref() } {
         if (header.cmsg_level, header.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
-            // SAFETY: it only calculates.
+            // SAFETY: the function only calculates.
             let bytes = header.cmsg_len as usize - unsafe { libc::CMSG_LEN(0) } as usize;
-            // SAFETY: behind the header are so many bytes.
+            // SAFETY: this many bytes follow the header.
             let numbers = unsafe { libc::CMSG_DATA(next) }.cast::<libc::c_int>();
             for place in 0..bytes / size_of::<libc::c_int>() {
-                // SAFETY: a number among those bytes, of a file that the kernel has just opened, which has no owner yet.
+                // SAFETY: the number lies among those bytes and is a file that the kernel has just
+                // opened, without an owner.
                 files.push(unsafe { OwnedFd::from_raw_fd(numbers.add(place).read_unaligned()) });
             }
         }
@@ -185,7 +187,7 @@ mod tests {
 
     use super::*;
 
-    /// Sends `words` with `files`, as a program may that keeps to no library.
+    /// Sends `words` with `files`, as a program without the library may.
     fn send_raw(to: &Socket, words: &[u64], files: &[libc::c_int]) {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let rights = [ControlMessage::ScmRights(files)];
@@ -201,7 +203,8 @@ mod tests {
         (Socket(a), Socket(b))
     }
 
-    /// How many descriptors of this process are of the same file as `like`. Other tests open other files meanwhile.
+    /// Number of descriptors of this process for the file `like`. Other tests open other files
+    /// meanwhile.
     fn opened(like: &File) -> usize {
         let this = nix::sys::stat::fstat(like).unwrap();
         let same = |entry: io::Result<std::fs::DirEntry>| {
@@ -224,7 +227,7 @@ mod tests {
             assert_eq!(datagram.words[0], u64::from(count < 2), "{count}: {:?}", datagram.words);
             assert_eq!(opened(&file), 1 + usize::from(count == 1), "{count}");
         }
-        // Of another length, or of none at all.
+        // Datagrams of another length, or empty.
         for words in [&[1; WORDS - 1][..], &[1; WORDS + 1], &[]] {
             send_raw(&here, words, &[number; 7]);
             assert_eq!(there.receive().unwrap().unwrap().words[0], 0);

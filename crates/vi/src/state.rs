@@ -1,25 +1,25 @@
-//! What a virtual interface is at, and what becomes of it when something goes wrong.
+//! State of a virtual interface, and its faults.
 
-/// What happens to a message that cannot be delivered.
+/// Handling of a message that cannot be delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reliability {
-    /// It is lost; each side goes on.
+    /// The message is lost; each side continues.
     #[default]
     Unreliable = 0,
-    /// The connection breaks, and both sides know.
+    /// The connection breaks, and both sides are notified.
     Reliable = 1,
 }
 
-/// What a virtual interface is at.
+/// State of a virtual interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
-    /// It is not connected.
+    /// Not connected.
     Idle = 0,
-    /// It is connected.
+    /// Connected.
     Connected = 1,
-    /// It has asked to be.
+    /// Connection requested.
     Pending = 2,
-    /// It is broken, or the other side has gone; disconnected, it is idle again.
+    /// Broken, or the peer has gone; a disconnect makes it idle.
     Error = 3,
 }
 
@@ -34,22 +34,23 @@ impl State {
     }
 }
 
-/// Why a virtual interface is broken: what the VI Architecture tells of by its asynchronous errors, with their numbers.
+/// Cause of a broken virtual interface: the VI Architecture's asynchronous errors, with their
+/// numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// A descriptor was posted that is none, or names memory that it may not.
+    /// A posted descriptor is invalid, or names memory that it may not access.
     PostedDescriptor = 0,
-    /// The other side is gone, or was broken.
+    /// The peer is gone, or was broken.
     ConnectionLost = 1,
-    /// A message came, reliably, and found no receive descriptor.
+    /// A reliable message found no receive descriptor.
     ReceiveQueueEmpty = 2,
-    /// More descriptors were posted than there is room for.
+    /// More descriptors were posted than the queue holds.
     Overrun = 3,
-    /// RDMA of the other side wrote where it may not.
+    /// An RDMA write of the peer was not permitted.
     RdmaWriteProtection = 4,
-    /// RDMA read at the other side what may not be read.
+    /// An RDMA read at the peer was not permitted.
     RdmaReadProtection = 7,
-    /// The provider is gone.
+    /// The provider is lost.
     Catastrophic = 10,
 }
 
@@ -64,7 +65,6 @@ impl Fault {
         Self::Catastrophic,
     ];
 
-    /// What a word that shows a state says of it.
     pub(crate) fn of(word: u32) -> Option<Self> {
         let fault = Self::ALL.into_iter().find(|fault| *fault as u32 == word >> 8);
         fault.filter(|_| State::of(word) == State::Error)

@@ -1,4 +1,4 @@
-//! A virtual interface, as a program has it.
+//! Virtual interface, as seen by a program.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,23 +17,24 @@ use crate::region::{Access, Tag};
 use crate::sleeper::{Place, Sleeper};
 use crate::wait::Patience;
 
-/// What a virtual interface is to be.
+/// Attributes of a virtual interface.
 #[derive(Debug, Clone, Copy)]
 pub struct ViAttributes<'a> {
-    /// It touches memory with this tag only.
+    /// Tag of the memory that it accesses.
     pub tag: Tag,
-    /// What it is guaranteed.
+    /// Bandwidth guarantee.
     pub bandwidth: Bandwidth,
-    /// What happens to a message that cannot be delivered.
+    /// Handling of a message that cannot be delivered.
     pub reliability: Reliability,
-    /// RDMA that it takes from the other side.
+    /// RDMA that it accepts from the peer.
     pub access: Access,
-    /// What comes here completes no sooner than so long after the adapter heard its doorbell, an hour at most: if nothing takes longer on its way, everything takes as long, whatever
-    /// others do meanwhile. Zero for as soon as it comes.
+    /// Minimum time from the adapter's reading of the sender's doorbell to the completion here, at
+    /// most an hour. If no message takes longer, all take exactly this time, whatever the load.
+    /// Zero for no delay.
     pub playout: Duration,
-    /// Where completions of what it sends are announced, besides at the virtual interface.
+    /// Completion queue for sent messages, besides the virtual interface itself.
     pub send_completions: Option<&'a CompletionQueue>,
-    /// Likewise of what it receives.
+    /// Completion queue for received messages.
     pub receive_completions: Option<&'a CompletionQueue>,
 }
 
@@ -52,7 +53,7 @@ impl ViAttributes<'_> {
     }
 }
 
-/// A virtual interface. Dropped, it is destroyed: what is posted completes no more.
+/// Virtual interface. Dropping it destroys it: posted descriptors no longer complete.
 #[derive(Debug)]
 pub struct Vi {
     link: Arc<Link>,
@@ -80,12 +81,12 @@ impl Vi {
         Ok(Self { link: link.clone(), id, memory, sends, receives })
     }
 
-    /// What completion queues call it.
+    /// Number in completion queues.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// What it is at (`VipQueryVi`).
+    /// State (`VipQueryVi`).
     pub fn state(&self) -> State {
         match self.link.is_lost() {
             true => State::Error,
@@ -93,7 +94,7 @@ impl Vi {
         }
     }
 
-    /// Why it is broken, if it is.
+    /// Cause, if it is broken.
     pub fn fault(&self) -> Option<Fault> {
         match self.link.is_lost() {
             true => Some(Fault::Catastrophic),
@@ -101,7 +102,7 @@ impl Vi {
         }
     }
 
-    /// With what another thread sleeps until a descriptor of a queue is complete.
+    /// Handle with which another thread sleeps until a descriptor of a queue is complete.
     pub fn sleeper(&self, which: Which) -> Sleeper {
         let words = (queues::COMPLETED[which as usize], queues::AWAITED[which as usize]);
         Sleeper::new(&self.link, &Place::new(self.memory.clone()), words)
@@ -112,19 +113,22 @@ impl Vi {
         (self.sends.outstanding(), self.receives.outstanding())
     }
 
-    /// Connects to who waits at `to` (`VipConnectRequest`), and waits for that itself.
+    /// Connects to a program that waits at `to` (`VipConnectRequest`), and waits for the
+    /// connection.
     pub fn connect(&mut self, to: Address, most: Option<Duration>) -> Result<(), Error> {
         self.link.ask(Request::Connect { vi: self.id, to, from: u64::from(self.id) }, None)?;
         self.wait_connected(most)
     }
 
-    /// Asks to be connected with who asks at `to` for `from` here (`VipConnectPeerRequest`), and does not wait: until somebody does,
-    /// [`state`](Self::state) is pending.
+    /// Requests a connection with a peer at `to`, which requests one to `from` here
+    /// (`VipConnectPeerRequest`). Does not wait: [`state`](Self::state) is pending until the peer's
+    /// request.
     pub fn connect_peer(&mut self, from: u64, to: Address) -> Result<(), Error> {
         self.link.ask(Request::ConnectPeer { vi: self.id, to, from }, None).map(drop)
     }
 
-    /// Waits until it is connected, as was asked for (`VipConnectPeerWait`); after `most` it is not asked for any more.
+    /// Waits until a requested connection exists (`VipConnectPeerWait`); withdraws the request
+    /// after `most`.
     pub fn wait_connected(&mut self, most: Option<Duration>) -> Result<(), Error> {
         let patience = Patience::new(most);
         let word = self.memory.word32(queues::STATE);
@@ -140,7 +144,7 @@ impl Vi {
                 State::Error => return Err(Refusal::InvalidState.into()),
             }
             let Some(left) = patience.left() else {
-                // The last word is the provider's: it may have been accepted just now.
+                // The provider decides: the request may have been accepted just now.
                 self.link.ask(Request::Disconnect(self.id), None)?;
                 return Err(Refusal::Timeout.into());
             };
@@ -148,7 +152,7 @@ impl Vi {
         }
     }
 
-    /// To what it is connected: where that is, and what it is guaranteed.
+    /// Address and bandwidth guarantee of the peer.
     pub fn peer(&self) -> Result<(Address, Bandwidth), Error> {
         match self.link.ask(Request::Peer(self.id), None)? {
             (Answer::Called { from, bandwidth, .. }, _) => Ok((from, bandwidth)),
@@ -156,7 +160,7 @@ impl Vi {
         }
     }
 
-    /// Makes it another while it is idle (`VipSetViAttributes`). Its completion queues stay.
+    /// Changes the attributes while idle (`VipSetViAttributes`). Its completion queues stay.
     pub fn set(&mut self, attributes: &ViAttributes<'_>) -> Result<(), Error> {
         let ViAttributes { tag, bandwidth, reliability, access, playout, .. } = *attributes;
         let (Access { rdma_write: write, rdma_read: read }, playout) = (access, nanoseconds(playout));
@@ -165,22 +169,22 @@ impl Vi {
         self.link.ask(request, None).map(drop)
     }
 
-    /// Ends the connection (`VipDisconnect`): what is posted completes as flushed, here and there.
+    /// Ends the connection (`VipDisconnect`): posted descriptors complete as flushed on both sides.
     pub fn disconnect(&mut self) -> Result<(), Error> {
         self.link.ask(Request::Disconnect(self.id), None).map(drop)
     }
 
-    /// Asks for another bandwidth; what it has used up of the old one stays used up.
+    /// Requests another bandwidth; consumption under the old one still counts.
     pub fn renegotiate(&mut self, bandwidth: Bandwidth) -> Result<(), Error> {
         self.link.ask(Request::Renegotiate(self.id, bandwidth), None).map(drop)
     }
 
-    /// Posts a descriptor of something to send and rings the doorbell (`VipPostSend`).
+    /// Posts a send descriptor and rings the doorbell (`VipPostSend`).
     pub fn post_send(&mut self, descriptor: &Descriptor<'_>) -> Result<(), Error> {
         self.post_sends(std::slice::from_ref(descriptor))
     }
 
-    /// Posts a chain of them with one doorbell: all, or none if there is not room.
+    /// Posts a chain of send descriptors with one doorbell: all, or none if they do not fit.
     pub fn post_sends(&mut self, chain: &[Descriptor<'_>]) -> Result<(), Error> {
         self.sends.write(&self.memory, chain)?;
         let count = self.ring(Which::Send, chain);
@@ -188,12 +192,12 @@ impl Vi {
         Ok(())
     }
 
-    /// Posts a descriptor of room for a message (`VipPostRecv`).
+    /// Posts a receive descriptor (`VipPostRecv`).
     pub fn post_receive(&mut self, descriptor: &Descriptor<'_>) -> Result<(), Error> {
         self.post_receives(std::slice::from_ref(descriptor))
     }
 
-    /// Posts a chain of them with one doorbell: all, or none if there is not room.
+    /// Posts a chain of receive descriptors with one doorbell: all, or none if they do not fit.
     pub fn post_receives(&mut self, chain: &[Descriptor<'_>]) -> Result<(), Error> {
         self.receives.write(&self.memory, chain)?;
         let count = self.ring(Which::Receive, chain);
@@ -202,7 +206,7 @@ impl Vi {
     }
 
     fn ring(&self, queue: Which, chain: &[Descriptor<'_>]) -> u32 {
-        // A queue has room for so many at most.
+        // At most the depth of a queue, which 16 bits hold.
         let count = chain.len() as u16;
         if count > 0 {
             self.link.ring(Doorbell { vi: self.id, queue, count });
@@ -210,37 +214,38 @@ impl Vi {
         u32::from(count)
     }
 
-    /// What came of the oldest descriptor that was to send, if it is complete (`VipSendDone`). Makes no system call.
+    /// Completion of the oldest send descriptor, if complete (`VipSendDone`). Makes no system call.
     #[inline]
     pub fn poll_send(&mut self) -> Option<Completion> {
         self.sends.poll(&self.memory, &self.link)
     }
 
-    /// The same for what was to be received (`VipRecvDone`).
+    /// Completion of the oldest receive descriptor, if complete (`VipRecvDone`). Makes no system
+    /// call.
     #[inline]
     pub fn poll_receive(&mut self) -> Option<Completion> {
         self.receives.poll(&self.memory, &self.link)
     }
 
-    /// Sleeps until the oldest descriptor that was to send is complete (`VipSendWait`).
+    /// Sleeps until the oldest send descriptor is complete (`VipSendWait`).
     pub fn wait_send(&mut self, most: Option<Duration>) -> Result<Completion, Error> {
         self.sends.wait(&self.memory, &self.link, most)
     }
 
-    /// Sleeps until a message has come (`VipRecvWait`).
+    /// Sleeps until the oldest receive descriptor is complete (`VipRecvWait`).
     pub fn wait_receive(&mut self, most: Option<Duration>) -> Result<Completion, Error> {
         self.receives.wait(&self.memory, &self.link, most)
     }
 }
 
-/// A playout as the provider is told it; what no number holds is refused there.
+/// Playout delay in nanoseconds; the provider refuses values over its limit.
 fn nanoseconds(playout: Duration) -> u64 {
     u64::try_from(playout.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Drop for Vi {
     fn drop(&mut self) {
-        // A provider that is gone has none of it.
+        // A lost provider has no such virtual interface.
         let _ = self.link.ask(Request::DestroyVi(self.id), None);
     }
 }

@@ -1,7 +1,8 @@
-//! Sleeping until another process changes a word, and waking who sleeps so (futex).
+//! Sleeping until another process changes a word, and waking the sleeper (futex).
 //!
-//! Who sleeps says so in a word beside it, and looks once more before it does; who changes the word looks whether somebody said so.
-//! Both do it in that order with full fences, so that one of them sees the other. Then a change that nobody waits for costs no system call.
+//! A sleeper sets a flag beside the word, then checks the word again. A writer changes the word,
+//! then checks the flag. Full fences keep both orders, so at least one side sees the other. A
+//! change without a sleeper makes no system call.
 
 #![allow(unsafe_code, reason = "futexes have no safe form")]
 
@@ -9,7 +10,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::Duration;
 
-/// Sleeps while `word` is `seen`, for `most` at the longest; may come back sooner. `awaited` says meanwhile that somebody sleeps.
+/// Sleeps while `word` is `seen`, for at most `most`; may return earlier. `awaited` flags the
+/// sleeper.
 pub(crate) fn sleep(word: &AtomicU32, seen: u32, awaited: &AtomicU32, most: Duration) {
     awaited.store(1, Ordering::Relaxed);
     fence(Ordering::SeqCst);
@@ -21,29 +23,28 @@ pub(crate) fn sleep(word: &AtomicU32, seen: u32, awaited: &AtomicU32, most: Dura
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, ptr::from_ref(&time)) };
 }
 
-/// Wakes whoever sleeps at `word`, which has changed, if somebody has said so.
+/// Wakes the threads that sleep on `word`, which has changed, if `awaited` is set.
 #[inline]
 pub(crate) fn wake(word: &AtomicU32, awaited: &AtomicU32) {
     fence(Ordering::SeqCst);
     if awaited.load(Ordering::Relaxed) != 0 {
         awaited.store(0, Ordering::Relaxed);
-        // SAFETY: the kernel uses the word's address only.
+        // SAFETY: the kernel uses only the word's address.
         unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
     }
 }
 
-/// What is left of a time to wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience(Option<std::time::Instant>);
 
 #[allow(clippy::disallowed_methods, reason = "a program that waits so long waits by its machine's clock")]
 impl Patience {
-    /// So long from now on; without end if none.
+    /// Wait of this length from now on; unlimited if `None`.
     pub(crate) fn new(most: Option<Duration>) -> Self {
         Self(most.and_then(|most| std::time::Instant::now().checked_add(most)))
     }
 
-    /// What is left: `None` of the outer kind if nothing is, of the inner if there is no end.
+    /// Remaining time: `None` if it is over, `Some(None)` if the wait is unlimited.
     pub(crate) fn left(self) -> Option<Option<Duration>> {
         match self.0 {
             None => Some(None),

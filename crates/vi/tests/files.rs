@@ -1,5 +1,5 @@
-//! Files that come with a datagram where this process may open few more. The limit holds for the whole process, so this test has one of
-//! its own.
+//! Files received with a datagram when this process may open few more. The limit is per process, so
+//! this test has its own.
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "the limit of open files is set by a system call")]
 
@@ -12,17 +12,17 @@ use nix::sys::socket::{ControlMessage, MsgFlags, UnixAddr, sendmsg};
 
 fn limit() -> libc::rlimit {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the kernel fills in what lives through the call.
+    // SAFETY: the kernel writes a value that lives through the call.
     assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) }, 0);
     limit
 }
 
 fn set(limit: libc::rlimit) {
-    // SAFETY: the kernel reads what lives through the call.
+    // SAFETY: the kernel reads a value that lives through the call.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }, 0);
 }
 
-/// The kernel opens three of five files, says that the list is cut, and all three are closed again.
+/// The kernel opens three of five files, reports the cut list, and all three are closed again.
 #[test]
 fn files_of_a_list_that_the_kernel_cuts_are_closed() {
     let path = std::env::temp_dir().join(format!("laxity-vi-files-{}", std::process::id()));

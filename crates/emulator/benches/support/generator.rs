@@ -1,9 +1,9 @@
-//! A generator of packets: a real program's socket in a namespace, behind a device that is to be measured.
+//! Packet generator: a real program's socket in a namespace, behind the device under test.
 //!
-//! It sends UDP datagrams by batches to an address that nobody but the device answers for, and takes what comes
-//! back. Every datagram has its number and the time it was sent, so that what is lost, comes twice or out of order
-//! is counted and the way there and back is timed. The kernel keeps it from sending more than the device's queue
-//! holds: a full send buffer refuses, and the generator turns to receiving.
+//! It sends batches of UDP datagrams to an address behind the device, and receives the returned
+//! ones. Every datagram has a number and its send time, so losses, duplicates and reordering are
+//! counted, and the round trip is timed. The kernel limits it to the device's queue: a full send
+//! buffer refuses, and the generator turns to receiving.
 
 #![allow(unsafe_code, reason = "batches of datagrams are sent and received by no safe call")]
 
@@ -23,23 +23,23 @@ use laxity_machine::tap::{Tap, TapSetup};
 use laxity_machine::{Mac, Refused};
 use laxity_units::Span;
 
-/// The generator's address and the one it sends to, in both layers.
+/// Addresses of the generator and of its destination, in both layers.
 pub(crate) const HERE: (Mac, Ipv4Addr) = (Mac([2, 0, 0, 0, 0, 1]), Ipv4Addr::new(10, 77, 0, 1));
 pub(crate) const THERE: (Mac, Ipv4Addr) = (Mac([2, 0, 0, 0, 0, 2]), Ipv4Addr::new(10, 77, 0, 2));
-/// Both ends of every datagram, so that an echo need not exchange them.
+/// Port of both ends, so that an echo need not exchange ports.
 const PORT: u16 = 4000;
-/// Bytes of a frame before the datagram's own: Ethernet, IP, UDP.
+/// Bytes of a frame before the datagram's payload: Ethernet, IP, UDP.
 pub(crate) const HEADERS: usize = 14 + 20 + 8;
 const BATCH: usize = 32;
 
-/// A namespace whose one way out is a TAP device.
+/// Namespace with a TAP device as its only interface.
 pub(crate) struct Site {
     pub(crate) tap: Tap,
     pub(crate) namespace: Namespace,
 }
 
 impl Site {
-    /// Makes both, with the addresses of this module, for who is left sums and the cutting of bulks or is not.
+    /// Creates both, with the addresses of this module, with or without offloads.
     pub(crate) fn new(owner: &Owner, offloads: bool) -> Result<Self, Refused> {
         let namespace = owner.namespace(&format!("lx-bench-{}-{offloads}", std::process::id()))?;
         let setup =
@@ -52,22 +52,20 @@ impl Site {
     }
 }
 
-/// What the generator saw.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seen {
     /// Datagrams sent.
     pub(crate) sent: u64,
-    /// Datagrams that came back, each in order.
+    /// Datagrams returned in order.
     pub(crate) returned: u64,
-    /// Datagrams that came back after a later one, or twice.
+    /// Datagrams returned after a later one, or twice.
     pub(crate) disordered: u64,
-    /// From sending to receiving.
+    /// Time from sending to receiving.
     pub(crate) round_trip: Lateness,
-    /// How long it went on, in seconds.
+    /// Duration in seconds.
     pub(crate) seconds: f64,
 }
 
-/// The generator, a socket.
 pub(crate) struct Generator {
     socket: UdpSocket,
     ticks: Ticks,
@@ -75,7 +73,7 @@ pub(crate) struct Generator {
 }
 
 impl Generator {
-    /// A sender of frames of `frame` bytes, with all headers, inside `namespace`.
+    /// Sender of frames of `frame` bytes, including all headers, inside `namespace`.
     pub(crate) fn new(namespace: &Namespace, ticks: Ticks, frame: usize) -> io::Result<Self> {
         assert!(
             (HEADERS + 16..=1514).contains(&frame),
@@ -86,7 +84,8 @@ impl Generator {
         socket.set_nonblocking(true)?;
         let bytes: libc::c_int = 8 << 20;
         let (level, option, size) = (libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, size_of::<libc::c_int>());
-        // SAFETY: the option is an int, which lives through the call. Refused, the buffer stays as it is.
+        // SAFETY: the option is an int, which lives through the call. If refused, the buffer keeps
+        // its size.
         unsafe {
             let value = (&raw const bytes).cast();
             libc::setsockopt(socket.as_raw_fd(), level, option, value, size as libc::socklen_t);
@@ -94,7 +93,7 @@ impl Generator {
         Ok(Self { socket, ticks, frame })
     }
 
-    /// Sends as much as the host lets it for `time`, on a thread of its own that runs at `placement`.
+    /// Sends at the maximum rate for `time`, on its own thread at `placement`.
     pub(crate) fn flood(self, placement: Placement, time: Span) -> Placed<(Self, Seen)> {
         spawn_on(placement, "generate", move || {
             let seen = self.run(time);
@@ -110,7 +109,8 @@ impl Generator {
         let mut expected = 0;
         let began = self.ticks.read();
         let end = began + self.ticks.in_span(time);
-        // What is under way at the end is waited for, or the next run would meet it; the other thread may be asleep.
+        // Waits for datagrams in flight at the end, or the next run would receive them; the other
+        // thread may be asleep.
         let quiet = self.ticks.in_span(Span::from_ms(50));
         let (mut now, mut last) = (began, began);
         while now < end || now - last < quiet {
@@ -130,7 +130,7 @@ impl Generator {
                     u64::from_ne_bytes(datagram[at..at + 8].try_into().expect("eight bytes are eight bytes"))
                 });
                 if sent < began {
-                    // Of a run before, held up in the device.
+                    // From an earlier run, delayed in the device.
                     continue;
                 }
                 if number < expected {
@@ -147,15 +147,15 @@ impl Generator {
         seen
     }
 
-    /// Sends those of `datagrams` that the host takes, from the first on, and says how many.
+    /// Sends as many of `datagrams`, from the first, as the host takes, and returns their number.
     fn send(&self, datagrams: &mut [Vec<u8>]) -> usize {
         self.move_batch(datagrams, |fd, headers, count| {
-            // SAFETY: `move_batch` hands over that many headers.
+            // SAFETY: `move_batch` passes this many headers.
             unsafe { libc::sendmmsg(fd, headers, count, libc::MSG_DONTWAIT) }
         })
     }
 
-    /// Fills `datagrams` from the first on, and says how many.
+    /// Receives into `datagrams`, from the first, and returns their number.
     fn receive(&self, datagrams: &mut [Vec<u8>]) -> usize {
         self.move_batch(datagrams, |fd, headers, count| {
             // SAFETY: as in `send`.
@@ -169,8 +169,8 @@ impl Generator {
         call: impl Fn(i32, *mut libc::mmsghdr, u32) -> i32,
     ) -> usize {
         assert!(datagrams.len() <= BATCH, "a batch is at most {BATCH}");
-        // SAFETY: both are plain structures for which zeros are a value; the pointers put in are to buffers that live
-        // through the call, with their lengths.
+        // SAFETY: both are plain structures for which all zeros are valid; the pointers are to
+        // buffers that live through the call, with their lengths.
         let mut vectors: [libc::iovec; BATCH] = unsafe { mem::zeroed() };
         // SAFETY: as above.
         let mut headers: [libc::mmsghdr; BATCH] = unsafe { mem::zeroed() };
@@ -181,19 +181,20 @@ impl Generator {
             header.msg_hdr.msg_iovlen = 1;
         }
         let moved = call(self.socket.as_raw_fd(), headers.as_mut_ptr(), datagrams.len() as u32);
-        // Full, empty and a port that nobody listens at are all "nothing moved".
+        // A full or empty buffer and a port without a listener all count as zero.
         usize::try_from(moved).unwrap_or(0)
     }
 }
 
-/// A thread that handles the frames of a TAP device until it is told to stop.
+/// Thread that handles the frames of a TAP device until it is stopped.
 pub(crate) struct Handler {
     stop: Arc<AtomicBool>,
     thread: Placed<u64>,
 }
 
 impl Handler {
-    /// Hands every frame of `tap` to `handle` on a spinning thread at `placement`, and sends what it answers.
+    /// Passes every frame of `tap` to `handle` on a spinning thread at `placement`, and sends it
+    /// back if that returns true.
     pub(crate) fn start(
         tap: Arc<Tap>,
         placement: Placement,
@@ -211,7 +212,7 @@ impl Handler {
                 };
                 handled += 1;
                 if handle(&mut buffer[..length]) {
-                    // What the host does not take, the generator misses.
+                    // A frame that the host refuses is lost for the generator.
                     let _ = tap.send(&buffer[..length], offload).expect("the device is up");
                 }
             }
@@ -220,14 +221,15 @@ impl Handler {
         Self { stop, thread: thread.expect("there is a thread to be had") }
     }
 
-    /// Ends it, and answers how many frames it handled.
+    /// Stops the thread, and returns the number of frames handled.
     pub(crate) fn stop(self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().expect("the device stays up")
     }
 }
 
-/// Turns a frame of the generator round; the sums of IP and UDP do not depend on the order of their terms.
+/// Exchanges the addresses of a frame; the checksums of IP and UDP do not depend on the order of
+/// their terms.
 pub(crate) fn turn_round(frame: &mut [u8]) {
     let (ethernet, packet) = frame.split_at_mut(14);
     ethernet[..12].rotate_left(6);

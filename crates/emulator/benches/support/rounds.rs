@@ -1,14 +1,16 @@
 //! Rounds, medians and the rows of a table.
 //!
-//! Single runs on a shared virtual machine differ by a factor of two to four. So contestants take turns within a
-//! round, the one that begins changes from round to round, and what is compared are medians over the rounds.
+//! Single runs on a shared virtual machine differ by a factor of two to four. Contestants therefore
+//! alternate within a round, the first one changes from round to round, and medians over the rounds
+//! are compared.
 
-/// How many rounds: `--quick` is for seeing that it works.
+/// Number of rounds; `--quick` is for a functional check.
 pub(crate) fn rounds() -> usize {
     if std::env::args().any(|argument| argument == "--quick") { 3 } else { 15 }
 }
 
-/// Lets every one of `contestants` run once in each of `rounds` and answers their results, by contestant.
+/// Runs every one of `contestants` once in each of `rounds` and returns their results, by
+/// contestant.
 pub(crate) fn interleaved<R>(rounds: usize, contestants: &mut [&mut dyn FnMut() -> R]) -> Vec<Vec<R>> {
     let mut results: Vec<Vec<R>> = contestants.iter().map(|_| Vec::new()).collect();
     for round in 0..rounds {
@@ -20,7 +22,7 @@ pub(crate) fn interleaved<R>(rounds: usize, contestants: &mut [&mut dyn FnMut() 
     results
 }
 
-/// The median of what `of` says of each.
+/// Median of `of` over the results.
 pub(crate) fn median<R>(results: &[R], of: impl Fn(&R) -> f64) -> f64 {
     let mut values: Vec<f64> = results.iter().map(of).collect();
     values.sort_by(f64::total_cmp);

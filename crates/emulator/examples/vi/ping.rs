@@ -2,8 +2,9 @@ use std::time::Instant;
 
 use laxity_vi::{Address, Descriptor, Error, Nic, Region, Vi, ViAttributes};
 
-/// Bytes of a message; and in microseconds what Nagar et al. print for SVIA, PVIA and QoSVIA: Table 1's one-way latency, and Table 2's with
-/// bulks. Of its row for 16 KiB two values are there for three systems.
+/// Bytes of a message; and the values of Nagar et al. for SVIA, PVIA and QoSVIA in microseconds:
+/// Table 1's one-way latency, and Table 2's with bulks. Its row for 16 KiB has two values for three
+/// systems.
 const SIZES: [(usize, [u32; 3], [Option<u32>; 3]); 4] = [
     (4, [30, 69, 73], [Some(8), Some(26), Some(32)]),
     (1024, [53, 90, 90], [Some(14), Some(28), Some(34)]),
@@ -14,7 +15,6 @@ const ROUNDS: u32 = 300;
 /// Messages of a bulk.
 const BULK: usize = 16;
 
-/// Looks until there is what is looked for.
 fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     loop {
         match look() {
@@ -25,7 +25,7 @@ fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Sends `count` messages, or takes as many and posts room for the next before it goes on.
+/// Sends `count` messages, or receives as many and posts buffers for the next before it continues.
 fn turn(vi: &mut Vi, memory: &Region, size: usize, count: usize, sends: bool) -> Result<(), Error> {
     let (message, room) = ([memory.segment(0..size)], [memory.segment(1 << 14..1 << 15)]);
     if sends {

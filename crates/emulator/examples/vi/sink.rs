@@ -1,4 +1,5 @@
-// Takes what `film` sends to an adapter, at the discriminators 1 and 2. It ends when both have ended, and says how many messages came.
+// Receives the messages of `film` at an adapter, at the discriminators 1 and 2. It ends when both
+// have ended, and prints the number of messages.
 
 use laxity_vi::{DEPTH, Descriptor, Error, Nic, ViAttributes};
 
@@ -12,7 +13,7 @@ fn main() -> Result<(), Error> {
     for _ in 0..2 {
         let wanted = ViAttributes { receive_completions: Some(&done), ..ViAttributes::new(tag) };
         let mut vi = nic.create_vi(&wanted)?;
-        // Before it is connected, so that nothing finds no room.
+        // Posted before the connection, so that no message finds an empty queue.
         vi.post_receives(&vec![Descriptor::receive(&room); DEPTH as usize])?;
         vis.push((vi, 0_u64, true));
     }
@@ -28,7 +29,7 @@ fn main() -> Result<(), Error> {
                 *came += 1;
                 vi.post_receive(&Descriptor::receive(&room))?;
             }
-            // Flushed: the other side has gone.
+            // Flushed: the peer has gone.
             Some(_) => *goes_on = false,
             None => {}
         }

@@ -1,33 +1,34 @@
-//! From costs at several sizes of packet to a cost of the packet and one of each byte.
+//! Fit of costs at several packet sizes by a cost per packet and a cost per byte.
 
-/// A cost at one size.
+/// Cost at one size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Bytes of the packet; 0 for what has none.
+    /// Packet size in bytes; 0 if the cost has no size.
     pub size: u64,
-    /// The median of the batches, in nanoseconds.
+    /// Median of the batches, in nanoseconds.
     pub median: f64,
-    /// The 10th percentile.
+    /// 10th percentile.
     pub low: f64,
-    /// The 90th percentile.
+    /// 90th percentile.
     pub high: f64,
 }
 
-/// A line through points: nanoseconds of a packet of no bytes, and of each byte.
+/// Line through points, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Line {
-    /// Of a packet of no bytes, not negative.
+    /// Cost of a packet of no bytes, at least 0.
     pub fixed: f64,
-    /// Of each byte, not negative; 0 where size makes less difference than chance does.
+    /// Cost per byte, at least 0; 0 if the effect of size is smaller than the noise.
     pub per_byte: f64,
 }
 
 impl Line {
-    /// The line whose slope is the median of those between any two points: one size at which the platform was busy does
-    /// not turn it, as it would a line of least squares.
+    /// Line with the median of the slopes between any two points as its slope: unlike a
+    /// least-squares line, it tolerates one size at which the platform was busy.
     ///
-    /// Where the line would rise by less than half of what measurements at one size differ by, the largest of all
-    /// medians is taken for every size: a slope would be chance, and too small a cost is the worse mistake.
+    /// If the line would rise by less than half of the variation at one size, the largest median is
+    /// the cost for every size: such a slope would be noise, and too small a cost is the worse
+    /// error.
     pub fn through(points: &[Point]) -> Line {
         let pairs = points.iter().enumerate().flat_map(|(i, a)| points[i + 1..].iter().map(move |b| (a, b)));
         let slopes = pairs
@@ -47,12 +48,12 @@ impl Line {
         Line { fixed: median(rest.collect()).unwrap_or(0.0).max(0.0), per_byte }
     }
 
-    /// The cost at `size`.
+    /// Cost at `size`.
     pub fn at(&self, size: u64) -> f64 {
         self.fixed + self.per_byte * size as f64
     }
 
-    /// By how much the line is off at the point where it is most.
+    /// Maximum error of the line over the points.
     pub fn residual(&self, points: &[Point]) -> f64 {
         points.iter().map(|point| (point.median - self.at(point.size)).abs()).fold(0.0, f64::max)
     }
@@ -96,7 +97,7 @@ mod tests {
         let costs = [(64, 100.0), (1024, 104.0), (4096, 103.0)];
         assert_eq!(Line::through(&points(&costs, 30.0)), Line { fixed: 104.0, per_byte: 0.0 });
         assert_eq!(Line::through(&points(&costs[..1], 0.0)), Line { fixed: 100.0, per_byte: 0.0 });
-        // Nor is a cost that falls.
+        // Nor does a falling cost have a slope.
         let falling = [(64, 100.0), (1024, 80.0), (4096, 20.0)];
         assert_eq!(Line::through(&points(&falling, 1.0)).per_byte, 0.0);
     }

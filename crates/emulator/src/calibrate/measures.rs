@@ -1,4 +1,4 @@
-//! The measurements, one function each.
+//! Measurements, one function each.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -21,11 +21,11 @@ use laxity_world::experiment::Transfer;
 use super::{ADAPTER_START, INTERRUPT_LATENCY, Measured, median};
 use crate::host::Workshop;
 
-/// Batches of each measurement in a round.
+/// Batches per measurement and round.
 const BATCHES: usize = 67;
-/// Packets in a message, so that the first can be told from the rest.
+/// Packets in a message, to separate the first from the others.
 const PACKETS: u64 = 16;
-/// Swept between two uses: more than any second-level cache.
+/// Bytes accessed between two uses to evict the caches: more than any second-level cache.
 const SWEEP: usize = 4 << 20;
 
 pub(super) fn all(
@@ -76,10 +76,8 @@ pub(super) fn all(
     ])
 }
 
-/// Batches at each size of packet.
 type Sizes = Vec<(u64, Vec<f64>)>;
 
-/// What is done to each byte, by itself.
 pub(super) fn parts(ticks: Ticks, sizes: &[u64]) -> Vec<Measured> {
     const TIMES: u64 = 32;
     let over = |work: &mut dyn FnMut(&mut Workshop)| -> Sizes {
@@ -97,7 +95,7 @@ pub(super) fn parts(ticks: Ticks, sizes: &[u64]) -> Vec<Measured> {
     ]
 }
 
-/// Nanoseconds that each of `times` turns of `work` takes.
+/// Nanoseconds per repetition of `work`, over `times` repetitions.
 fn each(ticks: Ticks, times: u64, mut work: impl FnMut()) -> f64 {
     let began = ticks.read();
     (0..times).for_each(|_| work());
@@ -105,7 +103,7 @@ fn each(ticks: Ticks, times: u64, mut work: impl FnMut()) -> f64 {
 }
 
 fn batches(mut batch: impl FnMut() -> f64) -> Vec<f64> {
-    // The first find cold caches and untrained predictors.
+    // Warm-up of caches and branch predictors.
     (0..5).for_each(|_| {
         black_box(batch());
     });
@@ -134,7 +132,7 @@ fn config(packet: Bytes) -> Config {
     }
 }
 
-/// A subsystem with one channel, whose messages are of `PACKETS` packets.
+/// Subsystem with one channel, with messages of `PACKETS` packets.
 fn subsystem(packet: Bytes, role: Role) -> Subsystem {
     let mut subsystem = Subsystem::new(config(packet));
     let message = Bytes::new(packet.get() * PACKETS);
@@ -143,7 +141,7 @@ fn subsystem(packet: Bytes, role: Role) -> Subsystem {
     subsystem
 }
 
-/// `C_p` of first and further packets, `C_l`, and what is left of it where the adapter schedules.
+/// `C_p` of first and further packets, `C_l`, and its remainder if the adapter schedules.
 fn sending(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 4] {
     let mut subsystem = subsystem(packet, Role::Send);
     let mut packets = Slots::default();
@@ -199,7 +197,7 @@ fn sending(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 4] {
     [first, further, link, hand_over]
 }
 
-/// Receiving a packet, and completing a message.
+/// Reception of a packet, and completion of a message.
 fn receiving(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 2] {
     let mut sender = subsystem(packet, Role::Send);
     let mut receiver = subsystem(packet, Role::Receive);
@@ -256,7 +254,7 @@ fn send_call(ticks: Ticks, packet: Bytes) -> Vec<f64> {
     })
 }
 
-/// What a packet's processing takes longer when others have used the caches meanwhile.
+/// Additional processing time of a packet after other code has used the caches.
 fn cache_misses(ticks: Ticks, packet: Bytes) -> Vec<f64> {
     let mut workshop = Workshop::new(Transfer::Full, packet);
     let mut sweep = vec![0_u8; SWEEP];
@@ -270,7 +268,7 @@ fn cache_misses(ticks: Ticks, packet: Bytes) -> Vec<f64> {
     })
 }
 
-/// Two threads on one processor that wake each other and sleep.
+/// Two threads on one processor that alternately wake each other and sleep.
 fn switch(ticks: Ticks, here: Option<usize>) -> Result<Measured, Refused> {
     const TURNS: u64 = 50;
     let main = thread::current();
@@ -319,11 +317,11 @@ fn creation(ticks: Ticks, here: Option<usize>) -> Result<Measured, Refused> {
     Ok(Measured::of("thread_creation", values, "creating a thread on this processor and waiting for its end"))
 }
 
-/// The gap that a signal makes in a computing thread, and the time from the signal until the thread sees it.
+/// Gap that a signal makes in a computing thread, and the time from the signal to its detection.
 fn interrupt(ticks: Ticks, other: Option<usize>) -> Result<[Measured; 2], Refused> {
     let (mut line, raise) = Interrupt::line(ticks)?;
     let over = Arc::new(AtomicBool::new(false));
-    // When the oldest was raised that the thread has not seen; 0 if it has seen all.
+    // Time at which the oldest undetected signal was raised; 0 if there is none.
     let raised = Arc::new(AtomicU64::new(0));
     let (ended, raised_at) = (over.clone(), raised.clone());
     let raiser = spawn_on(Placement { core: other, fifo: None }, "calibrate", move || {
@@ -343,7 +341,7 @@ fn interrupt(ticks: Ticks, other: Option<usize>) -> Result<[Measured; 2], Refuse
         widest = widest.max(now - last);
         last = now;
         if line.take().is_some() {
-            // It may have struck since the last reading.
+            // The signal may have arrived since the last reading.
             let seen = ticks.read();
             widest = widest.max(seen - last);
             let raised = raised.swap(0, Ordering::AcqRel);
@@ -366,7 +364,7 @@ fn interrupt(ticks: Ticks, other: Option<usize>) -> Result<[Measured; 2], Refuse
     ])
 }
 
-/// `C_x`: from writing a command to the other processor's having read it, half a turn.
+/// `C_x`: time from writing a command until the other processor has read it, half a round trip.
 fn start(ticks: Ticks, other: Option<usize>) -> Result<Measured, Refused> {
     let (mut commands, mut far) = ring::<u64>(64);
     let (mut back, mut responses) = ring::<u64>(64);

@@ -1,5 +1,5 @@
-//! What stands between a world and its outside: tells when inputs were read, counts and logs them, and lets a signal in
-//! as one.
+//! Gate between a world and its outside: reports when inputs were read, counts and logs them, and
+//! turns a signal into an input.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -12,19 +12,18 @@ use laxity_world::{Assembly, Event, Input, Notice, Outside};
 
 use crate::log::Journal;
 
-/// An outside that can be told to stop.
 pub(super) struct Gate<O> {
     inner: O,
     stop: Option<StopFlag>,
-    /// When it is told to stop by the clock.
+    /// Time at which the clock stops it.
     ends: Option<Time>,
-    /// Tells the time; without it the outside itself does.
+    /// Source of the time; the outside itself if `None`.
     epoch: Option<Epoch>,
-    /// When the last input was read.
+    /// Time at which the last input was read.
     read_at: Time,
     inputs: u64,
     journal: Option<Journal>,
-    /// The wake whose inputs are being taken, until the first of them is logged: events before it, and its time.
+    /// Current wake, until its first input is logged: number of events before it, and its time.
     wake: Option<(u64, Time)>,
 }
 
@@ -38,13 +37,13 @@ impl<O> Gate<O> {
         Self { inner, stop, ends: None, epoch, read_at: Time::ZERO, inputs: 0, journal, wake: None }
     }
 
-    /// Stops when the clock has come to `ends`, if it is said.
+    /// Stops at `ends` by the clock, if given.
     #[must_use]
     pub(super) fn ending(self, ends: Option<Time>) -> Self {
         Self { ends, ..self }
     }
 
-    /// Whether it is to stop: once, since an input for every question would hold the world up.
+    /// Whether to stop. True once, since a stop at every query would block the world.
     fn stops(&mut self) -> bool {
         let is_over = self.ends.zip(self.epoch).is_some_and(|(ends, epoch)| epoch.now() >= ends);
         let stops = is_over || self.stop.is_some_and(StopFlag::is_set);
@@ -54,7 +53,7 @@ impl<O> Gate<O> {
         stops
     }
 
-    /// What it stood before, and how many inputs have passed.
+    /// Outside, and number of inputs.
     pub(super) fn open(self) -> (O, u64) {
         (self.inner, self.inputs)
     }
@@ -89,11 +88,11 @@ impl<O: Outside> Outside for Gate<O> {
     }
 }
 
-/// A doorbell that a signal rings, too, and the end by the clock.
+/// Doorbell that is also rung by a signal, and by the end of the run on the clock.
 pub(super) struct Bell<D> {
     inner: D,
     stop: Option<StopFlag>,
-    /// The value of the counter at the time when the run ends by the clock.
+    /// Counter value at the end of the run by the clock.
     ends: u64,
 }
 
@@ -115,7 +114,6 @@ impl<D: Doorbell> Doorbell for Bell<D> {
     }
 }
 
-/// A world that counts its events.
 pub(super) struct Counted<'a, O: Outside> {
     pub(super) assembly: Assembly<'a, 'static, NoTrace, Gate<O>>,
     pub(super) events: Rc<Cell<u64>>,

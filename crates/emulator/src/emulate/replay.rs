@@ -1,8 +1,8 @@
-//! An emulation once more, from its log: the same world, at the speed of a simulation.
+//! Replay of an emulation from its log: the same world, at the speed of a simulation.
 //!
-//! The clock is a script: it wakes the world where the log says, and lets every time else be reached at once.
-//! `laxity_engine::ScriptedClock` has wakes by time alone, which is not enough when several events happen at one time
-//! and an input came between two of them; so this one counts events, too.
+//! The clock is a script: it wakes the world as logged, and reaches all other times at once.
+//! `laxity_engine::ScriptedClock` identifies a wake by its time alone, which is ambiguous if an
+//! input arrived between several events of one time; this clock also counts events.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -20,29 +20,30 @@ use super::gate::Gate;
 use super::{Course, no_reports};
 use crate::log::{Batch, Log, LogError};
 
-/// An emulation that was run again.
+/// Replayed emulation.
 #[derive(Debug)]
 pub struct Replayed {
-    /// Its results: those of the emulation. How well that kept time is told by the log's end; without one its fitness is untold.
+    /// Results: those of the emulation. Its timeliness is in the log's end; without an end the
+    /// fitness is unknown.
     pub run: Run,
-    /// A digest of which packet departed from which node when: the emulation's.
+    /// Digest of all departures: the emulation's.
     pub departures: u64,
-    /// How many inputs there were.
+    /// Number of inputs.
     pub inputs: u64,
-    /// When it ended.
+    /// End time.
     pub end: Time,
-    /// Where and how the log was cut off, if it was: the replay ends at its last input then.
+    /// Where and how the log was truncated, if it was; the replay then ends at its last input.
     pub cut: Option<LogError>,
-    /// Bytes of the file behind the log's end, which were not looked at.
+    /// Bytes of the file after the log's end, which were ignored.
     pub trailing: u64,
 }
 
-/// Why an emulation could not be run again.
+/// Reason for which a replay failed.
 #[derive(Debug)]
 pub enum ReplayError {
     /// The log is damaged.
     Log(LogError),
-    /// The world went another way than the log: it is of another version, or there is an error of ours.
+    /// The world differed from the log: its version differs, or there is a bug.
     Diverged(String),
 }
 
@@ -59,7 +60,7 @@ impl fmt::Display for ReplayError {
 
 impl std::error::Error for ReplayError {}
 
-/// Runs `experiment` as `log` says; it must be the one of the log's header.
+/// Replays `experiment` from `log`; it must be the one of the log's header.
 pub fn replay<R: Read>(log: Log<R>, experiment: &Experiment) -> Result<Replayed, ReplayError> {
     let header = log.header().clone();
     let events: Rc<Cell<u64>> = Rc::default();
@@ -84,7 +85,7 @@ pub fn replay<R: Read>(log: Log<R>, experiment: &Experiment) -> Result<Replayed,
         )));
     }
     let (cut, trailing) = (script.cut.take(), script.log.trailing());
-    // What stopped a world whose log was cut off was no input of the emulation.
+    // The stop at the end of a truncated log was no input of the emulation.
     let inputs = ended.inputs - u64::from(cut.is_some() && script.stopped);
     let mut replayed =
         Replayed { run: ended.run, departures: ended.departures, inputs, end: ended.end, cut, trailing };
@@ -108,19 +109,18 @@ pub fn replay<R: Read>(log: Log<R>, experiment: &Experiment) -> Result<Replayed,
     Ok(replayed)
 }
 
-/// What is still to come of a log.
 struct Script<R> {
     log: Log<R>,
     next: Option<Batch>,
-    /// The inputs of the wake that was last, until they are fetched.
+    /// Inputs of the last wake, until they are fetched.
     current: Vec<(Time, Input)>,
     events: Rc<Cell<u64>>,
-    /// The last answer.
+    /// Last answer of the clock.
     answered: Time,
     error: Option<ReplayError>,
-    /// The log was cut off: there is no further input, and none was stopped by yet.
+    /// The log was truncated: there are no further inputs.
     cut: Option<LogError>,
-    /// The world was told to stop, for want of a log.
+    /// The world was stopped at the end of a truncated log.
     stopped: bool,
 }
 
@@ -154,7 +154,6 @@ impl<R: Read> Script<R> {
         };
     }
 
-    /// Ends the run, with an error.
     fn fail(&mut self, error: ReplayError) {
         self.error.get_or_insert(error);
         self.next = None;
@@ -164,11 +163,11 @@ impl<R: Read> Script<R> {
         self.error.is_some()
     }
 
-    /// Whether the world is woken before it reaches `t`, and when.
+    /// Time of a wake before `t`, if there is one.
     fn wake(&mut self, t: Time) -> Option<Time> {
         if self.has_failed() || (self.cut.is_some() && self.next.is_none()) {
             self.stopped = true;
-            // Once: the answer to it ends the run.
+            // Once: this input ends the run.
             self.current = vec![(self.answered, Input::Stop)];
             return Some(self.answered);
         }
@@ -195,7 +194,6 @@ impl<R: Read> Script<R> {
     }
 }
 
-/// The clock that the script is.
 struct ScriptClock<R>(Rc<RefCell<Script<R>>>);
 
 impl<R: Read> Clock for ScriptClock<R> {
@@ -207,7 +205,6 @@ impl<R: Read> Clock for ScriptClock<R> {
     }
 }
 
-/// The outside that the log is.
 struct Logged<R> {
     inputs: VecDeque<(Time, Input)>,
     read_at: Time,

@@ -1,4 +1,5 @@
-//! The applications of a host: when each sends. What becomes of a send that finds no room is the model's ([`Senders`]).
+//! Applications of a host: the times of their sends. The model handles a send that finds a full
+//! queue ([`Senders`]).
 
 use laxity_model::host::Senders;
 use laxity_model::source::{Arrival, Source};
@@ -8,13 +9,12 @@ use laxity_world::Said;
 use laxity_world::experiment::{Chance, Experiment, RunLength, Task};
 use laxity_world::promise::Promise;
 
-/// One per channel.
 pub(super) struct Applications {
     senders: Senders,
     all: Vec<Application>,
-    /// Which sends next, and when: a list, since looking at it every time must be cheap and most are far off.
+    /// Earliest next send of all applications, cached because it is checked often.
     next: Option<Time>,
-    /// After this nobody sends.
+    /// Last time of a send.
     until: Time,
 }
 
@@ -23,7 +23,7 @@ struct Application {
     source: Option<Source>,
     next: Option<Arrival>,
     offered: (u64, Bytes),
-    /// What was sent and how it was answered, if there is a deadline to be in time for.
+    /// Sends and their results, if the application has a deadline.
     said: Option<Vec<(Time, Said)>>,
 }
 
@@ -38,7 +38,7 @@ impl Applications {
                 continue;
             }
             let spec = &experiment.channels[i];
-            // The same stream as under virtual time: the same messages are sent.
+            // The same stream as under virtual time, hence the same messages.
             let chance = || experiment.chance(Chance::Source(i));
             let mut source = spec.source.source(chance());
             let next = source.as_mut().and_then(Source::next_arrival);
@@ -56,7 +56,7 @@ impl Applications {
         Self { senders, all, next, until }
     }
 
-    /// Lets every application send that wants to by `now`.
+    /// Lets every application with a send due by `now` send.
     #[inline]
     pub(super) fn start(&mut self, now: Time, subsystem: &mut Subsystem) {
         let now = now.min(self.until);
@@ -76,21 +76,23 @@ impl Applications {
         self.next = self.all.iter().filter_map(|application| application.next.map(|next| next.at)).min();
     }
 
-    /// The application of `channel` has the CPU; answers how many messages it will send.
+    /// Gives the CPU to the application of `channel`; returns the number of messages that it will
+    /// send.
     pub(super) fn dispatch(&mut self, channel: ChannelId, subsystem: &Subsystem) -> u64 {
         self.senders.dispatch(channel, subsystem)
     }
 
-    /// Sends what the application of `channel` has had the CPU for.
+    /// Sends the messages for which the application of `channel` has had the CPU.
     pub(super) fn send(&mut self, now: Time, channel: ChannelId, subsystem: &mut Subsystem) {
         self.senders.send(now, channel, subsystem, &mut heard(&mut self.all, now));
     }
 
-    /// Lets those try again that found no room, and those send that always have something.
+    /// Retries sends that found a full queue, and lets sources without end send.
     pub(super) fn retry(&mut self, now: Time, subsystem: &mut Subsystem) {
         let all = &mut self.all;
         self.senders.retry(now, CoreId::FIRST, subsystem, &mut |channel, size, answer| {
-            // What a source offers is counted when it does; what has no end, when it is sent.
+            // Offered messages of a source are counted at the offer; those of a source without end,
+            // when sent.
             let application = &mut all[channel.0 as usize];
             if application.source.is_none() {
                 application.count(size);
@@ -99,17 +101,17 @@ impl Applications {
         });
     }
 
-    /// A packet is out of the adapter; its application may wait for that.
+    /// Notifies the application of a packet that has left the adapter.
     pub(super) fn completed(&mut self, packet: &Packet) {
         self.senders.returned(packet);
     }
 
-    /// Per channel: messages offered so far, and their bytes.
+    /// Per channel: number and bytes of the messages offered so far.
     pub(super) fn offered(&self) -> Vec<(u64, Bytes)> {
         self.all.iter().map(|application| application.offered).collect()
     }
 
-    /// Per channel: what was sent and how it was answered; nothing without a deadline.
+    /// Per channel: sends and their results; empty without a deadline.
     pub(super) fn into_said(self) -> Vec<Vec<(Time, Said)>> {
         self.all.into_iter().map(|application| application.said.unwrap_or_default()).collect()
     }
@@ -128,7 +130,6 @@ impl Application {
     }
 }
 
-/// Keeps how a send was answered.
 fn heard(all: &mut [Application], now: Time) -> impl FnMut(ChannelId, Bytes, Sent) {
     move |channel, size, answer| all[channel.0 as usize].say(now, Said::Answered(size, answer))
 }

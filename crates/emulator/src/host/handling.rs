@@ -1,4 +1,4 @@
-//! Interrupts: what an adapter has to say, and what a host does about it.
+//! Interrupts: responses of an adapter, and their handling by the host.
 
 use std::sync::atomic::Ordering;
 
@@ -11,13 +11,14 @@ use laxity_world::Input;
 use super::Host;
 
 impl Host<'_> {
-    /// Looks whether anything happened: applications that send, timers, interrupts.
+    /// Checks for events: due sends, timers, interrupts.
     pub(super) fn attend(&mut self, now: Time) {
         self.applications.start(now, &mut self.subsystem);
         if self.wakeup.is_some_and(|at| at <= now) {
             self.subsystem.wakeup(CoreId::FIRST, now);
             self.wakeup = None;
-            // It is one timer for all that turned current, and there may be places for several.
+            // One timer serves all packets that became eligible, and there may be several free
+            // places.
             let mut at = now;
             while self.transmit_in_interrupt(at) {
                 at = self.epoch.now();
@@ -36,7 +37,6 @@ impl Host<'_> {
         }
     }
 
-    /// Handles every response that is there.
     fn read(&mut self, now: Time) {
         self.watchdog.looked(now);
         self.look = self.watchdog.next_look(now);
@@ -72,7 +72,7 @@ impl Host<'_> {
         self.applications.completed(packet);
     }
 
-    /// Starts the packet that is next, if there is one and a place for it; answers whether there was.
+    /// Starts the next packet, if there is one and a place for it; returns whether it did.
     fn transmit_in_interrupt(&mut self, now: Time) -> bool {
         let Taken::Packet(packet) = self.subsystem.interrupt_transmit(CoreId::FIRST, now) else {
             return false;
@@ -82,7 +82,7 @@ impl Host<'_> {
         true
     }
 
-    /// What it costs to hand `packet` to the adapter.
+    /// Cost of handing `packet` to the adapter.
     pub(super) fn cost_of_transmit(&self, packet: Slot) -> Span {
         let paradigm = self.experiment.host(0).subsystem.link.paradigm;
         cost_of_transmit(&self.costs, paradigm, self.packets.at(packet).size)
@@ -92,7 +92,7 @@ impl Host<'_> {
         self.push(Input::Command { node: 0, command });
     }
 
-    /// Writes into the command ring; waits while it is full, for the adapter reads on.
+    /// Writes into the command ring; waits while it is full, since the adapter keeps reading.
     fn push(&mut self, input: Input) {
         while self.wires.commands.push(input).is_err() {
             if self.wires.over.load(Ordering::Acquire) {

@@ -1,18 +1,20 @@
-//! The work itself: what protocol processing does to the bytes of a packet.
+//! Protocol processing: the operations on the bytes of a packet.
 //!
-//! Nobody reads the payload, but its way through the caches is most of what a packet costs. So it is really
-//! copied, from where an application would have left it into a packet buffer, and summed up as IP's checksum is;
-//! and its header is really written. With headers only (thesis §4.4.2) the payload stays where it is.
+//! The payload is never used, but moving it through the caches is most of a packet's cost. It is
+//! therefore really copied from the application's memory into a packet buffer, and its IP checksum
+//! computed; its header is really written. With headers only (thesis §4.4.2) the payload is not
+//! copied.
 
 use laxity_qos::channel::{Packet, Work};
 use laxity_qos::wire::{HEADER_LEN, Header};
 use laxity_units::Bytes;
 use laxity_world::experiment::Transfer;
 
-/// Packet buffers, used in turn: more than a first-level cache holds, as the buffers of a busy host are.
+/// Packet buffers, used in turn; together larger than a first-level cache, as the buffers of a busy
+/// host are.
 const BUFFERS: usize = 64;
 
-/// Where packets are made.
+/// Buffers and operations for packets.
 #[derive(Debug)]
 pub struct Workshop {
     transfer: Transfer,
@@ -20,12 +22,12 @@ pub struct Workshop {
     buffers: Vec<u8>,
     size: usize,
     next: usize,
-    /// Kept so that no compiler thinks the work in vain.
+    /// Result of the checksums, kept so that the compiler cannot remove the work.
     pub sum: u32,
 }
 
 impl Workshop {
-    /// For packets of at most `packet`.
+    /// Buffers for packets of at most `packet`.
     pub fn new(transfer: Transfer, packet: Bytes) -> Self {
         let size = packet.get() as usize;
         let message = (0..size).map(|n| n as u8).collect();
@@ -45,13 +47,13 @@ impl Workshop {
         self.sum = self.sum.wrapping_add(checksum(self.payload(length)));
     }
 
-    /// Copies a packet of full size into the next buffer, and no more.
+    /// Copies a packet of full size into the next buffer.
     pub(crate) fn copy_next(&mut self) {
         self.copy(self.size);
         std::hint::black_box(self.payload(self.size));
     }
 
-    /// Sums up the packet in the next buffer, and no more.
+    /// Computes the checksum of the packet in the next buffer.
     pub(crate) fn sum_up(&mut self) {
         self.next = (self.next + 1) % BUFFERS;
         self.sum = self.sum.wrapping_add(checksum(self.payload(self.size)));
@@ -64,7 +66,7 @@ impl Workshop {
         self.buffers[start..start + length].copy_from_slice(&self.message[..length]);
     }
 
-    /// The first bytes of the packet in the buffer.
+    /// First bytes of the packet in the buffer.
     fn payload(&self, length: usize) -> &[u8] {
         let start = self.next * (self.size + HEADER_LEN) + HEADER_LEN;
         &self.buffers[start..start + length]
@@ -77,7 +79,7 @@ impl Workshop {
     }
 }
 
-/// The sum of RFC 1071, not folded.
+/// Sum of RFC 1071, not folded.
 fn checksum(bytes: &[u8]) -> u32 {
     let words = bytes.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
     words.fold(0, u32::wrapping_add)

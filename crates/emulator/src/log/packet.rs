@@ -1,4 +1,4 @@
-//! Inputs as they stand in a log: the shape here is the format, and does not follow when the model's types change.
+//! Inputs in the format of a log, which is independent of changes to the model's types.
 
 use laxity_model::adapter::Command;
 use laxity_qos::channel::{Carried, ChannelId, Packet};
@@ -8,7 +8,7 @@ use laxity_units::{Bytes, Span, Time};
 use laxity_world::Input;
 use serde::{Deserialize, Serialize};
 
-/// An input. The handle of a message is its sender's own name for it, and means nothing to anyone else.
+/// Input. The handle of a message is omitted, since only its sender uses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum LoggedInput {
     Message { channel: u32, size: u64 },
@@ -18,7 +18,7 @@ pub(super) enum LoggedInput {
     Proceed { node: u32, packet: LoggedPacket },
 }
 
-/// A packet; times in picoseconds.
+/// Packet; times in picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LoggedPacket {
     channel: u32,
@@ -62,7 +62,7 @@ impl From<Input> for LoggedInput {
 }
 
 impl LoggedInput {
-    /// The input, to a world with so many channels and nodes; none if it could not have been one of that world's.
+    /// Input for a world with these channels and hosts; `None` if it is not valid for that world.
     pub(super) fn input(self, channels: &[usize], hosts: &[usize]) -> Option<Input> {
         let at = |node: u32| Some(node as usize).filter(|node| hosts.contains(node));
         Some(match self {

@@ -1,4 +1,4 @@
-//! Reading a log, which anyone may have written, cut off or damaged.
+//! Reading of a log, which may be truncated, damaged or forged.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read};
@@ -9,13 +9,13 @@ use serde::de::DeserializeOwned;
 
 use super::{End, Header, LONGEST, MAGIC, Wake};
 
-/// What is wrong with a log, and where.
+/// Error in a log, and its position.
 #[derive(Debug)]
 pub struct LogError {
-    /// The byte of the file at which what is wrong begins.
+    /// Offset in the file at which the error begins.
     pub at: u64,
     what: String,
-    /// The log ends before its end.
+    /// The log is truncated.
     pub is_cut: bool,
 }
 
@@ -27,12 +27,12 @@ impl fmt::Display for LogError {
 
 impl std::error::Error for LogError {}
 
-/// A log that is being read.
+/// Log in reading.
 pub struct Log<R> {
     file: R,
     at: u64,
     header: Header,
-    /// Wakes of the block read last, the next one at the end.
+    /// Wakes of the last block, in reverse order.
     wakes: Vec<Wake>,
     events: u64,
     time: u64,
@@ -40,19 +40,18 @@ pub struct Log<R> {
     trailing: u64,
 }
 
-/// The inputs of one wake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Batch {
-    /// How many events had happened.
+    /// Number of events before the wake.
     pub(crate) events: u64,
-    /// When it was.
+    /// Time of the wake.
     pub(crate) at: Time,
-    /// What came, each with when it was read.
+    /// Inputs, each with the time at which it was read.
     pub(crate) inputs: Vec<(Time, Input)>,
 }
 
 impl<R: Read> Log<R> {
-    /// Reads the beginning of a log.
+    /// Reads the start of a log.
     pub fn open(mut file: R) -> Result<Self, LogError> {
         let error = |what: &str| LogError { at: 0, what: what.into(), is_cut: false };
         let mut magic = [0; MAGIC.len()];
@@ -81,22 +80,22 @@ impl<R: Read> Log<R> {
         Ok(Self { file, at, header, wakes: Vec::new(), events: 0, time: 0, end: None, trailing: 0 })
     }
 
-    /// What ran.
+    /// Identification of the run.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// How the run ended, once all its wakes are read.
+    /// End of the run, once all its wakes are read.
     pub fn end(&self) -> Option<&End> {
         self.end.as_ref()
     }
 
-    /// How many bytes follow the end of the log, once it is read.
+    /// Number of bytes after the end of the log, once it is read.
     pub fn trailing(&self) -> u64 {
         self.trailing
     }
 
-    /// The entries of the next block of `kind`; none if those before were all.
+    /// Entries of the next block of `kind`; `None` after the last.
     pub(crate) fn next_entries<T: DeserializeOwned>(&mut self, kind: u8) -> Result<Option<Vec<T>>, LogError> {
         if self.end.is_some() {
             return Ok(None);
@@ -109,7 +108,7 @@ impl<R: Read> Log<R> {
         self.last(found, &bytes, start).map(|()| None)
     }
 
-    /// A block that is none of entries: the end.
+    /// Reads a block without entries: the end.
     fn last(&mut self, kind: u8, bytes: &[u8], start: u64) -> Result<(), LogError> {
         if kind != 2 {
             let what = format!("there is no block of kind {kind}");
@@ -120,7 +119,7 @@ impl<R: Read> Log<R> {
         Ok(())
     }
 
-    /// The next wake; none if that was all.
+    /// Next wake; `None` after the last.
     pub(crate) fn next_batch(&mut self) -> Result<Option<Batch>, LogError> {
         let start = self.at;
         while self.wakes.is_empty() {
@@ -154,7 +153,7 @@ impl<R: Read> Log<R> {
     }
 }
 
-/// Reads a block, and answers its kind and the rest; moves `at` behind it.
+/// Reads a block; returns its kind and contents, and moves `at` behind it.
 fn block(file: &mut impl Read, at: &mut u64) -> Result<(u8, Vec<u8>), LogError> {
     let start = *at;
     let error = |what: String| LogError { at: start, what, is_cut: false };
@@ -173,7 +172,7 @@ fn block(file: &mut impl Read, at: &mut u64) -> Result<(u8, Vec<u8>), LogError> 
     if length == 0 || length > LONGEST {
         return Err(error(format!("a block cannot have {length} bytes: the log is damaged")));
     }
-    // Not all at once: a damaged length must not take a gigabyte for a file of a hundred bytes.
+    // Read incrementally: a damaged length must not allocate a gigabyte for a small file.
     let mut bytes = Vec::new();
     let read = file.take(length as u64).read_to_end(&mut bytes).map_err(cut)?;
     if read < length {

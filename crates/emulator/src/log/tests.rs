@@ -1,4 +1,4 @@
-//! Logs come back as they were written, and damaged ones are refused in words.
+//! Logs are read as they were written, and damaged ones are refused with a message.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -36,8 +36,8 @@ fn header() -> Header {
     }
 }
 
-/// Wakes by the time and the events since the one before, and their inputs by channel (or stop, or reset) and size,
-/// which is also how long after the one before each was read.
+/// Wakes: time and events since the previous one, and inputs by channel (or stop, or reset) and
+/// size, which is also the time since the previous input.
 type Wakes = Vec<(u64, u64, Vec<(usize, u64)>)>;
 
 fn wakes() -> impl Strategy<Value = Wakes> {

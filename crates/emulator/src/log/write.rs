@@ -1,4 +1,4 @@
-//! Writing a log: one end at the emulating thread, one at the file.
+//! Writing of a log: one end at the emulating thread, one at the file.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -14,40 +14,40 @@ use serde::Serialize;
 
 use super::{End, Header, MAGIC, Wake};
 
-/// Entries between the two threads: at 300 000 inputs a second, each with a wake of its own, most of a second, for which the thread at the file may stand still on a machine with other work.
+/// Ring entries between the two threads. At 300 000 inputs a second, each with its own wake, this
+/// is most of a second for which the writing thread may stall on a busy machine.
 const RING: usize = 1 << 19;
-/// A block is closed when it has so many bytes.
+/// Size in bytes at which a block is written.
 const BLOCK: usize = 1 << 15;
 
-/// What is pending is written when the ring was found empty so often, some half a second: a run that is killed loses no
-/// more than that.
+/// Number of successive empty polls, some half a second, after which pending entries are written: a
+/// killed run loses no more than that.
 const FLUSH: u32 = 256;
 
-/// What the emulating thread hands over.
 #[derive(Debug, Clone, Copy)]
 enum Entry {
     Wake { events: u64, at: Time },
     Input { at: Time, input: Input },
 }
 
-/// The emulating thread's end: takes inputs, and waits for nothing.
+/// Emulating thread's end: takes inputs without waiting.
 pub struct Journal(Tape<Entry>);
 
 impl Journal {
-    /// A wake at `at`, after `events` events, has inputs.
+    /// Starts a wake with inputs at `at`, after `events` events.
     #[inline]
     pub(crate) fn wake(&mut self, events: u64, at: Time) {
         self.0.put(Entry::Wake { events, at });
     }
 
-    /// One of them, which was read at `at`.
+    /// Adds an input of the wake, which was read at `at`.
     #[inline]
     pub(crate) fn input(&mut self, at: Time, input: Input) {
         self.0.put(Entry::Input { at, input });
     }
 }
 
-/// What a thread that waits for nothing puts entries of some kind on.
+/// Non-blocking end for entries of any kind.
 pub(crate) struct Tape<E> {
     ring: Producer<E>,
     overrun: Arc<AtomicBool>,
@@ -56,14 +56,14 @@ pub(crate) struct Tape<E> {
 impl<E: Copy + Send> Tape<E> {
     #[inline]
     pub(crate) fn put(&mut self, entry: E) {
-        // Once something is missing, nothing may follow.
+        // After a lost entry, no further one may follow.
         if !self.overrun.load(Ordering::Relaxed) && self.ring.push(entry).is_err() {
             self.overrun.store(true, Ordering::Release);
         }
     }
 }
 
-/// The end at the file.
+/// End at the file.
 pub struct Recorder {
     thread: JoinHandle<io::Result<()>>,
     end: Sender<End>,
@@ -71,20 +71,20 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a log in `file`, written on a thread of its own.
+    /// Starts a log in `file`, written on its own thread.
     pub fn start<W: Write + Send + 'static>(file: W, header: &Header) -> io::Result<(Journal, Self)> {
         let (tape, recorder) = Self::begin::<W, Pending>(file, header)?;
         Ok((Journal(tape), recorder))
     }
 
-    /// Begins a log of the entries that `P` packs.
+    /// Starts a log of the entries that `P` packs.
     pub(crate) fn begin<W: Write + Send + 'static, P: Pack>(
         mut file: W,
         header: &Header,
     ) -> io::Result<(Tape<P::Entry>, Self)> {
         file.write_all(MAGIC.as_bytes())?;
         block(&mut file, 0, header)?;
-        // A run that is killed leaves a log that says what it was.
+        // A killed run leaves a log with its identification.
         file.flush()?;
         let (producer, entries) = ring(RING);
         let (end, ends) = mpsc::channel();
@@ -95,15 +95,16 @@ impl Recorder {
         Ok((tape, Self { thread, end, overrun }))
     }
 
-    /// Writes what is left, and `end`; to be called when the emulation has ended.
+    /// Writes the remaining entries and `end`; to be called when the emulation has ended.
     ///
-    /// A log without its end is refused when it is replayed. So it is if the disk was too slow, which is an error.
+    /// A log without its end is refused on replay. If the disk was too slow, the end is omitted,
+    /// and this returns an error.
     pub fn finish(self, end: End) -> io::Result<()> {
         let overrun = self.overrun.load(Ordering::Acquire);
         if overrun {
             drop(self.end);
         } else {
-            // Refused only if the thread has ended with an error, which is the answer then.
+            // Fails only if the thread has ended with an error, which is returned below.
             let _ = self.end.send(end);
         }
         let written = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -122,15 +123,15 @@ pub(crate) trait Pack: Default + Send + 'static {
     type Entry: Copy + Send + 'static;
 
     fn take(&mut self, entry: Self::Entry);
-    /// About what they will take.
+    /// Approximate size in bytes.
     fn bytes(&self) -> usize;
-    /// Writes all that nothing can belong to which is still to come.
+    /// Writes all complete entries, to which no later entry belongs.
     fn write_whole<W: Write>(&mut self, file: &mut W) -> io::Result<()>;
     /// Writes all.
     fn write<W: Write>(&mut self, file: &mut W) -> io::Result<()>;
 }
 
-/// Until the end is known, or known not to come.
+/// Writes until the end is known, or the sender is dropped.
 fn write<W: Write, P: Pack>(
     mut file: W,
     mut entries: Consumer<P::Entry>,
@@ -139,7 +140,8 @@ fn write<W: Write, P: Pack>(
     let mut pending = P::default();
     let mut idle = 0;
     loop {
-        // The emulation has ended before its end is told: what is in the ring then is all.
+        // The emulation has ended before its end is sent, so the ring then has all remaining
+        // entries.
         let told = ends.recv_timeout(Duration::from_millis(if entries.is_empty() { 2 } else { 0 }));
         while entries.pop_each(4096, |entry| pending.take(entry)) > 0 {
             if pending.bytes() >= BLOCK {
@@ -169,15 +171,14 @@ fn write<W: Write, P: Pack>(
     }
 }
 
-/// Wakes that are not written yet.
 #[derive(Default)]
 struct Pending {
     wakes: Vec<Wake>,
-    /// About what they will take.
+    /// Approximate size in bytes.
     bytes: usize,
     events: u64,
     at: u64,
-    /// Of the last input, or its wake.
+    /// Time of the last input, or of its wake.
     read_at: u64,
 }
 
@@ -205,7 +206,7 @@ impl Pack for Pending {
         self.bytes
     }
 
-    /// All but the last, whose inputs may not all be here.
+    /// Writes all but the last wake, which may lack inputs.
     fn write_whole<W: Write>(&mut self, file: &mut W) -> io::Result<()> {
         let last = self.wakes.pop();
         self.write(file)?;

@@ -1,28 +1,30 @@
-//! The program beside: what a computer does with the CPU that its network leaves it.
+//! Background program: work that uses the CPU time left by the network.
 //!
-//! How much that is could be computed from what the host did; but an interrupt costs more than its routine takes, in caches and in
-//! the way in and out, and only somebody else's work shows that. So the thread computes whenever nothing of the network wants it,
-//! in pieces that are shorter than a signal takes to arrive (and long beside a look whether one has), and what got done is compared with what gets done undisturbed.
+//! That time could be computed from the host's work. But an interrupt costs more than its routine,
+//! in caches and in entry and exit, which only other work shows. The thread therefore computes
+//! whenever no network work is pending, in pieces shorter than a signal's latency (and long
+//! compared with a check for one), and the completed work is compared with that of an undisturbed
+//! run.
 
 use laxity_engine::Epoch;
 use laxity_units::Span;
 
 /// Steps in a piece of work: about five microseconds.
 const STEPS: u32 = 4000;
-/// Pieces that are timed together, and how often; the fastest counts, for a disturbance only ever makes it slower.
+/// Pieces per timing, and number of timings; the fastest counts, since a disturbance only slows it
+/// down.
 const PIECES: u32 = 20;
 const ROUNDS: u32 = 50;
 
-/// A program that always has something to compute.
 #[derive(Debug)]
 pub(super) struct Beside {
     state: u64,
-    /// What a piece takes when nobody disturbs it, in the run's time.
+    /// Undisturbed time of a piece, in run time.
     piece: Span,
 }
 
 impl Beside {
-    /// One whose pieces are timed here and now: some milliseconds of the calling thread.
+    /// Calibrates the time of a piece; takes some milliseconds of the calling thread.
     pub(super) fn calibrate(epoch: &Epoch) -> Self {
         let mut beside = Self { state: 1, piece: Span::ZERO };
         let round = |beside: &mut Self| {
@@ -37,13 +39,13 @@ impl Beside {
         beside
     }
 
-    /// Does a piece of work, and answers what it is worth.
+    /// Does a piece of work, and returns its undisturbed time.
     pub(super) fn work(&mut self) -> Span {
         self.steps(u64::from(STEPS));
         self.piece
     }
 
-    /// Does work that is worth `span` to a step; answers what it is worth.
+    /// Does work of undisturbed time `span`, to a step; returns that time.
     pub(super) fn work_for(&mut self, span: Span) -> Span {
         let steps = u128::from(span.as_ps()) * u128::from(STEPS) / u128::from(self.piece.as_ps().max(1));
         self.steps(steps as u64);
@@ -52,7 +54,8 @@ impl Beside {
 
     fn steps(&mut self, steps: u64) {
         for _ in 0..steps {
-            // Each step needs the one before, so that no compiler and no processor does them at once.
+            // Each step depends on the previous one, so neither compiler nor processor can
+            // parallelise them.
             self.state = self.state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
         }
         std::hint::black_box(self.state);

@@ -1,8 +1,9 @@
-//! The host's thread: one CPU with an interrupt routine, a kernel, a polling thread, a program, and what is left.
+//! Host's thread: one CPU with an interrupt routine, a kernel, a polling thread, a program, and
+//! background work.
 //!
-//! The levels are those of `laxity_model::reception`, which keeps what was stopped in a table. Here a level that is
-//! stopped waits on the thread's own stack: whatever may be interrupted looks for a signal in every turn of its work and calls what
-//! goes first ([`Cpu::attend`]); when that returns, it goes on.
+//! The levels are those of `laxity_model::reception`, which keeps preempted work in a table. Here
+//! preempted work stays on the thread's stack: preemptible work checks for a signal in every turn
+//! and calls the work of higher priority ([`Cpu::attend`]), then continues.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -21,7 +22,7 @@ use super::beside::Beside;
 use super::end::{Outcome, Shared, Use};
 use crate::host::{STALL, Workshop};
 
-/// What an interrupt may stop; the kernel stops the two before it.
+/// Levels that an interrupt may preempt; the kernel preempts the first two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Program,
@@ -29,18 +30,17 @@ enum Level {
     Kernel,
 }
 
-/// What a host has when it ends.
+/// Final state of a host.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Left {
-    /// Packets that it or its adapters held.
+    /// Packets held by the host or its adapters.
     pub held: u64,
-    /// What the platform kept it from running: in all …
+    /// Total time lost to stalls of the platform.
     pub stalls: Span,
-    /// … and at a time.
+    /// Longest stall.
     pub longest_stall: Span,
 }
 
-/// A host at work.
 pub(super) struct Cpu<'a> {
     shared: &'a Shared,
     epoch: Epoch,
@@ -53,19 +53,19 @@ pub(super) struct Cpu<'a> {
     beside: Beside,
     /// Packets for the program, with their interfaces.
     backlog: VecDeque<(usize, Arrived)>,
-    /// CPU time that the program has had.
+    /// CPU time of the program.
     program: Span,
-    /// The kernel's batch under way: its interface and its number; a tick of the same interface ends it.
+    /// Current kernel batch: its interface and its number; a tick of that interface ends it.
     kernel: Option<(usize, u64)>,
-    /// The interface whose thread has begun and not ended its batch.
+    /// Interface with its thread in a batch.
     thread: Option<usize>,
-    /// The interface whose thread had the CPU last, if no other thread has had it since.
+    /// Interface whose thread had the CPU last, if no other thread has had it since.
     polling: Option<usize>,
-    /// The interface that is looked at first when several are ready.
+    /// Interface that is checked first if several are ready.
     turn: Turn,
-    /// Policies have heard that there is nothing to do.
+    /// Policies have been notified of the idle state.
     idles: bool,
-    /// When a clock ticks next.
+    /// Next tick of a clock.
     tick_at: Option<Time>,
     seen: Time,
     left: Left,
@@ -106,7 +106,7 @@ impl<'a> Cpu<'a> {
         cpu
     }
 
-    /// Works until the run is over.
+    /// Works until the end of the run.
     pub(super) fn run(mut self) -> Left {
         while !self.is_over() {
             self.attend(Level::Program);
@@ -136,7 +136,7 @@ impl<'a> Cpu<'a> {
         self.shared.interface(interface).policy.context()
     }
 
-    /// The time; a long while since the last look is the platform's doing, for no work here takes as long.
+    /// Reads the clock. A long gap since the last reading is a stall, since no work takes as long.
     fn look(&mut self) -> Time {
         let now = self.epoch.now();
         let gap = now.saturating_since(self.seen);
@@ -148,8 +148,8 @@ impl<'a> Cpu<'a> {
         now
     }
 
-    /// Does `work`, and lets the time of `cost` pass, in which what goes before `level` is done; with none, nothing is.
-    /// Answers the time that it had the CPU.
+    /// Does `work` and spends the time of `cost`. Meanwhile it does work of higher priority than
+    /// `level`; with `None` it is not preempted. Returns the CPU time that it had.
     fn spend(
         &mut self,
         cost: Cost,
@@ -166,7 +166,7 @@ impl<'a> Cpu<'a> {
             let had_now = now.saturating_since(since);
             let done = match self.pace {
                 Pace::Profile => had_now >= left,
-                // What a program does with a packet is the scenario's to say, on whatever machine.
+                // The program's time per packet is given by the scenario, on any machine.
                 Pace::Native => used != Use::Program || had_now >= left,
             };
             let stopped = level.is_some() && self.is_signalled(now);
@@ -190,7 +190,7 @@ impl<'a> Cpu<'a> {
         self.line.is_pending() || self.tick_at.is_some_and(|at| at <= now)
     }
 
-    /// Hears signals, and does what the kernel has to do unless that is what was stopped.
+    /// Handles signals, and kernel work unless that is what was preempted.
     fn attend(&mut self, level: Level) {
         while !self.is_over() {
             let now = self.look();
@@ -237,7 +237,7 @@ impl<'a> Cpu<'a> {
             cpu.spend(cpu.costs.interrupt, Use::Signals, None, |_| ());
             match context {
                 Context::Routine => cpu.batch(interface),
-                // What an interrupt finds at work goes on.
+                // A batch in progress continues after an interrupt.
                 Context::Kernel if cpu.kernel.is_some_and(|(open, _)| open == interface) => {}
                 Context::Kernel | Context::Thread => cpu.shared.interface(interface).ready = Ready::Now,
             }
@@ -265,7 +265,7 @@ impl<'a> Cpu<'a> {
                 match context {
                     Context::Routine => cpu.batch(interface),
                     Context::Kernel => {
-                        // A tick begins anew.
+                        // A tick starts a new batch.
                         cpu.kernel.take_if(|(open, _)| *open == interface);
                         cpu.shared.interface(interface).ready = Ready::Now;
                     }
@@ -281,22 +281,22 @@ impl<'a> Cpu<'a> {
         self.tick_at = ticks.min();
     }
 
-    /// An interface of `context` whose batch may begin.
+    /// Interface of `context` that may begin a batch.
     fn ready(&mut self, context: Context) -> Option<usize> {
         let program = self.program;
         self.turn.find(self.shared.count(), |i| self.shared.interface(i).may_begin(context, program))
     }
 
-    /// An interface that waits for the program to have nothing left, and has commands.
+    /// Interface that waits for the program to be idle, and has commands.
     fn ready_without_program(&mut self) -> Option<usize> {
         self.turn.find(self.shared.count(), |i| self.shared.interface(i).may_begin_without_program())
     }
 
-    /// The polling thread of an interface: a switch to it, and its batch.
+    /// Polling thread of an interface: a switch to it, and its batch.
     fn poll(&mut self, interface: usize) {
         self.shared.interface(interface).ready = Ready::OnSignal;
         self.thread = Some(interface);
-        // Asking again without the program in between is the same thread going on.
+        // Polling again without the program in between needs no switch.
         if self.polling.replace(interface) != Some(interface) {
             self.spend(self.costs.switch, Use::Switches, Some(Level::Thread), |_| ());
         }
@@ -304,7 +304,7 @@ impl<'a> Cpu<'a> {
         self.thread = None;
     }
 
-    /// Takes commands until the policy has enough.
+    /// Takes commands until the policy ends the batch.
     fn batch(&mut self, interface: usize) {
         self.idles = false;
         let mut target = self.shared.interface(interface);
@@ -324,7 +324,7 @@ impl<'a> Cpu<'a> {
         let (began, mut used, mut received) = (self.look(), Span::ZERO, 0);
         while !self.is_over() {
             let backlog = self.shared.backlog.load(Ordering::Acquire);
-            // Nothing is discarded for being late here, so nothing is lost on the way.
+            // No packet is discarded for lateness here, so none is lost.
             let (now, lost) = (self.look(), &mut |packet: Arrived, _| unreachable!("{packet:?} is lost"));
             let progress = (&mut taken, received);
             let mut target = self.shared.interface(interface);
@@ -346,7 +346,7 @@ impl<'a> Cpu<'a> {
         let load = target.load(Pool::default(), backlog, taken, received);
         let again = target.policy.left(now, &batch, &load);
         target.again(again, self.program);
-        // Polling again with nothing taken and the program at rest would be all that the thread does.
+        // An empty poll while the program is idle waits, or the thread would only poll.
         if taken == 0 && again == Again::AtOnce {
             target.ready = Ready::AfterProgram;
         }
@@ -354,7 +354,7 @@ impl<'a> Cpu<'a> {
         self.shared.change();
     }
 
-    /// Does what an adapter asked for; answers the time that it had the CPU.
+    /// Executes an adapter's command; returns the CPU time that it had.
     fn command(&mut self, interface: usize, command: Command, level: Option<Level>) -> Span {
         let Command { packet, announces, refused, .. } = command;
         if announces {
@@ -363,7 +363,7 @@ impl<'a> Cpu<'a> {
             let refused = self.shared.interface(interface).announced(now, packet, Pool::default());
             match refused {
                 Some(packet) => self.tell(Reception::dropped(packet, Dropped::Early)),
-                // A transfer has begun, and END says when it is over.
+                // A transfer has begun; END reports its end.
                 None => self.shared.change(),
             }
             return took;
@@ -385,7 +385,7 @@ impl<'a> Cpu<'a> {
         took
     }
 
-    /// The protocol, which took so long, is done with a packet: it goes to the program, or nowhere.
+    /// Passes a packet to the program, if any, after protocol processing that took `took`.
     fn keep(&mut self, interface: usize, packet: Arrived, took: Span) {
         let mut target = self.shared.interface(interface);
         target.withdraw(packet.class);
@@ -403,7 +403,6 @@ impl<'a> Cpu<'a> {
         }
     }
 
-    /// The program, with a packet.
     fn execute(&mut self, interface: usize, packet: Arrived) {
         (self.polling, self.idles) = (None, false);
         let program = Some(Level::Program);
@@ -418,14 +417,14 @@ impl<'a> Cpu<'a> {
         self.shared.change();
     }
 
-    /// Nothing of the network wants the CPU: the program beside has it, unless a policy asks for ever.
+    /// No network work is pending: the background program runs, unless a policy polls without end.
     fn idle(&mut self) {
         if !std::mem::replace(&mut self.idles, true) {
             let now = self.look();
             for interface in 0..self.shared.count() {
                 self.shared.interface(interface).policy.idle(now);
             }
-            // A policy that waits for the host to be idle lets the adapter interrupt now.
+            // A policy that waits for an idle host lets the adapter interrupt now.
             self.shared.change();
         }
         if self.shared.spins {
@@ -437,7 +436,7 @@ impl<'a> Cpu<'a> {
         self.look();
     }
 
-    /// Says what has become of a packet; waits while END is behind, unless the run is over.
+    /// Reports the outcome of a packet; waits while END is behind, unless the run is over.
     fn tell(&mut self, reception: Reception) {
         let at = self.look();
         while self.outcomes.push((at, reception)).is_err() {

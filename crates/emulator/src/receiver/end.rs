@@ -1,4 +1,4 @@
-//! END's part of a host that receives: adapters that hold packets, post commands and interrupt.
+//! END's part of a receiving host: adapters that hold packets, post commands and interrupt.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,13 +11,13 @@ use laxity_qos::reception::{Operations, Policy};
 use laxity_units::{Span, Time};
 use laxity_world::receiving::ReceivingHost;
 
-/// When an interrupt that the system would not send is tried again.
+/// Delay before a refused interrupt is retried.
 const RETRY: Span = Span::from_us(100);
 
-/// What became of a packet, and when.
+/// Outcome of a packet, and its time.
 pub(super) type Outcome = (Time, Reception);
 
-/// What the host uses its CPU for, as it is counted.
+/// Uses of the host's CPU, for accounting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     Signals,
@@ -29,16 +29,15 @@ pub(super) enum Use {
     Beside,
 }
 
-/// What adapters and host have in common.
 pub(super) struct Shared {
     interfaces: Vec<Mutex<Interface>>,
-    /// Per interface: its interrupt is under way, and the host has not heard it.
+    /// Per interface: its interrupt is in flight, not handled by the host yet.
     pub(super) raised: Vec<AtomicBool>,
-    /// The host hears no interrupt: it is in a routine.
+    /// Interrupts are masked: the host is in a routine.
     pub(super) masked: AtomicBool,
-    /// Packets that the program has before it.
+    /// Packets queued for the program.
     pub(super) backlog: AtomicU32,
-    /// Something has changed that interrupts depend on.
+    /// State has changed on which interrupts depend.
     pub(super) changed: AtomicBool,
     /// The run is over.
     pub(super) over: AtomicBool,
@@ -69,7 +68,7 @@ impl Shared {
         self.interfaces[interface].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells END that what interrupts depend on has changed.
+    /// Notifies END of a change on which interrupts depend.
     pub(super) fn change(&self) {
         self.changed.store(true, Ordering::Release);
     }
@@ -78,7 +77,7 @@ impl Shared {
         self.uses[used as usize].fetch_add(span.as_ps(), Ordering::Relaxed);
     }
 
-    /// Moves `span` of the protocol to what was wasted.
+    /// Moves `span` from protocol to wasted time.
     pub(super) fn waste(&self, span: Span) {
         self.uses[Use::Protocol as usize].fetch_sub(span.as_ps(), Ordering::Relaxed);
         self.account(Use::Wasted, span);
@@ -89,7 +88,7 @@ impl Shared {
     }
 }
 
-/// Rings when the host has something to say.
+/// Rings when the host has an outcome or has changed state.
 pub(super) struct Bell {
     shared: Arc<Shared>,
     outcomes: Watcher<Outcome>,
@@ -102,28 +101,28 @@ impl Doorbell for Bell {
     }
 }
 
-/// The adapters of a host in a thread: the world's host that receives.
+/// Adapters of a host in a thread: the world's receiving host.
 pub(super) struct Adapters {
     shared: Arc<Shared>,
     raise: Raise,
     outcomes: Consumer<Outcome>,
-    /// A packet that found no slot, until the world has heard.
+    /// Packet that found no slot, until the world has taken its outcome.
     lost: Option<Outcome>,
-    /// What the world was told last.
+    /// Last outcome passed to the world.
     told: Option<Outcome>,
-    /// When there is something to do without being told.
+    /// Time of the next action without a notification.
     deadline: Option<Time>,
     account: Account,
 }
 
-/// Packets over a whole run, as END counts them by itself.
+/// Packet counts over a whole run, counted by END itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Account {
-    /// That came in.
+    /// Arrived packets.
     pub offered: u64,
-    /// That the program, or the protocol where there is none, has done with.
+    /// Packets completed by the program, or by the protocol if there is none.
     pub delivered: u64,
-    /// That were dropped, wherever.
+    /// Packets dropped anywhere.
     pub dropped: u64,
 }
 
@@ -140,13 +139,14 @@ impl Adapters {
         self.account
     }
 
-    /// Ends the run for the host; when that has ended, what it gives counts the outcomes that nobody heard.
+    /// Ends the run for the host; once that has ended, the returned function counts the outcomes
+    /// not taken.
     pub(super) fn close(mut self) -> impl FnOnce() -> u64 {
         self.shared.over.store(true, Ordering::Release);
         move || std::iter::from_fn(|| self.outcomes.pop()).count() as u64
     }
 
-    /// Interrupts where a policy says that it is time, and notes when the next time will be.
+    /// Interrupts where a policy requires it, and sets the next deadline.
     fn look(&mut self, now: Time) {
         self.deadline = None;
         let masked = self.shared.masked.load(Ordering::Acquire);
@@ -156,7 +156,7 @@ impl Adapters {
             let mut interface = self.shared.interface(i);
             interface.transferred(now);
             self.deadline = Time::earlier(self.deadline, interface.transfer_ends());
-            // While one is under way, or none is heard, the host says when that is over.
+            // While an interrupt is in flight or masked, the host reports the end of that state.
             if masked || self.shared.raised[i].load(Ordering::Acquire) {
                 continue;
             }
@@ -169,13 +169,14 @@ impl Adapters {
             }
         }
         if raise && self.raise.raise().is_err() {
-            // The system's queue of signals is full, or the host has ended, as it does when the run is over: try again.
+            // The system's queue of signals is full, or the host has ended, as at the end of the
+            // run: retry.
             self.shared.raised.iter().for_each(|raised| raised.store(false, Ordering::Release));
             self.deadline = Time::earlier(self.deadline, Some(now + RETRY));
         }
     }
 
-    /// What has become of a packet, and when.
+    /// Next outcome of a packet, and its time.
     pub(super) fn next_outcome(&mut self) -> Option<Outcome> {
         let outcome = self.lost.take().or_else(|| self.outcomes.take())?;
         match outcome.1.lost {
@@ -197,8 +198,8 @@ impl ReceivingHost for Adapters {
     }
 
     fn timer(&mut self, now: Time) {
-        // Before the look: what changes during it is looked at again. A plain store could pass the loads of the look, and take
-        // back what the host has said meanwhile.
+        // Cleared before the check, so that changes during it cause another one. A plain store
+        // could be reordered after the loads of the check, and erase a change reported meanwhile.
         self.shared.changed.swap(false, Ordering::AcqRel);
         self.look(now);
     }

@@ -1,4 +1,4 @@
-//! A host that receives and is this machine's kernel, with a program of ours in a network namespace.
+//! Receiving host that is this machine's kernel, with a program of Laxity in a network namespace.
 //!
 //! ```text
 //!   END's thread                                                       the host's processor
@@ -6,18 +6,21 @@
 //!   meters ◀──────────────── ring: which datagrams the program has done with ◀───────────────────────────────────┘
 //! ```
 //!
-//! A TAP device has no interrupt of its own: what is written, the kernel takes through its layers there and then, on the writer's
-//! processor. So the device is told to do that on the host's (receive packet steering), to which the write is then what an adapter's
-//! interrupt is. How costly that is, what the kernel does under a flood, and when it drops, is the kernel's affair and not modelled;
-//! END decides what an adapter decides: which packets it keeps, and when it hands how many of them over. So of all policies those can be had
-//! whose batch is the interrupt routine's.
+//! A TAP device has no interrupt: the kernel processes a written frame through all layers at once,
+//! on the writer's processor. The device is therefore configured to do so on the host's processor
+//! (receive packet steering), where the write acts as an adapter's interrupt. Its cost, the
+//! kernel's behaviour under a flood, and its drops are the kernel's and not modelled. END decides
+//! as an adapter does: which packets it keeps, and when it hands over how many. Possible policies
+//! are therefore those with batches in the interrupt routine.
 //!
-//! *What an adapter knows of such a host* is which of its buffers are full: those it has filled and the program has not given
-//! back. The socket has room for as many packets as the interface has buffers. What was handed over beyond that is the kernel's
-//! to drop, at its own cost; datagrams keep their order, so one that is missing when a later one comes was dropped.
+//! *The adapter's view of such a host* is the number of full buffers: those it has filled and the
+//! program has not released. The socket holds as many packets as the interface has buffers. Excess
+//! packets are dropped by the kernel, at its own cost. Datagrams keep their order, so one that is
+//! missing when a later one arrives was dropped.
 //!
-//! *What is left of the CPU* is measured by work that gets done: the program's, of fixed size for each datagram, and that of the program
-//! beside it. Everything else is the network's, and of whoever else had the processor. [`Left`] says how much the latter was.
+//! *Residual CPU time* is measured by completed work: the program's, of fixed size for each
+//! datagram, and that of the background program. The rest is time of the network, and of other
+//! users of the processor; [`Left`] has the latter.
 
 mod adapters;
 mod frames;
@@ -41,29 +44,29 @@ pub(super) use program::{Done, Left};
 use program::{Program, Shared};
 use site::Site;
 
-/// What END's thread is away from the counter for when the platform has stood still: more than a step of its own takes, in which it
-/// hands over two frames and wakes another processor for each, some 5 us if that does not hold the lock on its backlog.
+/// Interval without a reading of END's counter from which the platform counts as stalled. It
+/// exceeds END's longest step, which hands over two frames and wakes another processor for each:
+/// some 5 us, if that processor does not hold the lock on its backlog.
 pub(super) const GAP: Span = Span::from_us(60);
 
-/// Devices and a socket for a host of this kind, and the processor that is to be its own.
+/// Devices and a socket for a host of this kind, and its processor.
 pub(super) struct Prepared {
     site: Site,
     socket: UdpSocket,
     core: usize,
 }
 
-/// A host of this kind, started.
 pub(super) struct Started {
     /// END's part.
     pub(super) adapters: Handing,
-    /// Rings when the program has done with something.
+    /// Rings when the program has completed a datagram.
     pub(super) bell: Watcher<Done>,
-    /// The program, which ends when the adapters close.
+    /// Program, which ends when the adapters close.
     pub(super) program: Placed<Left>,
 }
 
 impl Prepared {
-    /// What the host of `experiment` needs on processor `core`.
+    /// Prepares the host of `experiment` on processor `core`.
     pub(super) fn new(experiment: &Experiment, core: Option<usize>) -> Result<Self, String> {
         let core = core.ok_or("the kernel cannot be told to receive on a processor that is not known")?;
         let site = Site::new(experiment, core).map_err(|refused| refused.to_string())?;

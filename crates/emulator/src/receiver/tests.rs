@@ -1,4 +1,4 @@
-//! Order and accounting of a host that is interrupted, whatever it takes: no packet is lost, none comes twice.
+//! Order and accounting of an interrupted host under any timing: no packet is lost or duplicated.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ use laxity_world::receiving::ReceivingHost;
 
 use super::*;
 
-/// Every policy, with the keys that it needs.
+/// All policies, with their keys.
 const POLICIES: [&str; 16] = [
     r#"policy = "interrupt""#,
     r#"policy = "interrupt_kernel""#,
@@ -66,7 +66,8 @@ source = {{ kind = "periodic", rate = "{rate}" }}
     Scenario::from_text("test.toml", &text).unwrap_or_else(|why| panic!("{}", why.render(false))).first()
 }
 
-/// Two runs at once would be four spinning threads; `None` says why none can be.
+/// Lock against two concurrent runs, which would be four spinning threads; `None` if there are too
+/// few processors.
 pub(super) fn alone() -> Option<impl Sized> {
     static ALONE: Mutex<()> = Mutex::new(());
     if place::cores().len() < 2 {
@@ -85,7 +86,7 @@ fn under_every_policy_what_is_offered_is_delivered_dropped_or_under_way() {
             "buffers = 8",
             "buffers = \"none\"",
         ] {
-            // Backoff goes by free buffers, and lazy processing by a program.
+            // Backoff depends on free buffers, and lazy processing on a program.
             if ["backoff", "lazy"].iter().any(|word| policy.contains(word)) && more.contains("none") {
                 continue;
             }
@@ -94,7 +95,8 @@ fn under_every_policy_what_is_offered_is_delivered_dropped_or_under_way() {
             let accounted = all.delivered + all.dropped + ended.under_way;
             assert_eq!(all.offered, accounted, "{policy} {more}: {all:?}, {} under way", ended.under_way);
             assert!(all.offered >= 480, "{policy} {more}: END offered {} of 480", all.offered);
-            // What the results count is what END counted, but for the instant of the window's edge.
+            // The results count the same packets as END, except at the instant of the window's
+            // edge.
             assert!((480..=all.offered).contains(&channel.messages), "{policy} {more}: {channel:?}");
             let dropped: u64 = channel.drops.values().sum();
             assert!(
@@ -118,7 +120,7 @@ fn every_packet_has_one_end_and_those_of_the_program_keep_their_order() {
         let mut bell = adapters.doorbell();
         let (mut offered, mut ends, mut last) = (0, BTreeSet::new(), None);
         let mut next = Time::ZERO;
-        // A lost interrupt would leave packets with the adapter for ever.
+        // A lost interrupt would leave packets at the adapter for ever.
         let patience = Time::ZERO + Span::from_ms(20_000);
         while (ends.len() as u64) < PACKETS {
             let now = epoch.now();
@@ -135,7 +137,7 @@ fn every_packet_has_one_end_and_those_of_the_program_keep_their_order() {
                 };
                 adapters.arrive(now, 0, packet);
                 offered += 1;
-                // A flood, and pauses in which the host comes to rest.
+                // A flood, and pauses in which the host becomes idle.
                 next = now + if offered % 40 == 0 { Span::from_ms(8) } else { Span::from_us(150) };
             }
             if bell.is_rung() || adapters.next_deadline().is_some_and(|at| at <= now) {
@@ -174,7 +176,7 @@ fn who_may_interrupt_does_and_who_may_not_does_not() {
     assert_eq!(interrupts(POLICIES[3]), 0.0, "a clock polls");
     assert!(figure(POLICIES[3], "ticks_per_second") > 0.0);
     assert!(interrupts(POLICIES[6]) <= 1000.0, "explicit: once in each interval, or when idle");
-    // One that asks without end leaves nothing to a program beside.
+    // A policy that polls without end leaves no time for a background program.
     assert_eq!(figure(POLICIES[2], "cpu_beside_share"), 0.0);
     assert!(figure(POLICIES[3], "cpu_beside_share") > 0.0);
 }

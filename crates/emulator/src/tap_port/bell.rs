@@ -1,20 +1,21 @@
-//! When to look whether a TAP device has a frame.
+//! Polling of TAP devices for frames.
 //!
-//! A ring that holds an input is seen by a load; a TAP device is seen by a system call of about half a microsecond.
-//! Made on every turn of the clock's wait it would double the lateness of every event, and made before a read that
-//! finds nothing it is not needed. A thread that reads ahead into a ring would take a second processor, which
-//! on a small machine is the one that the programs run on. So the look is put where it does not hurt:
+//! A ring is polled by a load, a TAP device by a system call of about half a microsecond. At every
+//! turn of the clock's wait it would double the lateness of every event. A thread that reads ahead
+//! into a ring would need a second processor, which on a small machine the programs use. Polls are
+//! therefore placed where they do little harm:
 //!
-//! * not closer before a deadline than it takes, by [`MARGIN`];
-//! * not when the world is behind: what has been read and waits to be worked on is the reason, and more would only be
-//!   queued, and dropped there. This is what makes the device's own queue, and not ours, the one that overflows;
-//! * otherwise every [`PERIOD`], which a frame so waits at most;
-//! * and after [`PATIENCE`] in any case, so that a world that is always behind still sees its inputs.
+//! * not within [`MARGIN`], the time of a poll, before a deadline;
+//! * not when the world is behind: frames already read are the cause, and further ones would only
+//!   be queued and dropped there. The device's own queue, and not ours, is thus the one that
+//!   overflows;
+//! * otherwise every [`PERIOD`], which is the maximum wait of a frame;
+//! * after [`PATIENCE`] in any case, so that a world that is always behind still sees its inputs.
 //!
-//! A wake that has read as many frames as it may rings again, without a look unless a device has several queues: what came
-//! to the others meanwhile may be more urgent than what is known to wait.
+//! A wake that has read its maximum number of frames rings again. It does so without a poll, unless
+//! a device has several queues: a frame in another queue may have higher priority.
 //!
-//! A look says of each queue whether it has a frame, so that the others are not asked for one.
+//! A poll shows for each queue whether it has a frame, so that the others need not be read.
 
 #![allow(
     unsafe_code,
@@ -31,23 +32,23 @@ use laxity_units::Span;
 use super::inlet::Inlet;
 use super::{Polled, Ports};
 
-/// What a look takes, and a little.
+/// Time of a poll, with a reserve.
 const MARGIN: Span = Span::from_us(1);
-/// Between two looks at devices that have nothing.
+/// Time between two polls of empty devices.
 const PERIOD: Span = Span::from_us(2);
-/// Between two looks when the world has no time for them.
+/// Maximum time between two polls when the world is behind.
 const PATIENCE: Span = Span::from_us(200);
 
-/// Rings when a TAP device has a frame.
+/// Doorbell that rings when a TAP device has a frame.
 pub struct TapBell<W> {
-    /// A descriptor for each queue of each port.
+    /// Descriptor of each queue of each port.
     polled: Vec<libc::pollfd>,
-    /// What is seen of each.
+    /// Poll results of each.
     inlets: Arc<[Inlet]>,
     /// Keeps the descriptors open.
     _wires: Vec<Arc<W>>,
     more: Arc<AtomicBool>,
-    /// Whether a queue may be looked into before another.
+    /// Whether a queue may have priority over another.
     is_sorted: bool,
     epoch: Epoch,
     margin: u64,
@@ -57,7 +58,7 @@ pub struct TapBell<W> {
 }
 
 impl<W: Polled> TapBell<W> {
-    /// For `ports`, in a run that begins at `epoch`.
+    /// Doorbell for `ports`, in a run that begins at `epoch`.
     pub fn new(ports: &Ports<W>, epoch: Epoch) -> Self {
         let ticks = epoch.ticks();
         let [margin, period, patience] = [MARGIN, PERIOD, PATIENCE].map(|span| ticks.in_span(span));
@@ -80,11 +81,11 @@ impl<W: Polled> TapBell<W> {
         }
     }
 
-    /// Sees which queues have a frame at `now`, and answers whether any has.
+    /// Polls all queues at `now`, and returns whether any has a frame.
     fn look(&mut self, now: u64) -> bool {
-        // SAFETY: the list and its length belong together, and the descriptors in it are kept open.
+        // SAFETY: the list matches its length, and the descriptors in it are kept open.
         let ready = unsafe { libc::poll(self.polled.as_mut_ptr(), self.polled.len() as libc::nfds_t, 0) };
-        // What could not be looked at is asked.
+        // If the poll fails, all queues are read.
         let Ok(ready) = usize::try_from(ready) else { return true };
         let time = self.epoch.time_at(now);
         for (inlet, polled) in self.inlets.iter().zip(&self.polled) {

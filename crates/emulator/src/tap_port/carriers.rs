@@ -1,34 +1,36 @@
-//! Which channels carry a frame: those to the host that it is for, and of these the first whose `carries` takes it.
+//! Channels that carry a frame: of those to its host, the first with a matching `carries`.
 //!
-//! A port is connected as to a switch. A frame with the Ethernet address of a port goes to that port's node and to no other. A frame for a
-//! group (broadcast, multicast, so ARP and neighbour discovery) goes to every node to which a channel carries it, and so does a
-//! frame for an address that no port has, as a switch floods it: a program may bridge other hosts to its interface.
+//! Ports are connected as by a switch. A frame with the Ethernet address of a port goes to that
+//! port's node only. A frame for a group (broadcast, multicast, so ARP and neighbour discovery)
+//! goes to every node to which a channel carries it. So does a frame for an unknown address, as a
+//! switch floods it: a program may bridge other hosts to its interface.
 
 use laxity_machine::Mac;
 use laxity_world::experiment::Carries;
 
 use crate::frame::Headers;
 
-/// The first four bytes of every port's address; the node's number plus one follows. A locally administered address.
+/// First four bytes of every port's address, which is locally administered; the node's number plus
+/// one follows.
 pub(super) const PREFIX: [u8; 4] = [2, b'L', b'X', 0];
 
-/// The address of the host's end at a node, the same in every run.
+/// Address of the host's end at a node, the same in every run.
 pub(super) fn mac(node: usize) -> Mac {
     let ([a, b, c, d], [high, low]) = (PREFIX, (node as u16 + 1).to_be_bytes());
     Mac([a, b, c, d, high, low])
 }
 
-/// For whom a frame is.
+/// Destination of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
-    /// The host at this node.
+    /// Host at this node.
     Node(usize),
-    /// A group, or an address that is no port's.
+    /// Group, or an unknown address.
     Everyone,
 }
 
 impl Destination {
-    /// Of an Ethernet frame. One that is too short for an address is for everyone.
+    /// Destination of an Ethernet frame. A frame without a complete address is for all.
     #[inline]
     pub fn of(frame: &[u8]) -> Self {
         match frame.first_chunk::<6>() {
@@ -40,23 +42,23 @@ impl Destination {
         }
     }
 
-    /// Whether a channel to `node` may carry a frame for it.
+    /// Whether a channel to `node` may carry a frame with this destination.
     #[inline]
     pub fn admits(self, node: usize) -> bool {
         self == Destination::Everyone || self == Destination::Node(node)
     }
 }
 
-/// A channel that carries frames of a port.
+/// Channel that carries frames of a port.
 #[derive(Debug, Clone, Copy)]
 struct Carrier {
     carries: Carries,
-    /// The node at its end.
+    /// Destination node.
     to: usize,
     channel: usize,
 }
 
-/// The channels that carry frames of one port, in the order of the file.
+/// Channels that carry frames of one port, in the order of the file.
 #[derive(Debug, Default)]
 pub(super) struct Carriers(Vec<Carrier>);
 
@@ -65,7 +67,7 @@ impl Carriers {
         self.0.push(Carrier { carries, to, channel });
     }
 
-    /// The first channel that carries `frame`; the others, each to another node, are put into `others`.
+    /// First channel that carries `frame`; puts the others, each to another node, into `others`.
     #[inline]
     pub(super) fn of(&self, frame: &[u8], others: &mut Vec<usize>) -> Option<usize> {
         others.clear();
@@ -101,7 +103,8 @@ mod tests {
         frame
     }
 
-    /// The carrier of a frame of each kind, by hand: channels 0 and 1 to node 1, 2 and 3 to node 2, 4 to node 7.
+    /// Carrier of a frame of each kind, by hand: channels 0 and 1 to node 1, 2 and 3 to node 2, 4
+    /// to node 7.
     #[test]
     fn a_frame_goes_to_its_host_or_once_to_every_host() {
         let mut carriers = Carriers::default();

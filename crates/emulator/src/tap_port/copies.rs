@@ -1,4 +1,5 @@
-//! A frame for several hosts goes on one channel to each: the first has the slot into which it was read, and every other a copy.
+//! A frame for several hosts uses one channel to each: the first has the slot into which it was
+//! read, each other one a copy.
 
 use laxity_units::Bytes;
 use laxity_world::Input;
@@ -7,7 +8,7 @@ use super::{Ports, Wire};
 use crate::frame::link_header;
 
 impl<W: Wire> Ports<W> {
-    /// The input that offers the frame in `slot` to `channel`.
+    /// Input that offers the frame in `slot` to `channel`.
     #[inline]
     pub(super) fn offer(&mut self, channel: usize, slot: u32) -> Input {
         let frame = self.store.frame(slot);
@@ -20,7 +21,7 @@ impl<W: Wire> Ports<W> {
         Input::Message { channel, size, handle: slot }
     }
 
-    /// Copies the frame in `slot` for each of the other channels that carry it, which were just found.
+    /// Copies the frame in `slot` for each of the other channels found by the last match.
     pub(super) fn copy(&mut self, slot: u32, queue: usize, inlet: usize) {
         let kept = if queue == 0 { self.kept } else { 0 };
         for place in 0..self.others.len() {

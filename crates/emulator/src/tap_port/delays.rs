@@ -1,27 +1,27 @@
-//! How long frames took in real time, and how far that is from what they were to take.
+//! Delays of frames in real time, and their errors.
 //!
-//! A frame is read from a port at one time of the run and written at another; in between, the world delayed it from the time
-//! at which it was taken to the time at which it was delivered. The difference of the two spans is the error of the
-//! delay: a frame can be late, because the world was behind when it was delivered, and it must never be early. The times
-//! of reading and writing are taken here and not from the world, so that its errors can be seen.
+//! A frame is read from a port at one time of the run and written at another; in between, the world
+//! delayed it from the time at which it took the frame to the time at which it delivered it. The
+//! difference of the two spans is the error of the delay: a frame may be late, because the world
+//! was behind at delivery, and must never be early. The times of reading and writing are measured
+//! here, independently of the world, so that its errors show.
 //!
-//! Before it is read, a frame waits in the device. How long, nothing tells; but when the device was last seen empty, the
-//! frame was not there.
+//! A frame waits in the device for an unknown time before it is read; an upper bound is the time
+//! since the device was last seen empty.
 
 use laxity_engine::Lateness;
 use laxity_units::{Span, Time};
 use laxity_world::results::{Delays, Frames};
 
-/// What is known of a frame that lies in a slot.
+/// Times of a frame in a slot.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stamp {
-    /// When it was read.
+    /// Time of reading.
     pub(super) read: Time,
-    /// When the world took it.
+    /// Time at which the world took it.
     pub(super) taken: Time,
 }
 
-/// The errors of all delays.
 #[derive(Debug, Default)]
 pub(super) struct Errors {
     late: Lateness,
@@ -30,7 +30,7 @@ pub(super) struct Errors {
 }
 
 impl Errors {
-    /// A frame was to take `wanted`. Writing it began when it had taken `began`, and ended when it had taken `ended`.
+    /// Adds a frame with delay `wanted`; its writing began at delay `began` and ended at `ended`.
     pub(super) fn add(&mut self, wanted: Span, began: Span, ended: Span) {
         if began < wanted {
             self.early += 1;
@@ -53,7 +53,6 @@ impl Errors {
     }
 }
 
-/// The frames of one channel.
 #[derive(Debug, Default)]
 pub(super) struct Times {
     took: Lateness,
@@ -64,7 +63,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// A frame was read at `read`; at `empty` it had not been there.
+    /// Adds a frame read at `read`, which was not there at `empty`.
     pub(super) fn arrive(&mut self, read: Time, empty: Time) {
         if self.arrivals == 0 {
             self.first = read;
@@ -74,12 +73,12 @@ impl Times {
         self.waited.record(read.saturating_since(empty));
     }
 
-    /// A frame has been written, `took` after it was read.
+    /// Adds a frame written `took` after it was read.
     pub(super) fn leave(&mut self, took: Span) {
         self.took.record(took);
     }
 
-    /// In numbers, for the channel called `name`, which may send every `interval` if it has a contract.
+    /// Summary for the channel `name`, with the minimum `interval` of its contract, if any.
     pub(super) fn summary(&self, name: &str, interval: Option<Span>) -> Frames {
         let of = |times: &Lateness, q| times.quantile(q).as_secs_f64();
         let took = self.last.saturating_since(self.first);

@@ -1,17 +1,20 @@
-//! How frames that the world has delivered go to the programs behind a port.
+//! Writing of delivered frames to the programs behind a port.
 //!
-//! A write is a system call that takes the frame all the way to a socket, 1.7 us and the waking of whoever waits there. A kernel
-//! gives its adapter bulks to cut and takes from it what it joined, so the frames of one bulk, or datagrams of one flow, that are
-//! delivered one right after the other are written together: when the world is behind, and the next may be due already. They are
-//! never written before the last of them was delivered. A world that keeps time writes each at its own time, and one that
-//! has caught up asks for inputs, which lets go of what is held. Nothing is held for a channel that has nothing more on its way.
+//! A write is a system call that takes the frame to a socket: 1.7 us, plus a wake-up of the
+//! receiver. A kernel also exchanges bulks with its adapter, so frames of one bulk, or datagrams of
+//! one flow, that are delivered in succession are written together if the world is behind, when the
+//! next may already be due. No frame is written before the last of its bulk was delivered. A world
+//! on time writes each frame at its own time. A world that has caught up polls its inputs, which
+//! flushes held frames. No frame is held for a channel without further frames in flight.
 //!
-//! A frame whose way takes no time is delivered before the next of the same wake is read, and in time. If frames come faster than
-//! they are read, which a wake shows that had to leave some, it waits for the last of its wake, as every event does that is due
-//! by then: it has waited in the device for longer, and all behind it wait less. One that comes alone and in time never waits.
+//! A frame with zero delay is delivered on time before the next of the same wake is read. If frames
+//! arrive faster than they are read, as shown by a wake that left some, it waits for the last of
+//! its wake, as every event does that is due by then: it has waited longer in the device, and all
+//! frames behind it wait less. A single frame on time never waits.
 //!
-//! A kernel may not know bulks of datagrams (Linux before 6.2), which it says when it is given the first. So what is held stays in
-//! its slots until it is written: then each goes by itself, and so does every datagram after them.
+//! A kernel may not support bulks of datagrams (Linux before 6.2), and refuses the first. Held
+//! frames therefore stay in their slots until they are written: they are then written singly, as is
+//! every later datagram.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -22,10 +25,10 @@ use laxity_units::{Span, Time};
 use super::delays::Stamp;
 use super::{Ports, Wire};
 
-/// A world that is later than this, about what a write takes, may have the next frame to deliver already.
+/// Lateness, about the time of a write, above which the world may already have the next frame to
+/// deliver.
 const BEHIND: Span = Span::from_us(1);
 
-/// A frame that the world has delivered.
 #[derive(Debug, Clone, Copy)]
 struct Delivered {
     channel: usize,
@@ -33,17 +36,16 @@ struct Delivered {
     slot: u32,
 }
 
-/// Frames that are held back because others are expected right behind them.
+/// Frames held back because others are expected directly behind them.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     joined: Joined,
     frames: Vec<Delivered>,
-    /// The kernel does not know bulks of datagrams.
+    /// The kernel does not support bulks of datagrams.
     refuses_datagrams: bool,
 }
 
 impl Held {
-    /// How many.
     pub(super) fn frames(&self) -> usize {
         self.frames.len()
     }
@@ -56,7 +58,8 @@ impl<W: Wire> Drop for Ports<W> {
 }
 
 impl<W: Wire> Ports<W> {
-    /// Writes the frame in `slot`, which was delivered at `now`, or holds it back for those that come right behind it.
+    /// Writes the frame in `slot`, which was delivered at `now`, or holds it back for its
+    /// successors.
     pub(super) fn write(&mut self, now: Time, channel: usize, slot: u32) {
         let carrier = self.carriers[channel].as_ref().expect("only what carries frames has slots");
         let Some(to) = carrier.to else {
@@ -74,7 +77,7 @@ impl<W: Wire> Ports<W> {
         let (offload, piece) = self.offloads[slot as usize];
         let piece = match piece {
             _ if held.refuses_datagrams && offload.is_of_datagrams() => None,
-            // Only when it matters: headers are looked at.
+            // Parsed only if needed, since it reads the headers.
             None if more || !held.joined.is_empty() => Piece::of_datagram(frame, offload),
             piece => piece,
         };
@@ -91,7 +94,7 @@ impl<W: Wire> Ports<W> {
                 let held = &mut self.held[to];
                 held.joined.begin(self.store.frame(slot), offload, piece);
                 held.frames.push(delivered);
-                // So that it is let go when the world has caught up.
+                // Flushes the frame when the world has caught up.
                 self.more.store(true, Ordering::Relaxed);
             }
             _ => {
@@ -109,7 +112,6 @@ impl<W: Wire> Ports<W> {
         self.store.release(slot);
     }
 
-    /// Writes all that is held back.
     #[inline]
     pub(super) fn let_all_go(&mut self) {
         for to in 0..self.held.len() {
@@ -117,7 +119,7 @@ impl<W: Wire> Ports<W> {
         }
     }
 
-    /// Writes what is held back of port `to`.
+    /// Writes the held frames of port `to`.
     pub(super) fn let_go(&mut self, to: usize) {
         let held = &mut self.held[to];
         let Some((bulk, offload)) = held.joined.take() else { return };
@@ -137,7 +139,7 @@ impl<W: Wire> Ports<W> {
         self.held[to].frames = frames;
     }
 
-    /// Notes what became of `frames`, the writing of which began at `began`.
+    /// Accounts for `frames`, written from `began` on.
     fn account(&mut self, to: usize, sent: io::Result<bool>, began: Option<Time>, frames: &[Delivered]) {
         match sent {
             Ok(true) => {
@@ -163,7 +165,7 @@ impl<W: Wire> Ports<W> {
     }
 }
 
-/// Whether a kernel says so of a description that it does not know.
+/// Whether the error is a kernel's refusal of an unsupported description.
 fn is_unknown(why: &io::Error) -> bool {
     why.kind() == io::ErrorKind::InvalidInput
 }

@@ -1,7 +1,8 @@
-//! The namespaces and TAP devices that a scenario's ports ask for, made before a run and gone after it.
+//! Namespaces and TAP devices of a scenario's ports, created before a run and removed after it.
 //!
-//! Each port's end is told the Ethernet addresses of all others once and for all: a real network would be asked for
-//! them by broadcast, and an emulated one carries broadcasts only where a channel carries `all`.
+//! Each port's end has permanent neighbour entries for all others: a real network would resolve
+//! addresses by broadcast, and an emulated one carries broadcasts only where a channel carries
+//! `all`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -17,9 +18,9 @@ use laxity_machine::tap::{Drops, Tap, TapSetup};
 use super::carriers::mac;
 use super::steering::Steering;
 
-/// What an experiment's ports are on this machine; removed when dropped.
+/// System resources of an experiment's ports; dropping it removes them.
 pub struct Site {
-    /// Before the namespaces, so that the devices go first.
+    /// Before the namespaces, so that the devices are dropped first.
     taps: BTreeMap<usize, Arc<Tap>>,
     namespaces: Vec<Namespace>,
     swept: Vec<String>,
@@ -28,12 +29,12 @@ pub struct Site {
 }
 
 impl Site {
-    /// Makes what `experiment` asks for, and removes what crashed runs have left.
+    /// Creates the resources of `experiment`, and removes those of crashed runs.
     pub fn new(experiment: &Experiment) -> Result<Self, Refused> {
         Self::made(experiment, true)
     }
 
-    /// The same with devices that are left nothing to do: every frame comes as a link carries it.
+    /// [`new`](Self::new) with devices without offloads: every frame is as a link carries it.
     pub fn plain(experiment: &Experiment) -> Result<Self, Refused> {
         Self::made(experiment, false)
     }
@@ -70,7 +71,7 @@ impl Site {
         self.namespace(port).map_or_else(Ip::here, Ip::inside)
     }
 
-    /// The device of a port, and what its frames have to do without.
+    /// Device of a port, and a message if its frames cannot be sorted.
     fn device(
         &self,
         port: &PortSpec,
@@ -79,7 +80,8 @@ impl Site {
     ) -> Result<(Tap, Option<String>), Refused> {
         let (tap, unsteered) = queued(port, steering, offloads, self.namespace(port))?;
         match port.address {
-            // Without this the address cannot be used for a second, in which the kernel looks whether another has it.
+            // Without this option the address is unusable for a second, in which the kernel checks
+            // for duplicates.
             Some((address @ IpAddr::V6(_), prefix)) => {
                 let address = format!("{address}/{prefix}");
                 self.ip(port).run(&["address", "add", &address, "dev", &port.interface, "nodad"])?;
@@ -90,7 +92,7 @@ impl Site {
         Ok((tap, unsteered))
     }
 
-    /// Tells the host behind `port` where the others are.
+    /// Adds neighbour entries for the others at the host behind `port`.
     fn introduce(&self, port: &PortSpec) -> Result<(), Refused> {
         let Some((own, _)) = port.address else { return Ok(()) };
         for other in self.ports.iter().filter(|other| other.node != port.node) {
@@ -103,12 +105,12 @@ impl Site {
         Ok(())
     }
 
-    /// The devices, by node.
+    /// Devices, by node.
     pub fn taps(&self) -> BTreeMap<usize, Arc<Tap>> {
         self.taps.clone()
     }
 
-    /// What the kernel has dropped at each port so far, by node; without those that it tells nothing of.
+    /// Drops of the kernel at each port so far, by node; without ports for which it reports none.
     pub fn drops(&self) -> BTreeMap<usize, Drops> {
         let of = |port: &PortSpec| {
             let tap = self.taps.get(&port.node)?;
@@ -121,22 +123,23 @@ impl Site {
         self.ports.iter().filter_map(of).collect()
     }
 
-    /// The namespace of the port at `node`, if it has one of its own.
+    /// Namespace of the port at `node`, if it has its own.
     pub fn namespace_at(&self, node: usize) -> Option<&Namespace> {
         self.ports.iter().find(|port| port.node == node).and_then(|port| self.namespace(port))
     }
 
-    /// Leftovers of crashed runs that are removed now.
+    /// Remains of crashed runs that were removed.
     pub fn swept(&self) -> &[String] {
         &self.swept
     }
 
-    /// Ports whose frames all wait in one queue though some are guaranteed something, a line with the reason for each.
+    /// Ports with one queue for all frames although some are guaranteed, a line with the reason
+    /// for each.
     pub fn unsteered(&self) -> &[String] {
         &self.unsteered
     }
 
-    /// What was set up, a line for each port, and a command to try.
+    /// Description of the set-up, a line for each port, and a command to try.
     pub fn describe(&self) -> Vec<String> {
         let mut lines: Vec<String> = self
             .ports
@@ -168,9 +171,10 @@ impl Site {
     }
 }
 
-/// A device with the queues that `steering` asks for, or with one and the reason.
+/// Device with the queues of `steering`, or with one and the reason.
 ///
-/// The kernel is asked whether it takes the program before there is a device: how many queues one has is said when it is made.
+/// The program is loaded before the device is created, since the number of queues is fixed at
+/// creation.
 fn queued(
     port: &PortSpec,
     steering: &Steering,

@@ -1,12 +1,12 @@
-//! In which queue of its port a frame waits until it is read.
+//! Selection of the queue in which a frame waits until it is read.
 //!
-//! A queue has room for so many frames, and the kernel drops what comes to a full one. With one queue for all, a flood that
-//! no channel guarantees anything pushes out the frames of those that have a guarantee, before anybody has seen which
-//! they are. So each real-time channel has a queue of its own, the first is everybody else's, and the kernel is given a
-//! program that finds a frame's channel as `carriers.rs` does. It runs as the sender's call hands the frame
-//! over, so what floods pays for being sorted.
+//! A queue has a limited capacity, and the kernel drops frames at a full one. With one queue for
+//! all frames, a flood of best-effort frames would cause drops of guaranteed ones before these are
+//! classified. Each real-time channel therefore has its own queue; the first is for all others. The
+//! kernel runs a program that finds a frame's channel as `carriers.rs` does. It runs within the
+//! sender's call, so the flooding program pays for the classification.
 //!
-//! The program decides where a frame waits, and no more: which channel carries it is decided when it is read.
+//! The program only decides where a frame waits; its channel is decided when it is read.
 
 use laxity_machine::bpf::{Field, Label, Operation, Program, Register, Width};
 use laxity_qos::discipline::Class;
@@ -18,19 +18,20 @@ use crate::frame::{Headers, MOST_EXTENSIONS};
 #[cfg(test)]
 mod tests;
 
-/// Queues of a port, at most: each is one more to ask when it is looked for frames. Channels beyond share the last.
+/// Maximum number of queues of a port, since each adds a poll. Further channels share the last.
 const MOST_QUEUES: u8 = 8;
 
-/// Which queue is whose, at one port.
+/// Assignment of queues at one port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Steering {
-    /// The frames of a channel, its destination node and the queue of the frames, in the order of matching. Queue 0 is for what matches none.
+    /// Rules in the order of matching: frames of a channel, its destination node and the queue.
+    /// Queue 0 is for frames that match none.
     rules: Vec<(Carries, usize, u8)>,
     queues: u8,
 }
 
 impl Steering {
-    /// For the port of `experiment` at `node`.
+    /// Steering for the port of `experiment` at `node`.
     pub fn of(experiment: &Experiment, node: usize) -> Self {
         let mut steering = Self { rules: Vec::new(), queues: 1 };
         for channel in experiment.channels.iter().filter(|channel| channel.route[0] == node) {
@@ -44,19 +45,19 @@ impl Steering {
             };
             steering.rules.push((carries, *channel.route.last().expect("a route has a node"), queue));
         }
-        // One channel for all needs nothing sorted.
+        // A single channel for all frames needs no classification.
         if steering.rules.len() == 1 && steering.rules[0].0 == Carries::All {
             steering.queues = 1;
         }
         steering
     }
 
-    /// How many queues there are; with one there is nothing to decide.
+    /// Number of queues.
     pub fn queues(&self) -> u8 {
         self.queues
     }
 
-    /// Where a frame for that destination and with these headers waits.
+    /// Queue of a frame with this destination and these headers.
     pub fn queue(&self, destination: Destination, headers: &Headers) -> u8 {
         let takes = |(carries, to, _): &&(Carries, usize, u8)| {
             destination.admits(*to) && headers.are_carried(*carries)
@@ -64,7 +65,7 @@ impl Steering {
         self.rules.iter().find(takes).map_or(0, |(.., queue)| *queue)
     }
 
-    /// The same, for the kernel.
+    /// Steering as a program for the kernel.
     pub fn program(&self) -> Program {
         let mut reader = Reader::new();
         reader.headers();
@@ -73,25 +74,25 @@ impl Steering {
     }
 }
 
-/// The place that is read at next; beyond every frame once there is nothing more to read.
+/// Offset that is read next; beyond every frame when reading has ended.
 const PLACE: Register = Register::R7;
-/// The differentiated services code point, or [`NO_CODE`].
+/// DSCP, or [`NO_CODE`].
 const CODE: Register = Register::R8;
-/// The number of the protocol. ICMP of IPv6 becomes that of IPv4.
+/// Protocol number; ICMPv6 is replaced by that of ICMP.
 const PROTOCOL: Register = Register::R9;
 const LOADED: Register = Register::R0;
-/// Source and destination port, or [`NO_PORT`], once all is loaded. Until then they are spoilt by every load.
+/// Source and destination port, or [`NO_PORT`], after the last load. Every load clobbers them.
 const FROM: Register = Register::R1;
 const TO: Register = Register::R2;
 const SPOILT: Register = Register::R1;
-/// The number of the node that the frame is for plus one, or 0 for everyone, once all is loaded.
+/// Number of the destination node plus one, or 0 for all, after the last load.
 const NODE: Register = Register::R3;
 
 const NO_CODE: i32 = 64;
 const NO_PORT: i32 = -1;
-/// No protocol has this number (it is reserved), and no rule names it.
+/// Reserved protocol number, which no rule names.
 const OTHER: i32 = 255;
-/// Farther than any frame is long.
+/// Offset beyond the longest frame.
 const NOWHERE: i32 = 1 << 24;
 
 const ICMP: i32 = 1;
@@ -99,16 +100,16 @@ const TCP: i32 = 6;
 const UDP: i32 = 17;
 const ICMP_V6: i32 = 58;
 
-/// Writes the program, in the order of `frame.rs`.
+/// Generator of the program, in the order of `frame.rs`.
 struct Reader {
     program: Program,
-    /// Place and protocol are known, but of the packet there is only what does not begin it: a later fragment.
+    /// Offset and protocol are known, but the packet is a later fragment.
     later: Label,
-    /// Place and protocol are known.
+    /// Offset and protocol are known.
     transport: Label,
     /// The protocol is none that a rule could name.
     other: Label,
-    /// There are no ports to be read, or nothing at all.
+    /// There are no readable ports, or no headers at all.
     portless: Label,
 }
 
@@ -119,7 +120,7 @@ impl Reader {
         Self { program, later, transport, other, portless }
     }
 
-    /// Goes to `otherwise` unless there are `bytes` from the place on.
+    /// Jumps to `otherwise` unless there are `bytes` from the offset on.
     fn need(&mut self, bytes: i32, otherwise: Label) {
         self.program.copy(LOADED, PLACE);
         self.loaded(Operation::Add, bytes);
@@ -162,7 +163,7 @@ impl Reader {
         self.transport();
     }
 
-    /// Keeps the number of the node that the frame is for plus one, or 0.
+    /// Stores the number of the destination node plus one, or 0.
     fn destination(&mut self) {
         let [everyone, known] = [(); 2].map(|()| self.program.label());
         self.program.load_at(Width::Four, 0);
@@ -177,8 +178,8 @@ impl Reader {
 
     fn ethernet(&mut self, v4: Label, v6: Label) {
         self.set(PLACE, 12);
-        // A tag that an adapter is left to put in is not among the bytes yet, so a frame with three may wait elsewhere than
-        // it is carried.
+        // A tag that is left to the adapter is not in the frame yet, so a frame with three tags may
+        // wait in another queue than that of its channel.
         for _ in 0..=2 {
             let tagged = self.program.label();
             self.need(2, self.portless);
@@ -233,7 +234,7 @@ impl Reader {
         self.program.jump(self.transport);
     }
 
-    /// Passes an extension header, if what the protocol says is one.
+    /// Skips an extension header, if the protocol is one.
     fn extension(&mut self) {
         let [eights, fours, fragment, next] = [(); 4].map(|()| self.program.label());
         for kind in [0, 43, 60] {
@@ -276,7 +277,7 @@ impl Reader {
         }
         self.set(PROTOCOL, ICMP);
         self.program.place(ports);
-        // Of whatever protocol: a rule looks at the protocol first.
+        // Ports are loaded for any protocol: a rule checks the protocol first.
         self.need(4, self.portless);
         self.load(Width::Four, 0);
         self.program.copy(FROM, LOADED);

@@ -1,4 +1,4 @@
-//! Ports over wires of memory: no frame is lost without being counted, and no slot for good.
+//! Ports over wires in memory: every lost frame is counted, and every slot is recovered.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -17,12 +17,12 @@ use super::{BATCH, Ports, Wire};
 #[derive(Default)]
 struct Memory {
     in_frames: Mutex<VecDeque<Vec<u8>>>,
-    /// What waits in a queue behind the first.
+    /// Frames in the second queue.
     first_class: Mutex<VecDeque<Vec<u8>>>,
-    /// What is left to be done with all of them.
+    /// Remaining work of all frames.
     offload: Mutex<Offload>,
     out: Mutex<Vec<Vec<u8>>>,
-    /// Whether bulks are unknown here, and how many came.
+    /// Whether bulks are refused, and how many were.
     refuses: Mutex<(bool, usize)>,
 }
 
@@ -57,7 +57,7 @@ impl Wire for Memory {
     }
 }
 
-/// Two nodes with a port each; from the first a channel for UDP and, if so, one for all.
+/// Two nodes with a port each; from the first a channel for UDP and, with `rest`, one for all.
 fn experiment(rest: bool, network: &str) -> Experiment {
     let rest = if rest {
         r#"[[channel]]
@@ -116,7 +116,7 @@ fn ports(experiment: &Experiment) -> (Ports<Memory>, Arc<Memory>, Arc<Memory>) {
     (Ports::new(experiment, wires).unwrap(), a, b)
 }
 
-/// A frame with a number: UDP over IPv4, or nothing that is known.
+/// Frame with a number: UDP over IPv4, or an unknown protocol.
 fn frame(udp: bool, number: u32) -> Vec<u8> {
     let mut frame = vec![2; 12];
     frame.extend(if udp { [8, 0] } else { [8, 6] });
@@ -129,7 +129,7 @@ fn number(frame: &[u8]) -> u32 {
     u32::from_be_bytes(frame[34..38].try_into().unwrap())
 }
 
-/// Its header is that of the frame in which a link with framing sends it.
+/// The header is that of the frame in which a link with framing sends it.
 #[test]
 fn the_header_of_a_frame_is_no_payload_where_it_is_framed() {
     let size = |framed: bool, tagged: bool| {
@@ -218,11 +218,11 @@ fn a_bulk_is_frames_to_the_world_and_what_comes_late_is_written_together() {
     assert_eq!(taken, [1054, 1054, 1054, 1054, 554]);
     let written = || b.out.lock().unwrap().iter().map(Vec::len).collect::<Vec<_>>();
     let us = |us| Time::ZERO + laxity_units::Span::from_us(us);
-    // In time: at once.
+    // On time: written at once.
     *clock.lock().unwrap() = us(10);
     ports.notice(us(10), Notice::Delivered { channel: 1, message: 0 });
     assert_eq!(written(), [1054]);
-    // Late: with what comes behind it, or when the world has caught up.
+    // Late: written with its successors, or when the world has caught up.
     *clock.lock().unwrap() = us(100);
     ports.notice(us(20), Notice::Delivered { channel: 1, message: 1 });
     ports.notice(us(30), Notice::Delivered { channel: 1, message: 2 });
@@ -230,7 +230,7 @@ fn a_bulk_is_frames_to_the_world_and_what_comes_late_is_written_together() {
     assert!(ports.more.load(std::sync::atomic::Ordering::Relaxed), "it asks to be asked");
     assert!(ports.next_input(us(100)).is_none());
     assert_eq!(written(), [1054, 2054]);
-    // The last of a bulk ends the waiting, and so does one that follows nothing.
+    // The last frame of a bulk ends the waiting, and so does a frame of another bulk.
     ports.notice(us(40), Notice::Delivered { channel: 1, message: 3 });
     ports.notice(us(50), Notice::Delivered { channel: 1, message: 4 });
     assert_eq!(written(), [1054, 2054, 1554]);
@@ -238,7 +238,7 @@ fn a_bulk_is_frames_to_the_world_and_what_comes_late_is_written_together() {
     assert_eq!((delays.frames, delays.early, ports.counts().written), (5, 0, 5));
 }
 
-/// A datagram of 58 bytes with a number, whose sum is left open.
+/// Datagram of 58 bytes with a number and an incomplete checksum.
 fn datagram(port: u8, number: u32) -> Vec<u8> {
     let mut frame = frame(true, 0);
     frame[16..18].copy_from_slice(&[0, 44]);
@@ -258,7 +258,7 @@ fn datagram(port: u8, number: u32) -> Vec<u8> {
     frame
 }
 
-/// Ports that have taken datagrams of these flows, and a hand on their clock.
+/// Ports that have taken datagrams of these flows, and their settable clock.
 fn late(flows: &[u8]) -> (Ports<Memory>, Arc<Memory>, Arc<Memory>, Arc<Mutex<Time>>) {
     let (ports, a, b) = ports(&experiment(true, ""));
     let clock = Arc::new(Mutex::new(Time::ZERO));
@@ -309,7 +309,7 @@ fn datagrams_of_one_flow_that_come_late_are_written_together() {
     assert_eq!((ports.held(), ports.store.free()), (0, ports.store.slots()));
 }
 
-/// What is written at each wake of frames that are delivered as they are read, `behind` us later.
+/// Sizes written at each wake if frames are delivered as they are read, `behind` us later.
 fn as_read(behind: u64, frames: &[u32]) -> Vec<Vec<usize>> {
     let (mut ports, a, b, clock) = late(&[]);
     *clock.lock().unwrap() = Time::ZERO + laxity_units::Span::from_us(behind);
@@ -333,7 +333,7 @@ fn what_is_delivered_as_it_is_read_waits_for_the_last_that_is_if_there_are_too_m
     let alone = |count| vec![58; count];
     let most = BATCH as u32;
     assert_eq!(as_read(5, &[2 * most + 3, 0, 0, 0]), [all.clone(), all.clone(), three.clone(), vec![]]);
-    // In time, only from when it is seen that they are too many, until they are not.
+    // On time: joined only while there are too many frames.
     assert_eq!(as_read(0, &[2 * most + 3, 0, 0, 3]), [alone(BATCH), all, three, alone(3)]);
     assert_eq!(as_read(0, &[1, 3, 1]), [alone(1), alone(3), alone(1)]);
 }
@@ -371,7 +371,7 @@ fn without_a_free_slot_nothing_is_read() {
         }
     }
     assert_eq!((handles.len(), a.in_frames.lock().unwrap().len()), (slots, 50));
-    // The last are for frames of real-time channels.
+    // The last slots are for frames of real-time channels.
     a.first_class.lock().unwrap().extend((0..kept as u32 + 7).map(|n| frame(true, n)));
     for _ in 0..kept {
         while ports.next_input(Time::ZERO).is_some() {}
@@ -398,7 +398,8 @@ fn carrying_frames_takes_a_port() {
 }
 
 proptest! {
-    /// The world takes, refuses, loses and delivers as it likes; a message is delivered once, in order.
+    /// The world takes, refuses, loses and delivers arbitrarily; a message is delivered once, in
+    /// order.
     #[test]
     fn what_is_delivered_is_what_was_sent_and_no_slot_is_lost(
         fates in proptest::collection::vec((0..4_u8, any::<bool>(), 0..3_usize), 1..2000),

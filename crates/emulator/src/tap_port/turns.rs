@@ -1,23 +1,22 @@
-//! Which of a port's queues is asked for its next frame.
+//! Order in which a port's queues are read.
 //!
-//! Queue 0 is that of frames which nothing is guaranteed; the others are before it, and take turns among each other. Strictly
-//! before it they would let it starve when programs send more than their contracts: it is asked first after
-//! [`IN_A_ROW`] frames of theirs.
+//! Queue 0 has the frames without a guarantee; the others have priority, and alternate among each
+//! other. With strict priority, programs that exceed their contracts would starve queue 0, so it is
+//! read first after [`IN_A_ROW`] frames of the others.
 
-/// Frames of the other queues that are read before one of queue 0 that waits.
+/// Frames of the other queues that are read before a waiting frame of queue 0.
 const IN_A_ROW: u8 = 4;
 
-/// The turns of one port.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Turns {
-    /// The queue behind queue 0 that is asked first, counted from 0.
+    /// Next of the other queues, counted from 0.
     first: usize,
-    /// Frames of theirs since the last of queue 0.
+    /// Frames of the other queues since the last of queue 0.
     in_a_row: u8,
 }
 
 impl Turns {
-    /// The `number` queues of a port, in the order in which they are asked.
+    /// The `number` queues of a port, in the order of reading.
     #[inline]
     pub(super) fn order(&self, number: usize) -> impl Iterator<Item = usize> + use<> {
         let Turns { first, in_a_row } = *self;
@@ -30,7 +29,7 @@ impl Turns {
         })
     }
 
-    /// A frame was read from `queue`, of `number`.
+    /// Records a frame read from `queue`, of `number`.
     #[inline]
     pub(super) fn read(&mut self, queue: usize, number: usize) {
         match queue {

@@ -1,4 +1,4 @@
-//! What a port is connected to, and how a frame is got from there.
+//! Connection of a port, and reading of frames from it.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -6,15 +6,15 @@ use std::os::fd::BorrowedFd;
 use laxity_machine::offload::{Cut, Offload, Piece};
 use laxity_machine::tap::Tap;
 
-/// Where frames come from and go to.
+/// Source and sink of frames.
 pub trait Wire {
-    /// In how many queues frames wait; the first is for those that no real-time channel carries.
+    /// Number of queues; the first is for frames that no real-time channel carries.
     fn queues(&self) -> usize {
         1
     }
 
-    /// Reads a frame of `queue` into `buffer` and then `beyond`; answers how long it is, and what is left to be done with
-    /// it. `None` if there is none.
+    /// Reads a frame of `queue` into `buffer` and then `beyond`; returns its length, and the
+    /// remaining work. `None` if there is none.
     fn receive(
         &self,
         queue: usize,
@@ -22,13 +22,13 @@ pub trait Wire {
         beyond: &mut [u8],
     ) -> io::Result<Option<(usize, Offload)>>;
 
-    /// Sends a frame with what is left to be done with it; `false` if it cannot be taken now.
+    /// Sends a frame with its remaining work; `false` if it cannot be taken now.
     fn send(&self, frame: &[u8], offload: Offload) -> io::Result<bool>;
 }
 
-/// A wire that can be waited at.
+/// Wire that can be polled.
 pub trait Polled: Wire {
-    /// What is ready to be read when `queue` has a frame.
+    /// Descriptor that is readable when `queue` has a frame.
     fn descriptor(&self, queue: usize) -> BorrowedFd<'_>;
 }
 
@@ -59,7 +59,8 @@ impl Polled for Tap {
     }
 }
 
-/// The next frame of `queue`, into `buffer`: of the bulk that is being cut, or else one that is read, which may be such a bulk.
+/// Next frame of `queue`, into `buffer`: of the bulk in segmentation, or else one that is read,
+/// which may be a bulk.
 #[inline]
 pub(super) fn next_frame<W: Wire>(
     wire: &W,
@@ -80,7 +81,7 @@ pub(super) fn next_frame<W: Wire>(
     }
     let here = length.min(together);
     cut.room()[..here].copy_from_slice(&buffer[..here]);
-    // What cannot be cut is too long for every channel, and counted as that.
+    // A bulk that cannot be cut is too long for every channel, and counted so.
     Ok(match cut.begin(length, offload) {
         true => cut.next(buffer).map(piece),
         false => Some((together, Offload::NONE, None)),

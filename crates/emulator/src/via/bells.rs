@@ -1,4 +1,4 @@
-//! The doorbells of processes, which END's clock looks at while it waits.
+//! Doorbells of processes, which END's clock polls while it waits.
 
 use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use laxity_vi::provider::{self, Hearer, Memory, Which};
 
 use super::desk::Desk;
 
-/// A process rang: the virtual interface that it named, the queue, how many descriptors.
+/// Doorbell of a process: virtual interface as named by it, queue, and number of descriptors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rung {
     pub(super) process: u32,
@@ -17,12 +17,11 @@ pub(super) struct Rung {
     pub(super) count: u16,
 }
 
-/// The doorbells of all processes, which the clock looks at and the cluster hears.
+/// Doorbells of all processes, polled by the clock and consumed by the cluster.
 #[derive(Debug, Default)]
 pub(super) struct Bells(RefCell<Vec<Option<(Memory, Hearer)>>>);
 
 impl Bells {
-    /// Those of each process, at its place.
     pub(super) fn all(&self) -> RefMut<'_, Vec<Option<(Memory, Hearer)>>> {
         self.0.borrow_mut()
     }
@@ -40,7 +39,7 @@ impl Bells {
         self.0.borrow_mut().get_mut(process as usize)?.take().map(|(memory, _)| memory)
     }
 
-    /// What is rung up to now is before something else.
+    /// Marks the doorbells that have been rung by now.
     pub(super) fn mark(&self) {
         self.0.borrow_mut().iter_mut().flatten().for_each(|(memory, hearer)| hearer.mark(memory));
     }
@@ -52,7 +51,7 @@ impl Bells {
     }
 }
 
-/// Rings when a process rang, or something is asked for.
+/// Rings when a process has rung, or an order is pending.
 pub(super) struct AnyBell {
     pub(super) bells: Rc<Bells>,
     pub(super) desk: Rc<Desk>,

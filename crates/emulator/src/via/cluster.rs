@@ -1,19 +1,23 @@
-//! The adapters' process: firmware, wires, and the memory of programs.
+//! Adapters' process: firmware, wires, and the memory of programs.
 //!
-//! When anything happens is what [`Via`] says, the state machine that a simulation runs. Here it is carried out: a doorbell is heard in
-//! shared memory, data is copied when HDMA has moved it, a completion is written when its status is up. So what a program sees, it
-//! sees when an adapter of those stage times would show it.
+//! [`Via`], the state machine that a simulation runs, decides when each step happens. This module
+//! executes it: a doorbell is read from shared memory, data is copied when HDMA has moved it, a
+//! completion is written when its status is up. A program therefore sees each result at the time at
+//! which an adapter with those stage times would show it.
 //!
-//! **Nobody pays for another's mistakes.** What is wrong with a descriptor is found here and goes the way of an empty message to the
-//! edge of its own adapter ([`flaw`](super::interface::Outgoing::flaw)): it takes time of the adapter that it was rung at, in its turn, and that is all.
-//! Doorbells are heard by turns, so many of each process, and no process has more under way than its queues hold.
+//! **Errors affect only their own process.** An invalid descriptor is detected here and handled as
+//! an empty message up to the edge of its own adapter ([`flaw`](super::interface::Outgoing::flaw)):
+//! it takes its turn and time only at that adapter. Doorbells are consumed round-robin, a limited
+//! number of each process, and no process has more work in progress than its queues hold.
 //!
-//! **What is told across processors is told in batches.** A line of memory that the other side looks at costs more than a step of the
-//! firmware each time that it changes. So the clock is read once for all doorbells that are heard together, and a program is told of all
-//! its descriptors that are complete when the call is over in which they completed.
+//! **Notifications across processors are batched.** Each change of a cache line that the other side
+//! polls costs more than a step of the firmware. The clock is therefore read once for all doorbells
+//! consumed together, and a program is notified of all completed descriptors at the end of the call
+//! in which they completed.
 //!
-//! **What is decided where.** Here is the state, and what all else comes to: a descriptor completes, a connection breaks, what is over is swept out.
-//! What may happen is a file each, which calls this one and those behind it:
+//! **Structure.** This file has the state and the common consequences: a descriptor completes, a
+//! connection breaks, finished objects are removed. Each kind of event has a file, which calls this
+//! one and those behind it:
 //!
 //! ```text
 //! hearing ──▶ requests ──▶ connections ──▶ outputs ──▶ messages ──▶ doorbells
@@ -45,50 +49,47 @@ use super::regions::Regions;
 use super::turns::Shares;
 use super::{Recorded, Served, Setup};
 
-/// Buffers that are kept for the next message.
+/// Buffers that are kept for later messages.
 const POOL: usize = 256;
 
-/// What a request comes to.
+/// Result of a request.
 type Decided = Result<Answer, Refusal>;
 
-/// What can happen.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
-    /// A doorbell that was heard when something else was due first.
+    /// A doorbell that was read while another event was due first.
     Rung(Rung),
     /// A message reaches an adapter.
     Reach { node: u32, message: Message },
-    /// A message that came before its time may be seen now.
+    /// The playout delay of an early message is over.
     Played { vi: u32, number: u64 },
-    /// Something is asked for at the desk.
+    /// An order is pending at the desk.
     Asked,
-    /// An adapter asked to be called; stale if it has asked anew since.
+    /// A timer of an adapter; outdated if the adapter has set another since.
     Adapter { node: u32, asked: u32 },
 }
 
-/// A process that has opened an adapter.
 #[derive(Debug)]
 struct Process {
     node: u32,
     regions: Regions,
-    /// Protection tags that it has, each a number of its own.
+    /// Its protection tags, with unique numbers.
     tags: Vec<u32>,
     queues: Vec<Option<CompletionEntries>>,
     vis: u32,
 }
 
-/// Somebody who wants to be connected.
 #[derive(Debug, Clone, Copy)]
 struct Call {
     number: u64,
     vi: u32,
     from: Address,
     to: Address,
-    /// Who was told of it.
+    /// Process that was notified of it.
     told: Option<u32>,
 }
 
-/// Somebody who wants to be connected with who wants the same of him.
+/// Request for a connection with a peer that makes the matching request.
 #[derive(Debug, Clone, Copy)]
 struct Peer {
     vi: u32,
@@ -96,62 +97,63 @@ struct Peer {
     to: Address,
 }
 
-/// What went wrong that a well-behaved program does not do.
+/// Violations that a correct program does not commit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Violations {
-    /// Doorbells for a virtual interface that is not the process's own, or is none.
+    /// Doorbells for a virtual interface that does not exist or belongs to another process.
     pub foreign_doorbells: u64,
-    /// Words that are no doorbell, and counts of doorbells that cannot be.
+    /// Words that are no doorbell, and invalid counts of doorbells.
     pub garbled_doorbells: u64,
-    /// Virtual interfaces broken for more descriptors than a queue has.
+    /// Virtual interfaces broken for posting more descriptors than a queue holds.
     pub overruns: u64,
     /// RDMA to memory that is not registered for it.
     pub rdma: u64,
 }
 
-/// The adapters, and whoever has opened them.
+/// Adapters, and the processes that have opened them.
 pub(super) struct Cluster {
     setup: Setup,
     epoch: Option<Epoch>,
-    /// Where what comes from outside is written down, or found.
+    /// Source of inputs, and their log.
     pub(super) inputs: Inputs,
-    /// Events so far.
+    /// Number of events so far.
     events: u64,
-    /// Of what adapters did and when, if that is to be compared with another run.
+    /// Digest of outputs and their times, if they are to be compared with another run.
     digest: u64,
     adapters: Vec<Via>,
     asked: Vec<Asked>,
     processes: Vec<Option<Process>>,
     bells: Rc<Bells>,
     desk: Rc<Desk>,
-    /// Something was asked for, and not all is heard that was rung before.
+    /// An order is pending, and earlier doorbells are not all consumed.
     asks: bool,
     interfaces: Vec<Option<Interface>>,
-    /// Doorbells that were just heard.
+    /// Doorbells just read.
     heard: Vec<Rung>,
-    /// Adapters that have done something that was not carried out.
+    /// Adapters with outputs that were not executed yet.
     restless: Vec<usize>,
-    /// Virtual interfaces whose programs were not told of all that is complete.
+    /// Virtual interfaces with completions of which their programs were not notified.
     untold: Vec<u32>,
-    /// The doorbells that the firmware is told of in turn.
+    /// Doorbells queued for the firmware.
     shares: Shares,
-    /// Per adapter, whose an endpoint of its firmware is.
+    /// Per adapter: virtual interface of each endpoint of its firmware.
     endpoints: Vec<Vec<Option<u32>>>,
     calls: Vec<Call>,
     calls_made: u64,
     peers: Vec<Peer>,
     pool: Vec<Vec<u8>>,
     recorded: Vec<Recorded>,
-    /// What comes of the channels that programs are.
+    /// Observed channels.
     pub(super) channels: Vec<Observed>,
     pub(super) violations: Violations,
-    /// What became of messages at virtual interfaces that are gone.
+    /// Counts of messages at destroyed virtual interfaces.
     past: Tally,
     pub(super) over: bool,
 }
 
 impl Cluster {
-    /// Adapters that nobody has opened. Inputs happen at the time of `epoch` at which they were read; without one, when they are polled.
+    /// Adapters without processes. Inputs happen at the time of `epoch` at which they were read;
+    /// without an epoch, when they are polled.
     pub(super) fn new(setup: Setup, epoch: Option<Epoch>, desk: Desk) -> Self {
         let mut adapters: Vec<Via> = (0..setup.nodes).map(|_| Via::new(setup.adapter, [])).collect();
         if setup.recorded {
@@ -191,14 +193,14 @@ impl Cluster {
         AnyBell { bells: self.bells.clone(), desk: self.desk.clone() }
     }
 
-    /// What became of messages at all virtual interfaces.
+    /// Counts of messages at all virtual interfaces.
     pub(super) fn tally(&self) -> Tally {
         let mut tally = self.past;
         self.interfaces.iter().flatten().for_each(|interface| tally.add(interface.tally));
         tally
     }
 
-    /// What came of it, but for how well time was kept.
+    /// Results, without the timeliness.
     pub(super) fn into_served(self, outcome: &Outcome) -> Served {
         Served {
             kept: RealTime::default(),
@@ -219,14 +221,13 @@ impl Cluster {
         self.interfaces.get_mut(vi as usize)?.as_mut()
     }
 
-    /// A virtual interface that is not destroyed; of this process, if one is named.
+    /// Virtual interface that is not destroyed; of this process, if given.
     fn own(&mut self, process: Option<u32>, vi: u32) -> Result<&mut Interface, Refusal> {
         let right =
             |own: &&mut Interface| own.queues.is_some() && process.is_none_or(|process| own.owner == process);
         self.interface(vi).filter(right).ok_or(Refusal::InvalidParameter)
     }
 
-    /// What all that is reserved asks of an adapter.
     fn load(&self, node: u32) -> Load {
         let mut load = Load::default();
         for own in self.interfaces.iter().flatten().filter(|own| own.queues.is_some()) {
@@ -241,7 +242,6 @@ impl Cluster {
         load
     }
 
-    /// A buffer for a message.
     fn buffer(&mut self) -> Vec<u8> {
         let mut data = self.pool.pop().unwrap_or_default();
         data.clear();
@@ -254,14 +254,14 @@ impl Cluster {
         }
     }
 
-    /// An adapter may have done something. Mostly the same one as before: once is enough.
+    /// Marks an adapter that may have outputs. Successive marks are mostly of one adapter, hence
+    /// the check of the last.
     fn stir(&mut self, node: usize) {
         if self.restless.last() != Some(&node) {
             self.restless.push(node);
         }
     }
 
-    /// A descriptor is complete.
     fn complete(&mut self, vi: u32, which: Which, completion: &Completion) {
         let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
         if interface.has_told() {
@@ -270,7 +270,8 @@ impl Cluster {
         interface.complete(which, completion);
     }
 
-    /// Tells programs of all that is complete: at the virtual interface, and then at the completion queue.
+    /// Notifies programs of all completions: at the virtual interface, then at the completion
+    /// queue.
     fn tell_programs(&mut self) {
         while let Some(vi) = self.untold.pop() {
             let Some(interface) = self.interfaces[vi as usize].as_mut() else { continue };
@@ -281,15 +282,15 @@ impl Cluster {
                     && let Some(process) = self.processes[interface.owner as usize].as_mut()
                     && let Some(Some(queue)) = process.queues.get_mut(queue as usize)
                 {
-                    // A queue that is full loses entries: it is its program's own.
+                    // A full completion queue loses entries, which affects only its own program.
                     let _all = queue.put(vi, which, count);
                 }
             }
         }
     }
 
-    /// Breaks a virtual interface, and with it the connection. The other side hears of it behind what was sent to it before, as
-    /// from a wire.
+    /// Breaks a virtual interface, and its connection. The peer learns of it after the messages
+    /// sent before, as over a wire.
     fn break_off(&mut self, now: Time, vi: u32, fault: Fault, calendar: &mut Calendar<Event>) {
         let Some(own) = self.interface(vi) else { return };
         let (node, peer) = (own.node as usize, own.peer);
@@ -309,11 +310,12 @@ impl Cluster {
         }
     }
 
-    /// Ends what a virtual interface has of a connection, which is broken by a fault or idle again: all that is posted completes as flushed.
+    /// Ends a virtual interface's part of a connection, which is broken by a fault or idle again:
+    /// all posted descriptors complete as flushed.
     fn flush(&mut self, now: Time, vi: u32, fault: Option<Fault>) {
         let Some(interface) = self.interface(vi) else { return };
         let [sends, receives] = interface.flush();
-        // Whoever sees that something is flushed can see why.
+        // Published before the flushes, so that a program that sees a flush can see the cause.
         match fault {
             Some(fault) => interface.show_fault(fault),
             None => interface.show(State::Idle),
@@ -327,11 +329,11 @@ impl Cluster {
         self.adapters[node].flush(now, endpoint);
     }
 
-    /// Drops messages that are over; ends a connection whose last has come and whose other side has gone; and forgets a virtual
-    /// interface of which nothing is left.
+    /// Removes finished messages; ends a connection whose peer has gone and whose last message has
+    /// arrived; removes a virtual interface without remaining work.
     #[inline]
     fn sweep(&mut self, now: Time, vi: u32) {
-        // What all messages come by, and nearly none has anything to do at.
+        // Fast path of all messages, which rarely have work here.
         if self.interface(vi).is_some_and(|own| own.is_to_be_swept()) {
             self.sweep_out(now, vi);
         }
@@ -343,7 +345,7 @@ impl Cluster {
         {
             self.give_back(arrival.data);
         }
-        // A message that is over is all there is, nearly always.
+        // Usually a finished message is all.
         if self.interface(vi).is_none_or(|own| !own.is_ending()) {
             return;
         }
@@ -361,7 +363,7 @@ impl Cluster {
     }
 }
 
-/// What a descriptor of `which` completes with that comes to nothing.
+/// Completion of a flushed descriptor of `which`.
 fn flushed(which: Which) -> Completion {
     let kind = if which == Which::Receive { Status::RECEIVE } else { Status::default() };
     Completion { status: Status::DONE.and(kind).and(Status::FLUSHED), length: 0, immediate: None }

@@ -1,10 +1,11 @@
-//! Talks to programs: a thread of its own, since it waits, maps and unmaps, which END may not.
+//! Control thread, which talks to programs: it waits, maps and unmaps, which END must not.
 //!
-//! Each adapter listens at a socket of its own; whoever connects is a process that has opened it. Requests are put on END's desk one at
-//! a time and answered in their order, so none sees another half done. A program that sends nonsense is refused; one that does not
-//! take its answers, or hangs up, is gone with all that it had.
+//! Each adapter listens on its own socket; each connection is a process that opens it. Requests are
+//! put on END's desk one at a time and answered in order, so no process sees a partial effect of
+//! another's request. Invalid requests are refused; a program that does not read its responses, or
+//! hangs up, is removed with all its objects.
 //!
-//! No user takes what others need ([`Quotas`]), and a connection that asks for nothing within [`FIRST`] is ended.
+//! [`Quotas`] limit each user, and a connection without a request within [`FIRST`] is closed.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,24 +22,25 @@ use laxity_vi::provider::{self, Answer, CompletionEntries, Memory, Request, Sock
 use super::desk::{Counter, Order, Thing};
 use super::quota::{Holdings, Quotas};
 
-/// How often it looks whether it is over.
+/// Interval at which the thread checks for the end.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long a process that has connected may take to open the adapter.
+/// Time within which a connected process has to open the adapter.
 const FIRST: Duration = Duration::from_secs(1);
-/// Connections to an adapter that are accepted before requests are looked at again.
+/// Maximum number of connections to an adapter accepted before requests are handled again.
 const AT_ONCE: usize = 16;
 
-/// Where an adapter's socket is.
+/// Path of an adapter's socket.
 pub fn socket_of(directory: &Path, node: usize) -> PathBuf {
     directory.join(node.to_string())
 }
 
-/// Sockets at which adapters are to be opened. They are removed when it is dropped.
+/// Sockets of the adapters. Dropping them removes their files.
 #[derive(Debug)]
 pub(super) struct Doors {
     listening: Vec<Socket>,
     paths: Vec<PathBuf>,
-    /// Records them, so that the next run finds those of a run that was killed; none where there is no place for records.
+    /// Record of the files, so that the next run finds those of a killed run; `None` without a
+    /// directory for records.
     owner: Option<Owner>,
 }
 
@@ -47,7 +49,7 @@ impl Doors {
         let mut doors = Self { listening: Vec::new(), paths: Vec::new(), owner: Owner::claim().ok() };
         for node in 0..nodes {
             let path = socket_of(directory, node);
-            // In the way if its run left no record.
+            // A socket file of a run without a record would be in the way.
             remove_dead(&path)?;
             let listen = || Socket::listen(&path);
             doors.listening.push(match &doors.owner {
@@ -59,7 +61,7 @@ impl Doors {
         Ok(doors)
     }
 
-    /// Leftovers of killed runs that are removed now.
+    /// Remains of killed runs that were removed.
     pub(super) fn swept(&self) -> &[String] {
         self.owner.as_ref().map_or(&[], Owner::swept)
     }
@@ -67,28 +69,28 @@ impl Doors {
 
 impl Drop for Doors {
     fn drop(&mut self) {
-        // One that somebody else has removed is as good as removed.
+        // The file may have been removed by another program.
         self.paths.iter().for_each(|path| _ = std::fs::remove_file(path));
     }
 }
 
-/// A process that has connected to an adapter.
+/// Process that has connected to an adapter.
 struct Visitor {
     socket: Socket,
     node: u32,
     has: Holdings,
-    /// Until when it has to open the adapter; `None` once it has, and END knows of it.
+    /// Time by which it has to open the adapter; `None` once it has, and END has its doorbells.
     opens_by: Option<Instant>,
 }
 
-/// Serves until `over`, and then ends END.
+/// Serves until `over`, and then stops END.
 pub(super) fn serve(doors: &Doors, counter: &Counter, over: &AtomicBool) {
     let mut quotas = Quotas::new(doors.listening.len());
     let mut visitors: Vec<Option<Visitor>> = Vec::new();
     while !over.load(Ordering::Acquire) {
         let sockets = doors.listening.iter().chain(visitors.iter().flatten().map(|visitor| &visitor.socket));
         let sockets: Vec<_> = sockets.map(AsFd::as_fd).collect();
-        // What it says is looked at with all the others: whoever has nothing says so.
+        // The result is not needed: every socket is read below, and an idle one returns at once.
         if poll::readable(&sockets, LOOK).is_err() {
             break;
         }
@@ -127,7 +129,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// A place for a process that has connected; one whose user has too many is sent away by hanging up.
+/// Admits a connected process; closes the connection if its user has too many.
 fn admit(
     visitors: &mut Vec<Option<Visitor>>,
     quotas: &mut Quotas,
@@ -143,13 +145,12 @@ fn admit(
     }
 }
 
-/// Who has gone.
 enum Left {
     Visitor,
     End,
 }
 
-/// Answers what a process has asked, if it has.
+/// Handles the pending request of a process, if any.
 fn attend(visitor: &mut Visitor, process: u32, counter: &Counter, quotas: &mut Quotas) -> Result<(), Left> {
     let datagram = match visitor.socket.receive() {
         Ok(Some(datagram)) => datagram,
@@ -185,7 +186,7 @@ fn attend(visitor: &mut Visitor, process: u32, counter: &Counter, quotas: &mut Q
     visitor.socket.send(&answer.to_words(), file.as_ref()).map_err(|_| Left::Visitor)
 }
 
-/// Makes what a request takes, and the file of it that its program gets.
+/// Creates the objects of a request, and the file for its program.
 fn bring(request: &Request, file: Option<OwnedFd>) -> Result<(Option<Thing>, Option<OwnedFd>), Refusal> {
     match (request, file) {
         (Request::Register { length, .. }, Some(file)) => {

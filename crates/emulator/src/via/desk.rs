@@ -1,6 +1,7 @@
-//! The desk between END and the thread that talks to programs: what is asked there, and what is answered.
+//! Desk between END and the control thread: orders and replies.
 //!
-//! Both sides see this, and neither the other. That there is an order is a flag, since END looks whether there is one as often as it looks for doorbells.
+//! Both sides depend on this module, and neither on the other. A flag marks a pending order, since
+//! END polls for orders as often as for doorbells.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -9,16 +10,18 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use laxity_vi::provider::{Answer, CompletionEntries, Memory, Request, ViQueues};
 
-/// Processes that may have opened an adapter at once: an order names one by a number below that. One user may have half of them.
+/// Maximum number of processes, and upper limit of their numbers in orders. One user may have half
+/// of them.
 pub(super) const MOST_PROCESSES: usize = 128;
-/// Virtual interfaces that a process may have.
+/// Maximum number of virtual interfaces of a process.
 pub(super) const MOST_VIS: u32 = 64;
-/// Protection tags and completion queues that a process may have, each.
+/// Maximum number of protection tags, and of completion queues, of a process.
 pub(super) const MOST_MADE: usize = 64;
-/// Virtual interfaces of one adapter, those included that the firmware has not done with. One user may have half of them.
+/// Maximum number of virtual interfaces of one adapter, including those that the firmware has not
+/// finished. One user may have half of them.
 pub(super) const MOST_AT_ADAPTER: usize = 512;
 
-/// Something that was made for a process, or is no longer needed.
+/// Object that was created for a process, or is no longer needed.
 #[derive(Debug)]
 pub(super) enum Thing {
     Memory(Memory),
@@ -26,39 +29,38 @@ pub(super) enum Thing {
     Entries(CompletionEntries),
 }
 
-/// What is put on the desk.
 #[derive(Debug)]
 pub(super) enum Order {
     /// A process has opened an adapter, and has these doorbells.
     Open { process: u32, node: u32, doorbells: Memory },
-    /// It asks for something; what that takes has been made.
+    /// A request of the process, with the created object.
     Ask { process: u32, request: Request, brought: Option<Thing> },
-    /// It is gone.
+    /// The process is gone.
     Gone { process: u32 },
-    /// It is over.
+    /// End of the service.
     Stop,
 }
 
-/// The answer, and what nobody needs any more.
+/// Response, and objects that are no longer needed.
 pub(super) struct Reply {
     pub(super) answer: Answer,
-    /// Held to be dropped where that may take its time.
+    /// Dropped by the receiver, which may take its time.
     pub(super) _rest: Vec<Thing>,
 }
 
-/// Where orders come in.
 pub(super) struct Desk {
     pub(super) orders: Receiver<Order>,
     pub(super) replies: Sender<Reply>,
-    /// Whether there is an order.
+    /// Whether an order is pending.
     asked: Arc<AtomicBool>,
-    /// Whether it is to be over, and whether that was heard.
+    /// Whether the service is to end, and whether END has seen that.
     over: Arc<AtomicBool>,
     heard_over: Cell<bool>,
 }
 
 impl Desk {
-    /// A desk, and how it is reached from outside. Once it is `over`, orders are answered at once.
+    /// Creates a desk, and its counterpart for the control thread. Once `over` is set, orders are
+    /// handled at once.
     pub(super) fn with_counter(over: &Arc<AtomicBool>) -> (Self, Counter) {
         let (orders, taken) = mpsc::channel();
         let (answered, replies) = mpsc::channel();
@@ -73,14 +75,14 @@ impl Desk {
         self.asked.load(Ordering::Relaxed) || self.is_over() && !self.heard_over.get()
     }
 
-    /// Whether it is to be over: what is asked for then waits neither for doorbells nor for events that are late.
+    /// Whether the service is to end: orders then wait neither for doorbells nor for late events.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Whether there is an order, or may be one that was heard and waits for its time when it is over; those that come from now on are new
-    /// ones.
+    /// Whether an order is pending; also true once after `over` is set, for an order that was seen
+    /// and still waits. Clears the flag, so later orders count as new.
     pub(super) fn hear(&self) -> bool {
         if self.is_over() {
             return self.asked.swap(false, Ordering::AcqRel) | !self.heard_over.replace(true);
@@ -89,7 +91,6 @@ impl Desk {
     }
 }
 
-/// END's desk, from outside.
 pub(super) struct Counter {
     orders: Sender<Order>,
     replies: Receiver<Reply>,
@@ -97,7 +98,7 @@ pub(super) struct Counter {
 }
 
 impl Counter {
-    /// Puts an order on the desk and waits for the answer; `None` when END has ended.
+    /// Puts an order on the desk and waits for the reply; `None` when END has ended.
     pub(super) fn ask(&self, order: Order) -> Option<Reply> {
         self.orders.send(order).ok()?;
         self.asked.store(true, Ordering::Release);

@@ -1,10 +1,13 @@
-//! What comes from outside: taken as it comes, and written down if there is a log; or found there, when it is replayed.
+//! Inputs from outside: live, optionally logged, or read from a log on replay.
 //!
-//! Adapters are deterministic, and what they are told is little: which doorbells were heard when, the words of the descriptors that those were for, and what was asked for at the desk. What is *in* the memory of
-//! programs is not of it, since no adapter decides by a message's bytes; a replay has memory of the same length with nothing in it.
+//! Adapters are deterministic and have few inputs: the doorbells with the times at which they were
+//! read, the words of their descriptors, and the orders at the desk. The contents of programs'
+//! memory are no inputs, since no decision depends on a message's bytes; a replay uses zeroed
+//! memory of the same length.
 //!
-//! A wake is logged with its time and how many events were before it, as of any emulation ([`crate::log`]), and with how much later inputs were read. All else follows in the order in which it was
-//! taken, and is found in that order.
+//! A wake is logged with its time and the number of events before it, as for any emulation
+//! ([`crate::log`]), and with the delay until inputs were read. All other inputs follow in the
+//! order in which they were taken.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -23,15 +26,16 @@ use super::desk::{MOST_PROCESSES, Order, Thing};
 use super::regions::MOST_BYTES;
 use crate::log::{Log, LogError, Pack, Tape, block};
 
-/// The mark of a block of entries.
+/// Mark of a block of entries.
 const KIND: u8 = 3;
 /// Words of a request.
 const WORDS: usize = 16;
 
-/// Something that came from outside. The shape here is the format.
+/// Input entry, in the format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Entry {
-    /// The world was woken after `events` more events than before the last wake, `after` picoseconds after it, and read inputs `later` than that.
+    /// The world was woken after `events` more events than before the last wake, `after`
+    /// picoseconds after it, and read inputs `later` than that.
     Wake {
         events: u64,
         after: u64,
@@ -44,13 +48,13 @@ pub(super) enum Entry {
         receive: bool,
         count: u16,
     },
-    /// A process rang with a word that is no doorbell.
+    /// A process rang with an invalid word.
     Garbled,
-    /// There is something on the desk.
+    /// An order is pending.
     Asked,
-    /// What was read for a descriptor is none, but this status.
+    /// A descriptor was invalid, with this status.
     Flawed(u32),
-    /// A descriptor of so many segments, which follow: 0 for a message, 1 for an RDMA write, 2 for a read.
+    /// A descriptor; its segments follow. Operation 0 is a message, 1 an RDMA write, 2 a read.
     Descriptor {
         operation: u8,
         address: u64,
@@ -63,14 +67,14 @@ pub(super) enum Entry {
         handle: u32,
         length: u32,
     },
-    /// Nothing was on the desk.
+    /// No order was pending.
     Nothing,
     /// A process has opened an adapter.
     Open {
         process: u32,
         node: u32,
     },
-    /// A process asks for what the words that follow say, and did or did not bring what that takes.
+    /// A request of a process; its words follow, with or without a created object.
     Ask {
         process: u32,
         brings: bool,
@@ -80,11 +84,10 @@ pub(super) enum Entry {
     Gone {
         process: u32,
     },
-    /// It is over.
+    /// End of the service.
     Stop,
 }
 
-/// Entries that are not written yet.
 #[derive(Default)]
 pub(super) struct Pending(Vec<Entry>);
 
@@ -112,10 +115,9 @@ impl Pack for Pending {
     }
 }
 
-/// Where what comes is written down.
 pub(super) struct Journal {
     tape: Tape<Entry>,
-    /// Events before the last wake, and its time.
+    /// Number of events before the last wake, and its time.
     last: (u64, Time),
 }
 
@@ -168,40 +170,37 @@ impl Journal {
     }
 }
 
-/// Why a run that is replayed goes no further.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The log is damaged.
     Log(LogError),
-    /// It says something else than what the adapters want to know.
+    /// The log differs from the inputs that the adapters request.
     Diverged(String),
 }
 
-/// The next block of entries; none behind the last.
+/// Next block of entries; `None` after the last.
 type Source = Box<dyn FnMut() -> Result<Option<Vec<Entry>>, LogError>>;
 
-/// What is still to come of a log.
 pub(super) struct Script {
     source: Source,
     entries: VecDeque<Entry>,
-    /// Adapters of the setup.
+    /// Number of adapters of the setup.
     nodes: usize,
-    /// Events so far.
+    /// Number of events so far.
     events: u64,
-    /// Events before the last wake, and its time.
+    /// Number of events before the last wake, and its time.
     last: (u64, Time),
     pub(super) failure: Option<Failure>,
-    /// The log was cut off here: it is over.
+    /// The log was truncated here, which ends the replay.
     pub(super) cut: Option<LogError>,
 }
 
 impl Script {
-    /// What `log` says of so many adapters.
+    /// Script of `log`, for `nodes` adapters.
     pub(super) fn of<R: Read + 'static>(log: Rc<RefCell<Log<R>>>, nodes: usize) -> Self {
         Self::from(Box::new(move || log.borrow_mut().next_entries(KIND)), nodes)
     }
 
-    /// The same, of entries that come by blocks.
     pub(super) fn from(source: Source, nodes: usize) -> Self {
         Self {
             source,
@@ -214,7 +213,7 @@ impl Script {
         }
     }
 
-    /// The next entry, which stays; none at the end, or if something is wrong.
+    /// Peeks at the next entry; `None` at the end, or after an error.
     fn next(&mut self) -> Option<Entry> {
         while self.entries.is_empty() && !self.is_over() {
             match (self.source)() {
@@ -232,18 +231,16 @@ impl Script {
         self.entries.pop_front().filter(|_| next.is_some())
     }
 
-    /// Whether there is nothing more to go by.
     pub(super) fn is_over(&self) -> bool {
         self.failure.is_some() || self.cut.is_some()
     }
 
-    /// Whether the log says more than was taken.
     pub(super) fn is_left(&mut self) -> bool {
         self.next().is_some()
     }
 
     fn diverged(&mut self, wanted: &str, found: Option<Entry>) {
-        // One that is cut off is missed for nothing else.
+        // After a truncation, missing entries are no divergence.
         if self.cut.is_none() {
             let how = match found {
                 Some(found) => {
@@ -257,15 +254,15 @@ impl Script {
         }
     }
 
-    /// When the world is woken, if it is before it reaches `t`.
+    /// Time of a wake before the world reaches `t`, if there is one.
     fn wakes(&mut self, t: Time) -> Option<Time> {
         let found = self.next();
         if self.is_over() {
-            // The world looks, and finds that it is over.
+            // The world polls, and finds the end.
             return Some(self.last.1);
         }
         let Some(Entry::Wake { events, after, .. }) = found else {
-            // What is first was wanted by an event before the next wake.
+            // The next entry belongs to an event before the next wake.
             if t == Time::MAX {
                 self.diverged("a wake", found);
                 return Some(self.last.1);
@@ -284,7 +281,8 @@ impl Script {
         }
     }
 
-    /// The world is woken: when inputs were read, which were heard, how many were garbled, and whether something was asked for.
+    /// Takes a wake: time of the read, doorbells, number of invalid ones, and whether an order is
+    /// pending.
     fn wake(&mut self, heard: &mut Vec<Rung>) -> Option<(Time, u64, bool)> {
         let Some(Entry::Wake { events, after, later }) = self.take() else { return None };
         self.last = (self.last.0 + events, self.last.1.saturating_add(Span::from_ps(after)));
@@ -332,7 +330,7 @@ impl Script {
         })
     }
 
-    /// What is on the desk, with things of its own in the place of a program's.
+    /// Takes an order, with new objects in place of the program's.
     fn order(&mut self) -> Option<Order> {
         let found = self.take();
         let order = match found {
@@ -368,7 +366,7 @@ impl Script {
     }
 }
 
-/// What a request brings, made for it; `None` if it brings nothing, or that cannot be made.
+/// Creates the object of a request; `None` if it has none, or it cannot be created.
 fn brought(request: &Request) -> Option<Thing> {
     match request {
         Request::Register { length, .. } => {
@@ -383,26 +381,26 @@ fn brought(request: &Request) -> Option<Thing> {
     }
 }
 
-/// Where inputs come from, and whether they are written down.
+/// Source of inputs, and whether they are logged.
 #[derive(Default)]
 pub(super) enum Inputs {
     /// From programs.
     #[default]
     Live,
-    /// From programs, written down.
+    /// From programs, logged.
     Kept(Journal),
     /// From a log.
     Logged(Rc<RefCell<Script>>),
 }
 
 impl Inputs {
-    /// Whether what adapters do is to be compared.
+    /// Whether the outputs of adapters are to be compared.
     #[inline]
     pub(super) fn are_kept(&self) -> bool {
         !matches!(self, Inputs::Live)
     }
 
-    /// The world is woken at `at`, after `events` events: when inputs are read, if that is told by the log.
+    /// Takes a logged wake; `None` without a log to replay.
     pub(super) fn wake(&mut self, heard: &mut Vec<Rung>) -> Option<(Time, u64, bool)> {
         match self {
             Inputs::Logged(script) => script.borrow_mut().wake(heard),
@@ -410,7 +408,7 @@ impl Inputs {
         }
     }
 
-    /// What a live world has heard at a wake.
+    /// Logs the inputs of a wake of a live world.
     pub(super) fn keep(
         &mut self,
         events: u64,
@@ -430,7 +428,7 @@ impl Inputs {
         }
     }
 
-    /// A descriptor, which is `read` where it lies.
+    /// Descriptor, which `read` reads from shared memory.
     #[inline]
     pub(super) fn descriptor(
         &mut self,
@@ -447,7 +445,6 @@ impl Inputs {
         }
     }
 
-    /// What is on the desk.
     pub(super) fn order(&mut self, orders: &Receiver<Order>) -> Option<Order> {
         match self {
             Inputs::Live => orders.try_recv().ok(),
@@ -460,7 +457,7 @@ impl Inputs {
         }
     }
 
-    /// An event has happened; whether it goes on.
+    /// Counts an event; returns whether the run continues.
     #[inline]
     pub(super) fn happened(&mut self) -> bool {
         match self {
@@ -474,7 +471,6 @@ impl Inputs {
     }
 }
 
-/// The clock that the log is.
 pub(super) struct ScriptClock(pub(super) Rc<RefCell<Script>>);
 
 impl Clock for ScriptClock {

@@ -1,7 +1,9 @@
-//! A virtual interface as the adapter's process keeps it: descriptors that it was told of, messages under way, and what completes.
+//! Virtual interface in the adapter's process: descriptors read, messages in progress, and
+//! completions.
 //!
-//! The firmware says when something is fetched, moved or told; here lies *what*. Descriptors complete in the order in which they were
-//! posted, whatever else happens, so that a count is all that a program needs to look at.
+//! The firmware decides when data is fetched, moved or reported; this module has the data.
+//! Descriptors complete in the order in which they were posted, so a program only needs to read a
+//! count.
 
 use std::collections::VecDeque;
 
@@ -11,7 +13,6 @@ use laxity_vi::{Bandwidth, Completion, DEPTH, Fault, Operation, Reliability, Rem
 
 use super::turns::Share;
 
-/// Things numbered in the order in which they came, of which the oldest goes first.
 #[derive(Debug)]
 pub(super) struct Lane<T> {
     first: u64,
@@ -25,7 +26,6 @@ impl<T> Default for Lane<T> {
 }
 
 impl<T> Lane<T> {
-    /// The number that the next has.
     pub(super) fn next(&self) -> u64 {
         self.first + self.items.len() as u64
     }
@@ -34,7 +34,6 @@ impl<T> Lane<T> {
         self.items.push_back(item);
     }
 
-    /// What has this number.
     pub(super) fn item(&mut self, number: u64) -> Option<&mut T> {
         let place = number.checked_sub(self.first)?;
         self.items.get_mut(usize::try_from(place).ok()?)
@@ -62,24 +61,23 @@ impl<T> Lane<T> {
     }
 }
 
-/// Something that is sent.
 #[derive(Debug)]
 pub(super) struct Outgoing {
-    /// What for; of the answer to a read, the memory that is read is its one segment.
+    /// Descriptor; for the response to a read, the memory that is read is its one segment.
     pub(super) posted: Posted,
-    /// Of an answer: the read's number at the other side, and what came of it.
+    /// For a response: number of the read at the peer, and its status.
     pub(super) answers: Option<(u64, Status)>,
-    /// What is wrong with it. It goes its way as an empty message then, so that it takes its adapter's time and nobody else's, and ends at the
-    /// adapter's edge.
+    /// Error. The message is then handled as an empty one, so that it takes time only at its own
+    /// adapter, and ends at the adapter's edge.
     pub(super) flaw: Option<Status>,
     pub(super) data: Vec<u8>,
-    /// When it was rung for, if it is a message: no read, and no answer to one.
+    /// Time of its doorbell, if it is a message: neither a read nor a response.
     pub(super) rung_at: Option<Time>,
-    /// The firmware is done with it.
+    /// The firmware has finished it.
     pub(super) sent: bool,
-    /// Of a read: what came back.
+    /// For a read: status of the response.
     pub(super) answered: Option<Status>,
-    /// It has completed before, as flushed.
+    /// It has already completed as flushed.
     pub(super) void: bool,
 }
 
@@ -110,42 +108,39 @@ impl Outgoing {
     }
 }
 
-/// What a message that comes is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It goes where the next receive descriptor says.
+    /// Message for the next receive descriptor.
     Message,
-    /// It goes where its sender says.
+    /// RDMA write to the given memory.
     Write(Remote),
-    /// The sender wants this memory, for its read of that number.
+    /// RDMA read of this memory; `number` is the read's at the sender.
     Read { from: Remote, length: u32, number: u64 },
-    /// What the read of that number wanted, or why not.
+    /// Response to the read of that number, with its status.
     Answer { number: u64, status: Status },
 }
 
-/// A message on its way in.
 #[derive(Debug)]
 pub(super) struct Arrival {
     pub(super) kind: Kind,
     pub(super) immediate: Option<u32>,
     pub(super) data: Vec<u8>,
     pub(super) size: Bytes,
-    /// The channel that it is a message of.
+    /// Channel of the message.
     pub(super) of: Option<u32>,
-    /// When it was rung for, if it is a message.
+    /// Time of its doorbell, if it is a message.
     pub(super) rung_at: Option<Time>,
-    /// The firmware is done with it, and it may be seen from then on.
+    /// The firmware has finished it, and it is held until this playout time.
     pub(super) held_until: Option<Time>,
-    /// What the receive descriptor that it took completes with.
+    /// Completion of its receive descriptor.
     pub(super) completion: Option<Completion>,
     /// Its connection has ended.
     pub(super) void: bool,
-    /// The firmware is done with it, and its program was told if it is to be.
+    /// The firmware has finished it, and its program was notified if required.
     pub(super) over: bool,
 }
 
 impl Arrival {
-    /// Whether it takes a receive descriptor.
     pub(super) fn takes_descriptor(&self) -> bool {
         match self.kind {
             Kind::Message => true,
@@ -155,16 +150,16 @@ impl Arrival {
     }
 }
 
-/// What became of messages at a virtual interface.
+/// Counts of messages at a virtual interface.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Messages sent.
+    /// Sent messages.
     pub sent: u64,
-    /// Messages received.
+    /// Received messages.
     pub received: u64,
-    /// Messages that came and found no descriptor, or no room on the way.
+    /// Messages lost for lack of a receive descriptor, or because too many were in flight.
     pub lost: u64,
-    /// Descriptors that completed in error, those that were flushed not counted.
+    /// Descriptors that completed in error, except for flushed ones.
     pub errors: u64,
 }
 
@@ -177,47 +172,45 @@ impl Tally {
     }
 }
 
-/// A virtual interface.
 #[derive(Debug)]
 pub(super) struct Interface {
     pub(super) owner: u32,
     pub(super) node: u32,
-    /// What the firmware calls it.
+    /// Its number in the firmware.
     pub(super) endpoint: u32,
     pub(super) tag: u32,
     pub(super) reliability: Reliability,
-    /// RDMA that it takes: writes, reads.
+    /// RDMA that it accepts: writes, reads.
     pub(super) access: [bool; 2],
     pub(super) bandwidth: Bandwidth,
-    /// How long after it was rung for a message may be seen here at the earliest.
+    /// Playout delay: minimum time from the doorbell to the completion here.
     pub(super) playout: Span,
-    /// The completion queues of its process that hear of it.
+    /// Completion queues of its process.
     pub(super) announced: [Option<u32>; 2],
     pub(super) state: State,
     pub(super) peer: Option<u32>,
-    /// The channel of the file that it is, while it is connected.
+    /// Channel of the file to which it is assigned, while connected.
     pub(super) channel: Option<u32>,
-    /// The other side has gone, and what it had sent before is still coming.
+    /// The peer has gone, and its earlier messages are still arriving.
     pub(super) left: bool,
-    /// None once it is destroyed, and only waits for the firmware to be done with it.
+    /// `None` once it is destroyed, and only waits for the firmware.
     pub(super) queues: Option<ViQueues>,
-    /// Descriptors that it was told of.
+    /// Number of descriptors read.
     heard: [u32; 2],
     completed: [u32; 2],
-    /// Those of them that are complete and of which its program was not told.
+    /// Number of completions of which its program was not notified.
     untold: [u32; 2],
     pub(super) outgoing: Lane<Outgoing>,
-    /// Receive descriptors that no message has taken.
+    /// Receive descriptors that no message has consumed.
     pub(super) receives: VecDeque<Result<Posted, Status>>,
     pub(super) arrivals: Lane<Arrival>,
     /// Receive doorbells that the firmware has not handled.
     pub(super) unposted: u32,
-    /// The place of the share in which those doorbells are counted that the firmware has.
+    /// Index of the share that counts its doorbells in the firmware.
     pub(super) share: usize,
     pub(super) tally: Tally,
 }
 
-/// What a virtual interface is made of.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Made {
     pub(super) owner: u32,
@@ -261,8 +254,9 @@ impl Interface {
         }
     }
 
-    /// The number of the next descriptor that its program posted; `None` if it has posted more than there is room for. The firmware may
-    /// still have in hand what was flushed before, once over: who breaks and connects without end gets no further.
+    /// Number of the next descriptor to read; `None` if the program has posted more than the queue
+    /// holds. The firmware may also have flushed descriptors, up to as many again: this bounds
+    /// repeated disconnects and connects.
     pub(super) fn hear(&mut self, which: Which) -> Option<u32> {
         let number = self.heard[which as usize];
         let in_hand = match which {
@@ -276,18 +270,19 @@ impl Interface {
         Some(number)
     }
 
-    /// In which share its doorbells are counted. Another bandwidth changes that once the firmware is done with those that it has.
+    /// Share that counts its doorbells. Another bandwidth changes it once the firmware has finished
+    /// the current ones.
     pub(super) fn counted_in(&self) -> Share {
         let reserved = (self.bandwidth != Bandwidth::None).then_some(self.endpoint);
         Share { node: self.node, process: self.owner, reserved }
     }
 
-    /// The firmware has none of its doorbells, and none waits.
+    /// Whether no doorbell of it is in the firmware or waiting.
     pub(super) fn is_done_with(&self) -> bool {
         self.outgoing.len() == 0 && self.unposted == 0
     }
 
-    /// The oldest descriptor of `which` is complete.
+    /// Completes the oldest descriptor of `which`.
     pub(super) fn complete(&mut self, which: Which, completion: &Completion) {
         let Some(queues) = &mut self.queues else { return };
         queues.complete(which, completion);
@@ -303,12 +298,12 @@ impl Interface {
         }
     }
 
-    /// Whether its program was told of all that is complete.
+    /// Whether its program was notified of all completions.
     pub(super) fn has_told(&self) -> bool {
         self.untold == [0; 2]
     }
 
-    /// Tells its program how many descriptors of `which` are complete: those that it was not told of yet.
+    /// Notifies its program of the completions of `which`; returns their number.
     pub(super) fn tell(&mut self, which: Which) -> u32 {
         let untold = std::mem::take(&mut self.untold[which as usize]);
         if untold > 0
@@ -319,15 +314,16 @@ impl Interface {
         untold
     }
 
-    /// Takes the oldest thing sent out that is over: what its descriptor completes with, if it has one that has not completed; and its data.
+    /// Removes the oldest message if it is finished: returns the completion of its descriptor,
+    /// unless it has none or has completed; and its data.
     pub(super) fn next_sent(&mut self) -> Option<(Option<Completion>, Vec<u8>)> {
         let over = self.outgoing.pop_if(Outgoing::is_over)?;
         let completes = over.answers.is_none() && !over.void;
         Some((completes.then(|| over.completion()), over.data))
     }
 
-    /// What is left of the connection is no more: how many descriptors complete as flushed, to send and to receive. What the
-    /// firmware has in hand goes its way, and nothing comes of it.
+    /// Ends the connection: returns the number of descriptors that complete as flushed, to send and
+    /// to receive. The firmware finishes its current work without effect.
     pub(super) fn flush(&mut self) -> [u32; 2] {
         (self.peer, self.channel, self.left) = (None, None, false);
         self.receives.clear();
@@ -337,25 +333,25 @@ impl Interface {
         });
         self.arrivals.iter_mut().for_each(|arrival| {
             arrival.void = true;
-            // Nobody waits for what was held.
+            // Held messages are not completed any more.
             arrival.over |= arrival.held_until.is_some();
         });
         [0, 1].map(|which| self.heard[which].wrapping_sub(self.completed[which]))
     }
 
-    /// Whether a message is over that came, or something has ended.
+    /// Whether a message has finished, or an end is pending.
     #[inline]
     pub(super) fn is_to_be_swept(&self) -> bool {
         self.arrivals.first().is_some_and(|arrival| arrival.over) || self.is_ending()
     }
 
-    /// Whether its connection or itself is to end once nothing is left of it.
+    /// Whether the connection or the virtual interface ends once its work is finished.
     #[inline]
     pub(super) fn is_ending(&self) -> bool {
         self.left || self.queues.is_none()
     }
 
-    /// Whether it is destroyed, and the firmware has nothing of it in hand.
+    /// Whether it is destroyed, and the firmware has no work of it.
     pub(super) fn is_gone(&self) -> bool {
         self.queues.is_none() && self.arrivals.len() == 0 && self.is_done_with()
     }

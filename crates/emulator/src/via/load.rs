@@ -1,9 +1,9 @@
-//! What a bandwidth is to an adapter: what its firmware is told of it, and whether there is as much left, which is that no unit is asked for
-//! more time than there is.
+//! Load of a bandwidth on an adapter: the firmware's parameters for it, and whether there is enough
+//! left, so that no unit is utilised beyond its capacity.
 //!
-//! By the stage times, what is reserved takes each unit so much of every second: the sender's processor, HDMA and NSDMA, the
-//! receiver's processor, HDMA and NRDMA. That all of it fits is what a rate needs; it is no bound on a delay, which takes the analysis of a
-//! scenario.
+//! By the stage times, a reservation takes a part of every second of each unit: the sender's
+//! processor, HDMA and NSDMA, the receiver's processor, HDMA and NRDMA. That the sum fits is
+//! necessary for a rate; it is no bound on a delay, which requires the analysis of a scenario.
 
 use laxity_model::via::ViaConfig;
 use laxity_qos::virtual_clock::Vtick;
@@ -13,19 +13,19 @@ use laxity_vi::Bandwidth;
 /// Picoseconds in a second.
 const SECOND: u128 = 1_000_000_000_000;
 
-/// The time that each unit is asked for in every second, in picoseconds: the processor, HDMA, NSDMA, NRDMA.
+/// Time demanded of each unit in every second, in picoseconds: processor, HDMA, NSDMA, NRDMA.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Load([u128; 4]);
 
 impl Load {
-    /// Of what `bandwidth` has for each second, at the sender or at the receiver.
+    /// Load of `bandwidth`, at the sender or at the receiver.
     pub(super) fn of(config: &ViaConfig, bandwidth: Bandwidth, sends: bool) -> Self {
         let Some((rate, size)) = bandwidth.reserved() else { return Self::default() };
         let (costs, engines, bytes) = (&config.costs, &config.engines, Bytes::new(size));
         let further = costs.fragment.saturating_mul(size.div_ceil(1024).saturating_sub(1));
         let sum = |spans: &[Span]| spans.iter().fold(Span::ZERO, |sum, span| sum.saturating_add(*span));
         let handling = [costs.doorbell, costs.data, further, costs.status, costs.finish];
-        // A look for each thing that is handled: doorbell, descriptor, data, the network, status.
+        // A poll for each handled item: doorbell, descriptor, data, the network, status.
         let looks = costs.poll.saturating_mul(5);
         let network = engines.network.takes(bytes);
         let units = match sends {
@@ -42,24 +42,22 @@ impl Load {
                 network,
             ],
         };
-        // A unit that takes no time is never short of it.
+        // A unit with zero service time has zero load.
         Self(units.map(|span| (u128::from(span.as_ps()) * u128::from(rate)).div_ceil(u128::from(size))))
     }
 
-    /// Both together.
     pub(super) fn and(self, other: Self) -> Self {
         let mut sum = self.0;
         sum.iter_mut().zip(other.0).for_each(|(sum, other)| *sum = sum.saturating_add(other));
         Self(sum)
     }
 
-    /// Whether every unit has the time.
     pub(super) fn fits(self) -> bool {
         self.0.iter().all(|time| *time <= SECOND)
     }
 }
 
-/// What the firmware is told of a bandwidth.
+/// Parameters of a bandwidth for the firmware.
 pub(super) fn vtick(bandwidth: Bandwidth) -> Option<Vtick> {
     let (rate, message) = bandwidth.reserved()?;
     let size = Bytes::new(message);
@@ -77,11 +75,12 @@ mod tests {
         let config = ViaConfig::table_1(Firmware::QualityOfService);
         let rate = |bytes_per_second| Bandwidth::Constant { bytes_per_second, message: 4096 };
         let sent = |bytes| Load::of(&config, rate(bytes), true);
-        // HDMA: 2.5, 1.6 + 4096 · 7.85 ns and 1.2 us, 37.4536 us for 4096 B: 109.36 MB/s. The processor has less to do for it.
+        // HDMA: 2.5, 1.6 + 4096 · 7.85 ns and 1.2 us, 37.4536 us for 4096 B: 109.36 MB/s. The
+        // processor needs less.
         assert!(sent(109_300_000).fits() && !sent(109_400_000).fits());
         assert!(sent(60_000_000).and(sent(49_300_000)).fits());
         assert!(!sent(60_000_000).and(sent(49_400_000)).fits());
-        // Sending and receiving share HDMA and the processor, and not the network.
+        // Sending and receiving share HDMA and the processor, but not the network.
         let back = |bytes| Load::of(&config, rate(bytes), false);
         assert!(!sent(109_300_000).and(back(1_000_000)).fits());
         assert_eq!(Load::of(&config, Bandwidth::None, true), Load::default());

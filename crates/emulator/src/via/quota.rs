@@ -1,12 +1,13 @@
-//! The share of the adapters that each user has, so that no user takes all.
+//! Quotas of users at the adapters, so that no user takes all.
 //!
-//! **Rule.** A user gets more of something only while as much as that user then has is still free. One user alone gets half of it, the next
-//! user half of the rest, and so on: the last share is never given away. This is the dynamic threshold of shared switch buffers
-//! (Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998) with a factor of 1. A user is the one that the kernel
-//! names for a connection (`SO_PEERCRED`), which no program can choose.
+//! **Rule.** A user gets more of a resource only while at least as much as that user then has is
+//! still free. One user alone gets half of it, the next user half of the rest, and so on: a part
+//! always stays free. This is the dynamic threshold of shared switch buffers (Choudhury and Hahne,
+//! IEEE/ACM Transactions on Networking 6(2), 1998) with a factor of 1. The kernel names the user of
+//! a connection (`SO_PEERCRED`), which no program can forge.
 //!
-//! A limit is asked before anything is made or mapped for a request. END has limits of its own for each process; they are asked here, too,
-//! for the same reason.
+//! A quota is checked before any object of a request is created or mapped. END's own limits per
+//! process are checked here, too, for the same reason.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +17,14 @@ use laxity_vi::provider::{Answer, CompletionEntries, Request, ViQueues};
 use super::desk::{MOST_AT_ADAPTER, MOST_MADE, MOST_PROCESSES, MOST_VIS};
 use super::regions;
 
-/// Bytes of memory that all processes may have shared with the adapters.
+/// Bytes of memory that all processes together may share with the adapters.
 const MOST_SHARED: u64 = 4 << 30;
 
-/// So much of one thing, which users share.
+/// Amount of one resource, shared by users.
 #[derive(Debug)]
 struct Pool {
     free: u64,
-    /// By user; only those that have some.
+    /// By user; only for users that have some.
     taken: BTreeMap<u32, u64>,
 }
 
@@ -32,7 +33,7 @@ impl Pool {
         Self { free: all, taken: BTreeMap::new() }
     }
 
-    /// Gives `user` so much, if the rule allows that.
+    /// Takes `amount` for `user`, if the rule allows it.
     fn take(&mut self, user: u32, amount: u64) -> bool {
         let has = self.taken.get(&user).copied().unwrap_or(0).saturating_add(amount);
         let is_fair = self.free.checked_sub(amount).is_some_and(|left| has <= left);
@@ -43,7 +44,7 @@ impl Pool {
         is_fair
     }
 
-    /// Takes so much back, which `user` was given.
+    /// Returns `amount`, which `user` had taken.
     fn give_back(&mut self, user: u32, amount: u64) {
         let Some(has) = self.taken.get_mut(&user) else { return };
         let amount = amount.min(*has);
@@ -55,7 +56,7 @@ impl Pool {
     }
 }
 
-/// The use of all adapters by all users.
+/// Use of all adapters by all users.
 #[derive(Debug)]
 pub(super) struct Quotas {
     connections: Pool,
@@ -64,7 +65,6 @@ pub(super) struct Quotas {
     bytes: Pool,
 }
 
-/// The use by one process.
 #[derive(Debug)]
 pub(super) struct Holdings {
     user: u32,
@@ -73,11 +73,11 @@ pub(super) struct Holdings {
     regions: BTreeMap<u32, u64>,
     /// Virtual interfaces, each with the bytes of its queues.
     interfaces: BTreeMap<u32, u64>,
-    /// Completion queues, with their bytes.
+    /// Completion queues, each with its bytes.
     queues: BTreeMap<u32, u64>,
 }
 
-/// The part of its user's quotas that a request takes until it is answered.
+/// Amounts that a request takes of its user's quotas until it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Claim {
     bytes: u64,
@@ -102,7 +102,7 @@ impl Claim {
 }
 
 impl Quotas {
-    /// Of adapters without an open interface.
+    /// Quotas of `nodes` unused adapters.
     pub(super) fn new(nodes: usize) -> Self {
         Self {
             connections: Pool::new(MOST_PROCESSES as u64),
@@ -111,13 +111,14 @@ impl Quotas {
         }
     }
 
-    /// A process of `user` connects to adapter `node`; `None` if that user has as many connections as may be.
+    /// Connects a process of `user` to adapter `node`; `None` if the user's quota of connections is
+    /// exhausted.
     pub(super) fn connect(&mut self, user: u32, node: usize) -> Option<Holdings> {
         let [regions, interfaces, queues] = [const { BTreeMap::new() }; 3];
         self.connections.take(user, 1).then_some(Holdings { user, node, regions, interfaces, queues })
     }
 
-    /// The connection ends, and with it all that its process has.
+    /// Ends a connection, and returns all that its process had.
     pub(super) fn disconnect(&mut self, had: Holdings) {
         let Holdings { user, node, regions, interfaces, queues } = had;
         self.connections.give_back(user, 1);
@@ -126,7 +127,7 @@ impl Quotas {
         self.bytes.give_back(user, bytes);
     }
 
-    /// Takes what `request` needs; [`settle`](Self::settle) follows.
+    /// Takes the amounts for `request`; [`settle`](Self::settle) follows.
     pub(super) fn claim(&mut self, own: &Holdings, request: &Request) -> Result<Claim, Refusal> {
         let claim = Claim::of(request)?;
         let held: u64 = own.regions.values().sum();
@@ -148,7 +149,7 @@ impl Quotas {
         Ok(claim)
     }
 
-    /// Notes what `answer` to `request` gives the process or takes from it. What was claimed for a request that is refused goes back.
+    /// Accounts for `answer` to `request`. The claim of a refused request is returned.
     pub(super) fn settle(&mut self, own: &mut Holdings, request: &Request, claim: Claim, answer: &Answer) {
         let (mut bytes, mut interfaces) = (0, 0);
         match (*request, answer) {
@@ -192,7 +193,7 @@ mod tests {
         assert_eq!([1, 2, 3, 4].map(|user| all(&mut pool, user)), [32, 16, 8, 4]);
         assert!(!pool.take(1, 1));
         pool.give_back(1, 30);
-        // 34 are free, and user 2 has 16: 9 more leave 25 for the 25 that it has then.
+        // 34 are free, and user 2 has 16: 9 more leave 25 for the 25 that it then has.
         assert_eq!(all(&mut pool, 2), 9);
         assert!(!pool.take(5, u64::MAX) && pool.take(5, 0));
     }
@@ -235,7 +236,8 @@ mod tests {
         let interfaces: usize = greedy.iter().map(|own| own.interfaces.len()).sum();
         let bytes: u64 = greedy.iter().flat_map(|own| own.regions.values()).sum();
         assert_eq!(interfaces, MOST_AT_ADAPTER / 2);
-        // With the queues of its interfaces it would be more than half: one registration of 256 MiB less.
+        // The queues of its interfaces count, too, so one registration of 256 MiB less than half
+        // fits.
         assert_eq!((bytes, refused > 0), (MOST_SHARED / 2 - (256 << 20), true));
         let other = quotas.connect(2, 0).unwrap();
         assert!(
@@ -259,7 +261,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is asked and answered, all is free again when every process is gone.
+        /// After any sequence of requests and answers, all amounts are free when every process is
+        /// gone.
         #[test]
         fn what_is_taken_is_given_back(
             steps in prop::collection::vec((0..3usize, request(), 0..4u32, 0..3u8), 0..200),
@@ -269,7 +272,8 @@ mod tests {
             for (process, request, number, outcome) in steps {
                 let own = &mut own[process];
                 let Ok(claim) = quotas.claim(own, &request) else { continue };
-                // As END does: a number is given to one thing only, and what is not there is not destroyed.
+                // As in END: a number is assigned to one object only, and a missing object is not
+                // destroyed.
                 let answer = match (request, outcome) {
                     (_, 0) => Answer::Refused(Refusal::InvalidState),
                     (Request::Register { .. }, _) if !own.regions.contains_key(&number) => Answer::Made(number),

@@ -1,22 +1,21 @@
-//! Memory that a process has registered, and what may touch it.
+//! Registered memory of a process, and its protection.
 //!
-//! A segment is good if its handle is one of the process's that has not been given back, the memory has the tag of the virtual
-//! interface, and all of its bytes are inside. That is asked when data is moved and not when a descriptor is posted, so memory that was
-//! given back in between is not touched.
+//! A segment is valid if its handle is a current one of the process, the memory has the tag of the
+//! virtual interface, and all bytes are inside. This is checked when data is moved rather than when
+//! a descriptor is posted, so memory that was deregistered in between is not accessed.
 
 use laxity_vi::provider::Memory;
 use laxity_vi::{Refusal, Segment, Status};
 
-/// Registrations that a process may have.
+/// Maximum number of registrations of a process.
 pub(super) const MOST: usize = 256;
-/// Bytes that a process may have registered.
+/// Maximum number of bytes that a process may register.
 pub(super) const MOST_BYTES: u64 = 256 << 20;
 
-/// Registered memory.
 #[derive(Debug)]
 pub(super) struct Region {
     pub(super) memory: Memory,
-    /// The address of its first byte, as the program has it.
+    /// Address of its first byte, in the program.
     pub(super) base: u64,
     pub(super) length: u64,
     pub(super) tag: u32,
@@ -27,7 +26,7 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// Where `length` bytes from `address` on are in it.
+    /// Offset of the `length` bytes from `address` on, if all are inside.
     fn offset(&self, address: u64, length: u32) -> Option<usize> {
         let offset = address.checked_sub(self.base)?;
         let end = offset.checked_add(u64::from(length))?;
@@ -35,7 +34,8 @@ impl Region {
     }
 }
 
-/// What a process has registered. A handle is a place and how often the place was taken, so that an old one is nobody else's.
+/// Registrations of a process. A handle is an index with a generation, so that an old handle is
+/// never another registration's.
 #[derive(Debug, Default)]
 pub(super) struct Regions {
     places: Vec<(u32, Option<Region>)>,
@@ -43,7 +43,7 @@ pub(super) struct Regions {
 }
 
 impl Regions {
-    /// Keeps `region`, and gives it a handle; or gives it back.
+    /// Adds `region` and returns its handle; or returns the region.
     pub(super) fn insert(&mut self, region: Region) -> Result<u32, (Refusal, Region)> {
         if self.bytes + region.length > MOST_BYTES {
             return Err((Refusal::Resource, region));
@@ -63,7 +63,6 @@ impl Regions {
         Ok(place as u32 | *taken << 8)
     }
 
-    /// Takes what has this handle out.
     pub(super) fn remove(&mut self, handle: u32) -> Option<Region> {
         let (taken, held) = self.places.get_mut((handle & 0xff) as usize)?;
         let region = held.take_if(|_| *taken == handle >> 8)?;
@@ -71,7 +70,7 @@ impl Regions {
         Some(region)
     }
 
-    /// What has this handle is to be touched otherwise; false if nothing has it.
+    /// Changes the access of the region of this handle; false if there is none.
     pub(super) fn set(&mut self, handle: u32, (tag, write, read): (u32, bool, bool)) -> bool {
         let place = self.places.get_mut((handle & 0xff) as usize).filter(|(taken, _)| *taken == handle >> 8);
         let Some(region) = place.and_then(|(_, held)| held.as_mut()) else { return false };
@@ -79,12 +78,10 @@ impl Regions {
         true
     }
 
-    /// All of them.
     pub(super) fn into_all(self) -> impl Iterator<Item = Region> {
         self.places.into_iter().filter_map(|(_, region)| region)
     }
 
-    /// Whether anything has this tag.
     pub(super) fn uses(&self, tag: u32) -> bool {
         self.places.iter().any(|(_, region)| region.as_ref().is_some_and(|region| region.tag == tag))
     }
@@ -95,7 +92,7 @@ impl Regions {
         Some((region, region.offset(segment.address, segment.length)?))
     }
 
-    /// Adds the bytes of `segments` to `to`.
+    /// Appends the bytes of `segments` to `to`.
     pub(super) fn gather(&self, tag: u32, segments: &[Segment], to: &mut Vec<u8>) -> Result<(), Status> {
         for segment in segments {
             let (region, offset) = self.find(tag, segment).ok_or(Status::PROTECTION_ERROR)?;
@@ -106,7 +103,8 @@ impl Regions {
         Ok(())
     }
 
-    /// Puts `from` into `segments`, which have room for it; nothing at all unless every one of them is good.
+    /// Writes `from` to `segments`, which are large enough; writes no byte unless all of them are
+    /// valid.
     pub(super) fn scatter(&self, tag: u32, segments: &[Segment], from: &[u8]) -> Result<(), Status> {
         if let [segment] = segments {
             let (region, offset) = self.find(tag, segment).ok_or(Status::PROTECTION_ERROR)?;
@@ -127,7 +125,7 @@ impl Regions {
         if rest.is_empty() { Ok(()) } else { Err(Status::LENGTH_ERROR) }
     }
 
-    /// Whether the other side may do RDMA there.
+    /// Whether RDMA of the peer is permitted there.
     pub(super) fn permits(&self, tag: u32, there: &Segment, write: bool) -> bool {
         self.find(tag, there).is_some_and(|(region, _)| if write { region.write } else { region.read })
     }

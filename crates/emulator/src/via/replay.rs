@@ -1,4 +1,5 @@
-//! Adapters that served programs once more, from the log of that: the same run, at the speed of a simulation.
+//! Replay of adapters that served programs, from their log: the same run, at the speed of a
+//! simulation.
 
 use std::cell::RefCell;
 use std::io::Read;
@@ -16,18 +17,20 @@ use super::{Served, Setup};
 use crate::emulate::ReplayError;
 use crate::log::{Log, LogError};
 
-/// Adapters that served programs, run again.
+/// Replayed service.
 #[derive(Debug)]
 pub struct Replayed {
-    /// What came of them: what came of them when they served. How well that kept time is told by the log's end; without one its fitness is untold.
+    /// Results, equal to those of the service. Its timeliness is in the log's end; without an end
+    /// the fitness is unknown.
     pub served: Served,
-    /// Where and how the log was cut off, if it was: the replay ends there.
+    /// Where and how the log was truncated, if it was; the replay ends there.
     pub cut: Option<LogError>,
-    /// Bytes of the file behind the log's end, which were not looked at.
+    /// Bytes of the file after the log's end, which were ignored.
     pub trailing: u64,
 }
 
-/// Runs the adapters of `setup` as `log` says; they must be those of the log's header, and programs may be these `channels`.
+/// Replays the adapters of `setup` from `log`; they must be those of the log's header. `channels`
+/// are the observed channels.
 pub fn replay<R: Read + 'static>(
     log: Log<R>,
     setup: Setup,
@@ -35,7 +38,7 @@ pub fn replay<R: Read + 'static>(
 ) -> Result<Replayed, ReplayError> {
     let log = Rc::new(RefCell::new(log));
     let script = Rc::new(RefCell::new(Script::of(log.clone(), setup.nodes)));
-    // Nobody is at the counter: what was asked is in the log, and answers go nowhere.
+    // There is no control thread: orders are in the log, and replies are discarded.
     let (desk, _counter) = Desk::with_counter(&Arc::default());
     let mut cluster = Cluster::new(setup, None, desk);
     (cluster.inputs, cluster.channels) = (Inputs::Logged(script.clone()), channels);
@@ -43,7 +46,7 @@ pub fn replay<R: Read + 'static>(
     let outcome = laxity_engine::run(&mut cluster, &mut Calendar::new(), &mut clock, Limits::NONE);
     let mut served = cluster.into_served(&outcome);
     let mut script = script.borrow_mut();
-    // The end of the log is read by this, too.
+    // This also reads the end of the log.
     let left = script.is_left();
     match script.failure.take() {
         Some(Failure::Log(error)) => return Err(ReplayError::Log(error)),
@@ -90,7 +93,7 @@ mod tests {
         Setup { adapter, nodes: 2, latency: Span::ZERO, longest: Setup::LONGEST, recorded: false }
     }
 
-    /// What comes of adapters that are told these entries, and nothing more.
+    /// Results of adapters with these entries as inputs.
     fn run(entries: Vec<Entry>) -> (Served, Option<Failure>) {
         let mut blocks = VecDeque::from([entries]);
         let script = Script::from(Box::new(move || Ok(blocks.pop_front())), 2);
@@ -158,14 +161,15 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a log says, a replay comes to an end: as it says, or with what is wrong with it.
+        /// A replay of any log terminates: as logged, or with an error.
         #[test]
         fn any_entries_are_a_run_or_an_error(entries in prop::collection::vec(anything(), 0..60)) {
             let (_served, _failure) = run(entries.concat());
         }
     }
 
-    /// The desk is asked at the first event, when the wake that said so is over; the end is where the log has it.
+    /// The order is taken at the first event after the wake that announced it; the end is as
+    /// logged.
     #[test]
     fn a_log_by_hand() {
         let wake = |events, after| Entry::Wake { events, after, later: 3 };
@@ -173,7 +177,7 @@ mod tests {
         let (served, failure) =
             run([&open[..], &[wake(1, 50), Entry::Garbled, Entry::Asked, Entry::Stop]].concat());
         assert!(failure.is_none(), "{failure:?}");
-        // Woken at 150, it reads at 153 that it is over.
+        // Woken at 150, it finds the end at 153.
         assert_eq!((served.end, served.events, served.inputs), (Time::from_ps(153), 2, 2));
         assert_eq!(served.violations.garbled_doorbells, 1);
         let (_, failure) = run(open.to_vec());

@@ -1,7 +1,8 @@
-//! Adapters that whoever has them takes forward: the same ones, without a thread and a clock of their own.
+//! Adapters advanced by their owner, without their own thread and clock.
 //!
-//! Time goes where events take it, so stages take their time and nobody waits for it. What two programs exchange is then the same from
-//! run to run if they ring in the same order, and what a message costs can be counted.
+//! Time advances with events, so stages take their time and no thread waits. The exchange of two
+//! programs is then reproducible if they ring in the same order, and the cost of a message can be
+//! counted.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use super::desk::Desk;
 use super::interface::Tally;
 use super::{Setup, attend};
 
-/// Adapters to be taken forward.
+/// Adapters to be advanced.
 pub struct Stepped {
     cluster: Cluster,
     calendar: Calendar<Event>,
@@ -30,8 +31,8 @@ pub struct Stepped {
 }
 
 impl Stepped {
-    /// Opens the adapters of `setup` at sockets in `directory`. A program's requests are answered in steps, so it makes them from another
-    /// thread.
+    /// Opens the adapters of `setup` at sockets in `directory`. A program's requests are handled in
+    /// steps, so it makes them from another thread.
     pub fn open(setup: Setup, directory: &Path) -> io::Result<Self> {
         let doors = Doors::open(directory, setup.nodes)?;
         let over = Arc::new(AtomicBool::new(false));
@@ -43,34 +44,34 @@ impl Stepped {
         Ok(Self { cluster, calendar: Calendar::new(), clock, control, over, directory })
     }
 
-    /// Where adapter `node` is to be opened.
+    /// Path of the socket of adapter `node`.
     pub fn socket(&self, node: usize) -> PathBuf {
         socket_of(&self.directory, node)
     }
 
-    /// Hears what was rung and asked for, and lets everything happen that comes of it.
+    /// Reads doorbells and orders, and runs all resulting events.
     pub fn step(&mut self) {
         while self.step_events(u64::MAX) {}
     }
 
-    /// Hears what was rung and asked for, and lets at most so many events happen, which programs may see and answer before the next. False if
-    /// nothing is to come.
+    /// Reads doorbells and orders, and runs at most `most` events; programs may react between
+    /// calls. False if no event is pending.
     pub fn step_events(&mut self, most: u64) -> bool {
         let Self { cluster, calendar, clock, .. } = self;
         laxity_engine::run(cluster, calendar, clock, Limits::NONE.events(most)).stop == Stop::Events
     }
 
-    /// How far time has come.
+    /// Current time.
     pub fn now(&self) -> Time {
         self.calendar.now()
     }
 
-    /// What became of messages, and what programs did that they should not.
+    /// Counts of messages, and violations by programs.
     pub fn account(&self) -> (Tally, Violations) {
         (self.cluster.tally(), self.cluster.violations)
     }
 
-    /// Ends it.
+    /// Stops the adapters.
     #[allow(clippy::disallowed_methods, reason = "it waits for the thread that talks to programs")]
     pub fn stop(mut self) -> io::Result<()> {
         self.over.store(true, Ordering::Release);
@@ -82,7 +83,7 @@ impl Stepped {
     }
 }
 
-/// A clock for which it is always time, once nothing waits to be heard.
+/// Clock that reaches every time at once, when no input is pending.
 struct AtOnce {
     bell: AnyBell,
     at: Time,

@@ -1,41 +1,47 @@
-//! Whose doorbell the firmware is told of next.
+//! Selection of the next doorbell for the firmware.
 //!
-//! It takes doorbells first come, first served, whoever rang, so a process that rings without end would have all others wait for all that it has
-//! rung. Of each process it is therefore told of a few at a time; the rest wait outside, where the virtual interfaces of the process take turns. One with
-//! a bandwidth has a share of its own: where a rate is set aside for best effort, the firmware itself holds back what has none. An adapter whose steps take no time has nothing waiting, and is told of all.
+//! The firmware handles doorbells first come, first served, so a process that rings without end
+//! would delay all others. The firmware therefore gets only a few doorbells of each process at a
+//! time; the others wait outside, where the virtual interfaces of the process alternate. One with a
+//! bandwidth has a share of its own: where a rate is reserved for best effort, the firmware itself
+//! delays best-effort traffic. An adapter without step times has no waiting doorbells, and
+//! gets all.
 
 use std::collections::VecDeque;
 
 use laxity_model::via::Doorbell;
 use laxity_vi::provider::Which;
 
-/// Doorbells that the firmware has of a share at most. More than a message has units to be at gain nothing.
+/// Maximum number of doorbells of a share in the firmware. More than the units that a message
+/// passes have no benefit.
 const AHEAD: u32 = 8;
 
-/// Whose doorbells are counted together: those of a process without a bandwidth, or those of one virtual interface that has one.
+/// Share whose doorbells are counted together: those of a process without a bandwidth, or those of
+/// one virtual interface with one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
-    /// The adapter: what a process left there may outlive it, and another elsewhere have its number.
+    /// Adapter: remaining work of a process may outlive it, and a process at another adapter may
+    /// get its number.
     pub(super) node: u32,
-    /// The process.
+    /// Process.
     pub(super) process: u32,
-    /// What the firmware calls the virtual interface, if it has a bandwidth.
+    /// Endpoint in the firmware of the virtual interface, if it has a bandwidth.
     pub(super) reserved: Option<u32>,
 }
 
-/// The doorbells of a share. None waits outside while the firmware has few enough.
+/// Doorbells of a share. None waits outside while the firmware has fewer than the maximum.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    /// Those that the firmware has.
+    /// Number of doorbells in the firmware.
     ahead: u32,
-    /// Queues that have some which it has not, in the order of their turns.
+    /// Queues with waiting doorbells, in round-robin order.
     behind: VecDeque<(u32, Which, VecDeque<Doorbell>)>,
-    /// Rooms for such queues that are empty.
+    /// Empty queues, kept for their allocations.
     spare: Vec<VecDeque<Doorbell>>,
 }
 
 impl Turns {
-    /// One more, of a queue of `vi`: the answer, if the firmware is to be told of it at once.
+    /// Adds a doorbell of a queue of `vi`; returns it if the firmware is to get it at once.
     pub(super) fn ring(&mut self, vi: u32, which: Which, doorbell: Doorbell) -> Option<Doorbell> {
         if self.ahead < AHEAD {
             self.ahead += 1;
@@ -52,7 +58,7 @@ impl Turns {
         None
     }
 
-    /// The firmware is done with one: what it is told of next.
+    /// Removes a finished doorbell; returns the next one for the firmware.
     pub(super) fn done(&mut self) -> Option<Doorbell> {
         let Some((.., waiting)) = self.behind.front_mut() else {
             self.ahead = self.ahead.saturating_sub(1);
@@ -67,12 +73,12 @@ impl Turns {
     }
 }
 
-/// The shares that there are, each at a place where those who are counted in it find it.
+/// Shares, each at the index that its members keep.
 #[derive(Debug, Default)]
 pub(super) struct Shares(Vec<Option<(Share, u32, Turns)>>);
 
 impl Shares {
-    /// One more virtual interface is counted in `share`, which is at this place.
+    /// Adds a virtual interface to `share`, and returns the index.
     pub(super) fn enter(&mut self, share: Share) -> usize {
         let is =
             |place: &Option<(Share, u32, Turns)>| place.as_ref().is_some_and(|(other, ..)| *other == share);
@@ -85,7 +91,7 @@ impl Shares {
         place
     }
 
-    /// A virtual interface of which the firmware has nothing, and nothing waits, is no longer counted at this place.
+    /// Removes a virtual interface without doorbells from the share at this index.
     pub(super) fn leave(&mut self, place: usize) {
         if let Some((_, users, _)) = &mut self.0[place] {
             *users -= 1;
@@ -93,12 +99,12 @@ impl Shares {
         }
     }
 
-    /// Whether that is at this place.
+    /// Whether `share` is at this index.
     pub(super) fn is(&self, place: usize, share: Share) -> bool {
         self.0[place].as_ref().is_some_and(|(other, ..)| *other == share)
     }
 
-    /// The doorbells that are counted at this place.
+    /// Doorbells of the share at this index.
     pub(super) fn at(&mut self, place: usize) -> Option<&mut Turns> {
         self.0[place].as_mut().map(|(.., turns)| turns)
     }

@@ -1,9 +1,10 @@
-//! Two nodes with a port each, between which a test's programs are.
+//! Two nodes with a port each, for a test's programs.
 
 use std::fmt::Display;
 use std::process::id;
 
-/// The ports of nodes 0 and 1 in a scenario, each `tap0` in a namespace of its own, which is named after `test`; at these addresses.
+/// Ports of nodes 0 and 1 in a scenario, each `tap0` in its own namespace, which is named after
+/// `test`; at these addresses.
 pub(crate) fn ports(test: &str, [from, to]: [impl Display; 2]) -> String {
     let port = |node: u32, end: &str, address: &dyn Display| {
         format!(

@@ -1,9 +1,9 @@
-//! A file in memory.
+//! File in memory.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-/// A file that the writer fills and the test reads afterwards.
+/// File that the writer fills and the test reads afterwards.
 #[derive(Clone, Default)]
 pub(crate) struct Written(pub(crate) Arc<Mutex<Vec<u8>>>);
 

@@ -1,4 +1,5 @@
-//! A program that keeps to no library: it talks to the provider, and writes whatever it likes into what they share.
+//! Program without the library: it talks to the provider directly, and writes arbitrary words into
+//! shared memory.
 
 #![allow(dead_code, reason = "not all of it is of every test")]
 
@@ -14,7 +15,7 @@ use laxity_vi::{Bandwidth, Refusal, Reliability};
 pub(crate) const BELLS: usize = 512 + 8 * 1024;
 pub(crate) const QUEUES: usize = 768 + 2 * 256 * 256;
 
-/// Where the descriptors to send are, and the words in one.
+/// Offset of the send descriptors, and the size of one.
 const SENDS: usize = 768;
 const SLOT: usize = 256;
 
@@ -37,7 +38,7 @@ impl Raw {
         ask(&self.socket, request, file)
     }
 
-    /// The words of a datagram as they are; the answer's, or `None` if there was none.
+    /// Sends raw words; returns the response, or `None` if there was none.
     pub(crate) fn say(&self, words: &[u64; 16], file: Option<&OwnedFd>) -> Option<Answer> {
         self.socket.send(words, file).ok()?;
         Answer::of(&self.socket.receive().ok()??.words)
@@ -57,7 +58,7 @@ impl Raw {
         }
     }
 
-    /// A virtual interface, and its queues; `None` if there is none to be had.
+    /// Creates a virtual interface with its queues; `None` if it is refused.
     pub(crate) fn try_vi(&self, tag: u32, reliability: Reliability) -> Option<(u32, Memory)> {
         let bandwidth = Bandwidth::None;
         let (write, read, queues, playout) = (true, true, [None; 2], 0);
@@ -69,7 +70,6 @@ impl Raw {
         }
     }
 
-    /// Rings any word.
     pub(crate) fn ring(&mut self, word: u64) {
         let at = 512 + 8 * (self.rung % 1024) as usize;
         self.bells.word64(at).store(word, Ordering::Relaxed);
@@ -84,7 +84,7 @@ fn ask(socket: &Socket, request: Request, file: Option<&OwnedFd>) -> (Answer, Op
     (Answer::of(&datagram.words).expect("it is an answer"), datagram.file)
 }
 
-/// A descriptor to send in slot `number`: the control word, the length, and one segment.
+/// Writes a send descriptor to slot `number`: the control word, the length, and one segment.
 pub(crate) fn write_send(
     queues: &Memory,
     number: usize,
@@ -100,7 +100,7 @@ pub(crate) fn write_send(
     }
 }
 
-/// What came of slot `number`, when so many are complete.
+/// Status of slot `number`, once it is complete.
 pub(crate) fn sent(queues: &Memory, number: usize) -> u32 {
     while (queues.word32(128).load(Ordering::Acquire) as usize) <= number {
         std::thread::yield_now();

@@ -1,4 +1,5 @@
-//! Adapters in this process, and programs that open them in others: the test's own program, started again in a role.
+//! Adapters in this process, and programs in others: the test's own executable, restarted in a
+//! role.
 
 #![allow(dead_code, reason = "not all of it is of every test")]
 #![allow(unsafe_code, reason = "a file without pages is made by a system call")]
@@ -26,14 +27,13 @@ use laxity_world::experiment::RunLength;
 use laxity_world::results::Run;
 use written::Written;
 
-/// What a process plays that was started in a role, and where its adapter is.
+/// Environment variables: role of a process, and its adapter's socket.
 const ROLE: &str = "LAXITY_TEST_ROLE";
 const SOCKET: &str = "LAXITY_TEST_SOCKET";
 
-/// One of these at a time has the processors.
+/// Lock for the processors.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A part that another process plays.
 pub(crate) struct Role(&'static str);
 
 impl Role {
@@ -41,7 +41,7 @@ impl Role {
         Self(name)
     }
 
-    /// In a process that was started for this role, plays it and ends; in the test itself, does nothing.
+    /// In a process started for this role, plays it and exits; in the test itself, has no effect.
     pub(crate) fn play(self, part: impl FnOnce(&Path)) {
         if env::var(ROLE).is_ok_and(|role| role == self.0) {
             part(Path::new(&env::var_os(SOCKET).expect("a role has a socket")));
@@ -50,17 +50,16 @@ impl Role {
     }
 }
 
-/// The adapter of Table 1.
+/// Adapter of Table 1.
 pub(crate) fn adapter(firmware: Firmware) -> ViaConfig {
     ViaConfig::table_1(firmware)
 }
 
-/// An adapter whose stages take no time.
 pub(crate) fn zero(firmware: Firmware) -> ViaConfig {
     ViaConfig { costs: FirmwareCosts::FREE, engines: Engines::FREE, ..ViaConfig::table_1(firmware) }
 }
 
-/// Some scenario of virtual interfaces: two channels, of which the second answers the first.
+/// A scenario of virtual interfaces: two channels, of which the second responds to the first.
 fn scenario() -> Scenario {
     let channel = |name: &str, from: u8, after: &str| {
         format!(
@@ -77,7 +76,6 @@ fn scenario() -> Scenario {
     Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// What a log of it begins with.
 fn header() -> Header {
     let scenario = scenario();
     let length = RunLength::Time { total: Span::from_secs(1), warmup: Span::ZERO, cooldown: Span::ZERO };
@@ -86,12 +84,12 @@ fn header() -> Header {
     Header::new(&scenario, &point, length, Path::new("test.toml"), &Recorded::of(&files))
 }
 
-/// What came of adapters and channels, as results.
 pub(crate) fn results(served: &Served) -> Run {
     laxity_world::served(&scenario().first(), &served.adapters, served.channels.clone(), served.end)
 }
 
-/// Two adapters at work, and a directory for their sockets that is removed with them. Whatever a test has programs do, it is logged, and in the end replayed.
+/// Two running adapters, and a directory for their sockets that is removed with them. The inputs of
+/// every test are logged, and replayed at the end.
 pub(crate) struct Site {
     test: &'static str,
     directory: PathBuf,
@@ -103,7 +101,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// For the test of that name, by which processes that play a role find it.
+    /// Site for the test of that name, by which processes in a role find it.
     pub(crate) fn new(test: &'static str, config: ViaConfig) -> Self {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let directory = env::temp_dir().join(format!("laxity-vi-{}-{test}", std::process::id()));
@@ -122,7 +120,6 @@ impl Site {
         Self { test, directory, setup, file, recorder: Some(recorder), service, _alone: alone }
     }
 
-    /// The socket of an adapter.
     pub(crate) fn socket(&self, node: usize) -> PathBuf {
         socket_of(&self.directory, node)
     }
@@ -139,17 +136,16 @@ impl Site {
         Player { role: role.to_string(), child: Some(command.spawn().unwrap()) }
     }
 
-    /// Ends the adapters, and has them do the same again.
+    /// Stops the adapters, and replays them.
     pub(crate) fn end(mut self) -> Served {
         self.end_once()
     }
 
-    /// The adapters that it has.
     pub(crate) fn setup(&self) -> Setup {
         self.setup
     }
 
-    /// The same for who wants to know more.
+    /// [`end`](Self::end) that keeps the site.
     pub(crate) fn end_once(&mut self) -> Served {
         let served = self.service.take().expect("it ends once").stop().unwrap();
         let end = End::new(served.inputs, served.end, served.departures);
@@ -167,7 +163,6 @@ impl Site {
         served
     }
 
-    /// The log of what has ended.
     pub(crate) fn log(&self) -> Vec<u8> {
         self.file.0.lock().unwrap().clone()
     }
@@ -184,7 +179,7 @@ impl Drop for Site {
     }
 }
 
-/// A file of so many bytes without a page in it, as an adapter takes it.
+/// Sparse file of `length` bytes that an adapter accepts.
 pub(crate) fn sparse(length: u64) -> OwnedFd {
     let name = c"sparse";
     // SAFETY: a name that ends with zero, and flags.
@@ -198,14 +193,14 @@ pub(crate) fn sparse(length: u64) -> OwnedFd {
     file.into()
 }
 
-/// A process that plays a role; killed if it is dropped before it has ended.
+/// Process in a role; killed if it is dropped before it has ended.
 pub(crate) struct Player {
     role: String,
     child: Option<Child>,
 }
 
 impl Player {
-    /// What it printed, once it has ended without an error.
+    /// Its output, once it has ended without an error.
     pub(crate) fn ended_well(mut self) -> String {
         let output = self.child.take().expect("it ends once").wait_with_output().unwrap();
         assert!(output.status.success(), "{}: {}", self.role, output.status);
@@ -214,7 +209,7 @@ impl Player {
 }
 
 impl Player {
-    /// Waits until it has printed a line that ends so, whatever the test's harness puts before it.
+    /// Waits for an output line with this end, whatever prefix the test harness adds.
     pub(crate) fn waits_for(&mut self, end: &str) {
         let child = self.child.as_mut().expect("it has not ended");
         let mut lines = BufReader::new(child.stdout.as_mut().expect("it is piped")).lines();

@@ -1,4 +1,4 @@
-//! The loops one writes when one wants no engine.
+//! Hand-written loops without an engine.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::{Polled, SEED, SplitMix64, hold as b, polling as a, timed};
 
-/// An entry of the heap, greatest when first.
+/// Heap entry; the greatest is the first event.
 struct Entry<E> {
     time: u64,
     sequence: u64,
@@ -34,7 +34,7 @@ impl<E> PartialEq for Entry<E> {
 
 impl<E> Eq for Entry<E> {}
 
-/// A heap and the count that orders its ties.
+/// Heap with a counter that orders ties.
 struct Heap<E> {
     heap: BinaryHeap<Entry<E>>,
     sequence: u64,

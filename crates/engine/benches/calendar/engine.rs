@@ -10,21 +10,21 @@ use crate::{Polled, SEED, SplitMix64, hold as b, polling as a, timed};
 
 const SLOT: Span = Span::from_ns(a::SLOT);
 
-/// What a packet is owed.
+/// Traffic class of a packet.
 #[derive(Clone, Copy)]
 enum Class {
     RealTime,
     BestEffort,
 }
 
-/// A packet on its way.
+/// Packet in flight.
 #[derive(Clone, Copy)]
 struct Packet {
     class: Class,
     arrival: Time,
 }
 
-/// Sends a packet of each class in turn.
+/// Sends packets of the two classes alternately.
 struct Source {
     sent: u64,
 }
@@ -35,7 +35,7 @@ enum SourceEvent {
 }
 
 impl Source {
-    /// The packet of `now`, and when the next one is due.
+    /// Packet at `now`, and the time of the next.
     fn on_arrive(&mut self, now: Time) -> (Packet, Time) {
         let packet = Packet {
             class: if self.sent.is_multiple_of(2) { Class::RealTime } else { Class::BestEffort },
@@ -46,7 +46,7 @@ impl Source {
     }
 }
 
-/// Polls its queues once a slot and serves two of each class at most.
+/// Polls its queues once a slot and serves at most two packets of each class.
 struct Adapter {
     queues: [VecDeque<Packet>; 2],
     taken: [u32; 2],
@@ -74,7 +74,7 @@ impl Adapter {
         }
     }
 
-    /// What the adapter wants to be called with next, and when.
+    /// Next event of the adapter, and its time.
     fn on_event(&mut self, now: Time, event: AdapterEvent) -> (Time, AdapterEvent) {
         match event {
             AdapterEvent::Poll => self.poll(now),
@@ -163,12 +163,12 @@ pub(crate) fn polling() -> (Polled, Duration) {
     (Polled { events: outcome.events, served, drops, latency: latency.as_ps() / 1000 }, took)
 }
 
-/// A component of the hold model.
+/// Component of the hold model.
 struct Firer {
     spread: u64,
 }
 
-/// All of them; the order of fires draws from one generator, as the checksum fixes.
+/// All components; they share one generator, as the checksum requires.
 struct Hold {
     firers: Vec<Firer>,
     random: SplitMix64,
@@ -179,7 +179,7 @@ struct Hold {
 struct Fire(u32);
 
 impl Firer {
-    /// What this fire adds to the checksum, and when the next one is due.
+    /// Contribution to the checksum, and the time of the next event.
     fn on_fire(&mut self, now: Time, random: &mut SplitMix64) -> (u64, Time) {
         ((now.as_ps() / 1000) ^ self.spread, now + Span::from_ns(random.exp(b::MEAN)))
     }

@@ -1,9 +1,9 @@
-//! How long something takes, for benchmarks that are measured on machines with other work to do.
+//! Timing for benchmarks on machines with other load.
 
 use std::time::Duration;
 
-/// Runs `body` and says how long it took: on its processor where the system tells (Linux), so that a machine
-/// busy with other work disturbs less, else by the clock on the wall.
+/// Runs `body` and returns its duration: processor time where available (Linux), which is less
+/// sensitive to other load, else wall-clock time.
 #[allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 pub(crate) fn timed<R>(body: impl FnOnce() -> R) -> (R, Duration) {
     let processor = || {
@@ -16,7 +16,7 @@ pub(crate) fn timed<R>(body: impl FnOnce() -> R) -> (R, Duration) {
     (result, processor().zip(began).map_or(wall, |(ended, began)| ended - began))
 }
 
-/// The middle of `values`, or between the two in the middle.
+/// Median of `values`.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

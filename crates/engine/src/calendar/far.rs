@@ -1,8 +1,9 @@
-//! Events that are still far off: a radix heap (Ahuja et al. 1990), which sorts as late and as little as it can.
+//! Distant events: a radix heap (Ahuja et al. 1990), which sorts as late and as little as possible.
 //!
-//! A heap of a million events is a walk through memory for each of them. But no event is ever scheduled into the past, and
-//! so those that are far off need no order among them: they lie in buckets, by the highest digit of four bits in which
-//! their time differs from the `base`, before which nothing is to come. Level `l` has a bucket for each value of digit `l`:
+//! A heap of a million events accesses many cache lines for each event. But no event is scheduled
+//! into the past, so distant events need no mutual order. They lie in buckets, by the highest 4-bit
+//! digit in which their time differs from `base`, a lower bound on all of them. Level `l` has a
+//! bucket for each value of digit `l`:
 //!
 //! ```text
 //! base   0 3 7 2            level 3: 1… 2… 3…         what differs in digit 3, by that digit
@@ -10,35 +11,34 @@
 //!            ^              level 1: 038… 039… 03A…   one of these holds 0395
 //! ```
 //!
-//! All of a lower level comes before all of a higher one, and within a level the digit is the order. When the heap has run
-//! out, the first bucket is either short enough to be sorted into it, or is dealt out over the levels below. An entry
-//! goes down by a level at least each time it is moved, so it is moved at most sixteen times, and of a million events
-//! spread evenly about four times, each time from the end of one run of memory to the end of another.
+//! All entries of a lower level precede all of a higher one, and within a level the digit is the
+//! order. When the heap is empty, the first bucket either moves into it, if short, or is
+//! distributed over the levels below. Each move takes an entry down by at least one level, so it
+//! moves at most sixteen times; of a million evenly spread events, about four times. Each move is
+//! sequential in memory.
 
 use laxity_units::Time;
 
 use super::Entry;
 
-/// Bits of a digit.
 const BITS: u32 = 4;
-/// Buckets of a level.
+/// Buckets per level.
 const DIGITS: usize = 1 << BITS;
 /// Digits of a time.
 const LEVELS: usize = (u64::BITS / BITS) as usize;
-/// A bucket of at most so many entries is sorted rather than dealt out.
+/// Maximum size of a bucket that moves into the heap rather than being distributed.
 const FEW: usize = 64;
 
-/// Entries in the order of their times, coarsely.
 #[derive(Debug, Clone)]
 pub(super) struct Far<E> {
-    /// No entry is before it.
+    /// Lower bound on all entries.
     base: u64,
     len: usize,
-    /// Level by level; made when first needed, since most calendars are short.
+    /// By level; allocated on first use, since most calendars are short.
     buckets: Vec<Vec<Entry<E>>>,
-    /// A bit for each bucket with entries, by level.
+    /// Bit mask of non-empty buckets, by level.
     occupied: [u16; LEVELS],
-    /// A bit for each level with entries.
+    /// Bit mask of non-empty levels.
     levels: u16,
 }
 
@@ -57,19 +57,18 @@ impl<E: Copy> Far<E> {
         self.len == 0
     }
 
-    /// Where the entries begin: whoever puts one in has to put it there or later.
     pub(super) fn base(&self) -> Time {
         Time::from_ps(self.base)
     }
 
-    /// Begins at `base`; there must be no entries.
+    /// Sets the base; there must be no entries.
     pub(super) fn begin(&mut self, base: Time) {
         assert!(self.is_empty(), "the buckets are where their base says");
         self.base = base.as_ps();
         self.buckets.resize_with(LEVELS * DIGITS, Vec::new);
     }
 
-    /// Puts in an entry that is not before the base.
+    /// Adds an entry that is not before the base.
     #[inline]
     pub(super) fn push(&mut self, entry: Entry<E>) {
         let time = entry.time.as_ps();
@@ -82,14 +81,13 @@ impl<E: Copy> Far<E> {
         self.len += 1;
     }
 
-    /// The time of the entry that comes first.
     pub(super) fn first_time(&self) -> Option<Time> {
         let (level, digit) = self.first_bucket()?;
         self.buckets[level * DIGITS + digit].iter().map(|entry| entry.time).min()
     }
 
-    /// Moves the entries that come first to the end of `near`, in no order, and answers until when, inclusively, it then has
-    /// all that there are; `Time::MAX` if none are left.
+    /// Moves the first entries to the end of `near`, unordered. Returns the time up to which,
+    /// inclusively, `near` then has all entries; `Time::MAX` if none are left.
     pub(super) fn take_first(&mut self, near: &mut Vec<Entry<E>>) -> Time {
         while let Some((level, digit)) = self.first_bucket() {
             let below = below(level);
@@ -107,13 +105,13 @@ impl<E: Copy> Far<E> {
             }
             let mut bucket = std::mem::take(&mut self.buckets[place]);
             bucket.drain(..).for_each(|entry| self.push(entry));
-            // What it has grown to, it will need again.
+            // Keeps the bucket's allocation.
             self.buckets[place] = bucket;
         }
         Time::MAX
     }
 
-    /// Level and digit of the first bucket that has entries.
+    /// Level and digit of the first non-empty bucket.
     #[inline]
     fn first_bucket(&self) -> Option<(usize, usize)> {
         let level = self.levels.trailing_zeros() as usize;
@@ -121,7 +119,7 @@ impl<E: Copy> Far<E> {
     }
 }
 
-/// All bits of the digits below `level`.
+/// Mask of the digits below `level`.
 fn below(level: usize) -> u64 {
     (1 << (level as u32 * BITS)) - 1
 }
@@ -147,7 +145,7 @@ mod tests {
         (near.iter().map(|entry| entry.time.as_ps()).collect(), until.as_ps())
     }
 
-    /// The drawing of the module's header: each bucket once, in order, with the end of its own.
+    /// The example of the module's header: each bucket once, in order, with its end.
     #[test]
     fn buckets_come_in_the_order_of_their_times() {
         let mut far = far(0x0372, &[0x0395, 0x1000, 0x0372, 0x0391, 0x0410, 0x037F, 0x1FFF, 0x2000]);
@@ -167,7 +165,7 @@ mod tests {
         assert_eq!((take(&mut far), far.len()), ((vec![], u64::MAX), 0));
     }
 
-    /// 65 entries of two digits: 32 for each of 2, 33 for 3.
+    /// 65 entries of two digits: 32 for 2, 33 for 3.
     #[test]
     fn a_long_bucket_is_dealt_out() {
         let times: Vec<u64> = (0x20..0x40).flat_map(|time| [time, time]).chain([0x100, 0x3F]).collect();

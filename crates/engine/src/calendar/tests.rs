@@ -1,4 +1,4 @@
-//! The order of events, and who may go on past them.
+//! Order of events, and leaps past them.
 
 use super::*;
 
@@ -17,7 +17,8 @@ fn the_last_instant_can_be_named() {
     assert_eq!(calendar.next_time(), None);
 }
 
-/// Whoever goes on by itself passes nothing: what was to come when it first looked, what has been scheduled since, and where it may not go.
+/// A leap passes neither events pending at the first check, nor events scheduled since, nor the
+/// permitted limit.
 #[test]
 fn who_goes_on_by_itself_passes_nothing() {
     let mut calendar = Calendar::new();
@@ -28,7 +29,7 @@ fn who_goes_on_by_itself_passes_nothing() {
     calendar.schedule(ps(20), 'a');
     assert!(!calendar.leap(ps(20)) && calendar.leap(ps(19)));
     assert_eq!(calendar.pop(), Some((ps(20), 'a')));
-    // Behind an event that has just happened, and beside those scheduled in its place.
+    // After an event that has just happened, and beside those scheduled in its place.
     assert!(calendar.leap(ps(25)));
     calendar.set_free(ps(27), 8);
     assert!(!calendar.leap(ps(27)) && calendar.leap(ps(26)));
@@ -44,7 +45,8 @@ fn who_goes_on_by_itself_passes_nothing() {
     assert_eq!((calendar.now(), calendar.pop()), (ps(59), Some((ps(100), 'd'))));
 }
 
-/// The same among so many events that most are far: never to the next, and nearly always to just before it.
+/// The same with mostly far events: a leap never reaches the next event, and nearly always the
+/// picosecond before it.
 #[test]
 fn who_goes_on_among_many_passes_nothing() {
     let mut calendar = Calendar::new();

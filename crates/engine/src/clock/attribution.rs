@@ -1,55 +1,55 @@
-//! Whose fault it is when an event is late.
+//! Attribution of lateness to its cause.
 //!
-//! A guarantee on an ordinary machine is analysis plus an allowance for the platform, which takes the
-//! processor away for milliseconds now and then, from outside a virtual machine even from a thread of the
-//! highest priority. A late event alone does not say which of the two failed, so the verdict on a run would
-//! be worth nothing. But a thread that spins is a witness: two neighbouring readings of the counter lie tens of
-//! nanoseconds apart unless the platform stood still between them.
+//! A guarantee on an ordinary machine is analysis plus an allowance for the platform, which takes
+//! the processor away for milliseconds now and then; a virtual machine's host does so even from a
+//! thread of the highest priority. A late event alone does not show which of the two failed, so a
+//! verdict on the run would be worthless. But a spinning thread is a witness: two successive
+//! readings of the counter are tens of nanoseconds apart unless the platform stalled between them.
 //!
-//! * *Late while spinning*: the wait had begun before its time, so nothing of ours was left to do, and the
-//!   time that is missing lies between the last two readings. This is a *stall*.
-//! * *Late from the start*: the time had passed when the wait began. Steps between two waits that took longer
-//!   than the threshold are gaps too, since no step of an emulation is that long. The gaps since the thread was last
-//!   in time are added up; an event that is late by no more than they are would have been on time without
-//!   them, however many events ago they were: a *stall*. One that is later is *backlog*: the machine is too slow
-//!   for what is asked of it.
+//! * *Late while spinning*: the wait began before its time, so the thread had no work left, and the
+//!   missing time lies between the last two readings. This is a *stall*.
+//! * *Late from the start*: the time had passed when the wait began. Steps between two waits that
+//!   took longer than the threshold are gaps too, since no step of an emulation is that long. The
+//!   gaps since the thread was last on time are added up. An event that is late by at most that sum
+//!   would have been on time without them, however many events ago they were: a *stall*. A later
+//!   one is *backlog*: the machine is too slow for its load.
 //!
-//! A step of our own that takes longer than the threshold is counted as a stall as well, since from inside the
-//! two look alike; the list of [`Gap`]s says which were seen while spinning.
+//! A step of the program that takes longer than the threshold also counts as a stall, since from
+//! inside the two are indistinguishable; the list of [`Gap`]s shows which were seen while spinning.
 
 use laxity_units::{Span, Time};
 
-/// How many gaps are kept: the longest.
+/// Number of gaps kept: the longest.
 const KEPT: usize = 32;
 
-/// Where the spinning thread was when time went missing.
+/// Activity of the spinning thread during a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum During {
-    /// Between two readings of the counter while it waited: nothing of ours ran.
+    /// Between two readings of the counter in a wait: no code of the world ran.
     Spin,
     /// Between two waits: the world handled an event or took inputs.
     Step,
 }
 
-/// Time that went missing.
+/// Interval in which time went missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
-    /// When it ended, in the time of the run.
+    /// End, in the time of the run.
     pub at: Time,
-    /// How long it was, in real time.
+    /// Length, in real time.
     pub length: Span,
-    /// What the thread was doing.
+    /// Activity of the thread.
     pub during: During,
 }
 
 /// Events that were late for one cause; spans are in the time of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Late {
-    /// How many.
+    /// Number of events.
     pub count: u64,
-    /// Their lateness, added up.
+    /// Sum of their lateness.
     pub total: Span,
-    /// The greatest lateness.
+    /// Maximum lateness.
     pub longest: Span,
 }
 
@@ -61,20 +61,21 @@ impl Late {
     }
 }
 
-/// The causes of all lateness of a run; the module's header says how they are told apart.
+/// Causes of all lateness of a run; the module's header defines them.
 ///
-/// Counts waits that reached their time: the events of a run, and one more if it ended at its time limit.
+/// Counts waits that reached their time: the events of a run, plus one if it ended at its time
+/// limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attribution {
-    /// How many were late by the allowance or less.
+    /// Number of waits late by at most the allowance.
     pub on_time: u64,
-    /// Late because the machine cannot keep up.
+    /// Late because the machine is too slow.
     pub backlog: Late,
-    /// Late because the platform stood still.
+    /// Late because the platform stalled.
     pub stall: Late,
-    /// How many gaps of the threshold or longer were seen, whether or not an event was late for them.
+    /// Number of gaps of at least the threshold, whether or not an event was late for them.
     pub gap_count: u64,
-    /// Their length in real time, added up.
+    /// Sum of their lengths, in real time.
     pub gap_total: Span,
     gaps: Vec<Gap>,
 }
@@ -88,14 +89,14 @@ impl Default for Attribution {
 }
 
 impl Attribution {
-    /// The longest gaps seen, at most 32, in order of time.
+    /// Longest gaps, at most 32, in order of time.
     pub fn gaps(&self) -> Vec<Gap> {
         let mut gaps = self.gaps.clone();
         gaps.sort_by_key(|gap| gap.at);
         gaps
     }
 
-    /// How many waits reached their time, on time or late.
+    /// Number of waits that reached their time, on time or late.
     pub fn reached(&self) -> u64 {
         self.on_time + self.backlog.count + self.stall.count
     }

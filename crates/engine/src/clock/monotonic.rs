@@ -1,4 +1,4 @@
-//! The operating system's monotonic clock: the one place where real time comes from.
+//! Monotonic clock of the operating system: the only source of real time.
 
 use std::time::Instant;
 

@@ -1,9 +1,9 @@
-//! The clock of emulation: waits until it really is time, by looking all the while.
+//! Clock of an emulation: spins until the real time of an event.
 //!
-//! A thread that sleeps until a deadline comes back tens of microseconds after it, a thread that looks at the
-//! counter comes back 10 ns after it; an emulated adapter whose stages last microseconds needs the latter.
-//! Looking all the while also answers outside inputs without a system call, and is how stalls of the
-//! platform are seen ([`Attribution`]). The price is a processor.
+//! A thread that sleeps until a deadline resumes tens of microseconds after it; a thread that polls
+//! the counter, 10 ns after it. An emulated adapter whose stages last microseconds needs the
+//! latter. Spinning also detects outside inputs without a system call, and stalls of the platform
+//! ([`Attribution`]). The price is a processor.
 //!
 //! ```text
 //! begin ─▶ read counter ─▶ doorbell rung? ──yes──▶ Woken { at: the time, but not after t }
@@ -11,18 +11,19 @@
 //!              └── not yet ── time reached? ──yes──▶ Reached { late }
 //! ```
 //!
-//! The doorbell is asked first on every turn, and so in every wait, however late it begins: this is what "an
-//! input is never starved" asks for. One wait does not ask it: that for a time which has passed, after a wake for a
-//! time which had passed. A doorbell that is never still would otherwise hold such a time up for ever. And when the clock
-//! is behind, one reading and one question are good for a few events that were due by then.
+//! Every turn, and so every wait, however late, polls the doorbell first; this implements "inputs
+//! do not starve". One exception: a wait for a time that has passed, after a wake for a time that
+//! had passed, does not poll it. Otherwise a doorbell that keeps ringing would block such a time
+//! for ever. When the clock is behind, one reading and one poll serve for a few events that were
+//! due by then.
 //!
-//! The loop does not give the processor the spin-wait hint. It would take 28 ns where a reading of the counter
-//! takes 10 ns, so the median wait would end 15 ns late and not 5 ns, and from far off a hypervisor may take a
-//! stream of hints for a guest that has nothing to do.
+//! The loop does not use the processor's spin-wait hint. The hint takes 28 ns, a reading of the
+//! counter 10 ns, so the median wait would end 15 ns late instead of 5 ns; and a hypervisor may
+//! take a long stream of hints for an idle guest.
 //!
-//! Nothing here stops a run. Whoever wants to stop one from outside rings the doorbell and has the world
-//! say that it is finished; that works for a run without limits too, since a wait for [`Time::MAX`] ends by
-//! nothing else.
+//! The clock does not stop a run. To stop one from outside, ring the doorbell and let the world
+//! report that it is finished. This also works without limits, since a wait for [`Time::MAX`] ends
+//! only by a wake.
 
 use laxity_units::{Span, Time};
 
@@ -30,19 +31,20 @@ use super::attribution::{Attribution, During, Gap};
 use super::ticks::{Counter, Epoch, Ticks};
 use super::{Clock, Wait};
 
-/// Says whether an input has arrived since the world last took all of them.
+/// Reports whether an input has arrived since the world last took all of them.
 ///
-/// It is asked on every turn of a spinning wait, so it should cost no more than a load;
-/// [`is_rung_before`](Self::is_rung_before) is for those that cost more. A world that takes
-/// all inputs thereby stills it: what is still rung after that is a new wake.
+/// Every turn of a spinning wait polls it, so it should cost no more than a load;
+/// [`is_rung_before`](Self::is_rung_before) is for costlier ones. A world that takes all inputs
+/// clears it; if it is still rung afterwards, that is a new wake.
 pub trait Doorbell {
-    /// Whether something waits to be taken.
+    /// Whether an input is pending.
     fn is_rung(&mut self) -> bool;
 
-    /// The same, for a doorbell that only a system call can look at: the counter of the run's epoch shows `now`, and
-    /// will show `due` at the time that is waited for, or has. So it can look seldom, and not just before a deadline.
+    /// [`is_rung`](Self::is_rung) for a doorbell that needs a system call: the counter of the run's
+    /// epoch reads `now`, and `due` at the time waited for, or later. The doorbell can thus poll
+    /// rarely, and not just before a deadline.
     ///
-    /// A doorbell that puts its look off must not do so for ever, or an input is starved.
+    /// It must not postpone its poll for ever, or inputs starve.
     #[inline(always)]
     fn is_rung_before(&mut self, now: u64, due: u64) -> bool {
         let _ = (now, due);
@@ -57,41 +59,42 @@ impl<F: FnMut() -> bool> Doorbell for F {
     }
 }
 
-/// A clock that spins until it is time or its doorbell is rung.
+/// Clock that spins until the requested time or until its doorbell is rung.
 #[derive(Debug)]
 pub struct RealClock<D> {
     spin: Spin<Ticks, D>,
 }
 
 impl<D: Doorbell> RealClock<D> {
-    /// A clock of the run that begins at `epoch`, woken by `doorbell`.
+    /// Clock of the run that begins at `epoch`, woken by `doorbell`.
     ///
-    /// An event counts as on time up to 1 us after its time, and 20 us without a reading of the counter count
-    /// as a gap; [`allowing`](Self::allowing) and [`seeing_gaps_from`](Self::seeing_gaps_from) change that.
+    /// An event counts as on time up to 1 us after its time, and 20 us without a reading of the
+    /// counter count as a gap; [`allowing`](Self::allowing) and
+    /// [`seeing_gaps_from`](Self::seeing_gaps_from) change these.
     pub fn new(epoch: Epoch, doorbell: D) -> Self {
         Self { spin: Spin::new(*epoch.ticks(), epoch, doorbell) }
     }
 
-    /// Takes events for on time that are late by `allowance` of run time or less.
+    /// Counts events late by at most `allowance` of run time as on time.
     #[must_use]
     pub fn allowing(mut self, allowance: Span) -> Self {
         self.spin.allowance = allowance;
         self
     }
 
-    /// Takes `threshold` of real time or more between two readings for a gap.
+    /// Counts `threshold` or more of real time between two readings as a gap.
     #[must_use]
     pub fn seeing_gaps_from(mut self, threshold: Span) -> Self {
         self.spin.threshold = self.spin.epoch.ticks().in_span(threshold);
         self
     }
 
-    /// The time of the run.
+    /// Time of the run.
     pub fn now(&self) -> Time {
         self.spin.epoch.now()
     }
 
-    /// Why the events so far were late, if they were.
+    /// Causes of the lateness so far.
     pub fn attribution(&self) -> &Attribution {
         &self.spin.attribution
     }
@@ -104,31 +107,34 @@ impl<D: Doorbell> Clock for RealClock<D> {
     }
 }
 
-/// Answers for events that are late already, after one for which the counter was read and the doorbell asked.
+/// Further answers for late events after a reading of the counter and a poll of the doorbell.
 ///
-/// Reading and asking take as long as many an event, and a clock that is behind and does both for each stays behind. What is
-/// reported of these is too little by what the events before them take, some tenths of a microsecond.
+/// A reading and a poll take as long as many an event, so a clock that is behind and does both for
+/// each event stays behind. The reported lateness of these events is too small by the time of the
+/// events before them, some tenths of a microsecond.
 const UNSEEN: u8 = 3;
-/// Only events that take less than this share of a gap go unseen, or together they would look like one.
+/// Only events shorter than the gap threshold divided by this are answered without a reading, or
+/// together they would look like a gap.
 const SHORT: u64 = 16;
 
-/// The clock for any counter, so that a test can make the platform stand still where it likes.
+/// The clock for any counter, so that a test can script stalls.
 #[derive(Debug)]
 struct Spin<C, D> {
     counter: C,
     epoch: Epoch,
     doorbell: D,
-    /// The time of the last answer.
+    /// Time of the last answer.
     answered: Time,
-    /// The counter at the last answer; none before the first, since a run's preparations are no step of it.
+    /// Counter at the last answer; `None` before the first, since a run's preparations are no step
+    /// of it.
     ended: Option<u64>,
-    /// The last answer was a wake, and the time that was asked for had passed.
+    /// The last answer was a wake for a requested time that had passed.
     late_wake: bool,
-    /// The time of the run at the last reading of the counter.
+    /// Time of the run at the last reading of the counter.
     seen: Time,
-    /// How many more answers that reading is good for.
+    /// Number of further answers from that reading.
     good_for: u8,
-    /// Run time that is missing since the thread was last in time.
+    /// Missing run time since the thread was last on time.
     missing: Span,
     /// In the time of the run.
     allowance: Span,
@@ -157,7 +163,7 @@ impl<C: Counter, D: Doorbell> Spin<C, D> {
 
     #[inline]
     fn wait_until(&mut self, t: Time) -> Wait {
-        // What had been due when the counter was read is due, and the doorbell can wait for so few.
+        // Times before the last reading are reached; the doorbell can wait for a few answers.
         if t <= self.seen && self.good_for > 0 {
             self.good_for -= 1;
             self.answered = t;
@@ -166,7 +172,6 @@ impl<C: Counter, D: Doorbell> Spin<C, D> {
         self.look(t)
     }
 
-    /// Waits with the counter in view.
     #[inline]
     fn look(&mut self, t: Time) -> Wait {
         let due = if t == Time::MAX { u64::MAX } else { self.epoch.tick_at(t) };
@@ -187,7 +192,7 @@ impl<C: Counter, D: Doorbell> Spin<C, D> {
                 }
                 self.late_wake = now >= due;
                 self.ended = Some(now);
-                // Inputs take their time: what comes after them looks again.
+                // Taking inputs takes time, so the next wait reads the counter.
                 self.good_for = 0;
                 self.answered = self.epoch.time_at(now).min(t).max(self.answered);
                 return Wait::Woken { at: self.answered };
@@ -196,7 +201,7 @@ impl<C: Counter, D: Doorbell> Spin<C, D> {
                 break;
             }
             let read = self.counter.read();
-            // A thread that is moved may read a few ticks less on its new core.
+            // A thread that migrates may read a slightly lower value on its new core.
             let gap = read.saturating_sub(now);
             if gap >= self.threshold {
                 self.note(gap, read, During::Spin);
@@ -223,7 +228,7 @@ impl<C: Counter, D: Doorbell> Spin<C, D> {
     #[cold]
     fn attribute(&mut self, late: Span, began_in_time: bool) {
         if began_in_time {
-            // What is missing may be less than a gap, and still make the next events late.
+            // The missing time may be less than a gap, and still make the next events late.
             self.missing = self.missing.max(late);
         }
         if late <= self.missing.saturating_add(self.allowance) {
@@ -252,7 +257,7 @@ mod tests {
     use super::super::ticks::{Dilation, epoch};
     use super::*;
 
-    /// A counter of nanoseconds that goes on by the next of a script at every reading, then by 10.
+    /// Counter of nanoseconds that advances by the next of a script at every reading, then by 10.
     struct Scripted {
         now: Rc<Cell<u64>>,
         steps: VecDeque<u64>,
@@ -265,7 +270,7 @@ mod tests {
         }
     }
 
-    /// A clock over a scripted counter, and the counter's hand.
+    /// Clock over a scripted counter, and the counter's cell.
     fn clock<D: Doorbell>(steps: &[u64], doorbell: D) -> (Spin<Scripted, D>, Rc<Cell<u64>>) {
         let now = Rc::new(Cell::new(0));
         let counter = Scripted { now: now.clone(), steps: steps.iter().copied().collect() };
@@ -311,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_is_too_slow_has_a_backlog_even_after_a_stall() {
-        // Every step takes 15 us where 10 us are to be had; the first is held up by 100 us more.
+        // Every step takes 15 us of a period of 10 us; the first is delayed by another 100 us.
         let (mut clock, now) = clock(&[], || false);
         for event in 1..=40 {
             clock.wait_until(us(event * 10));
@@ -319,8 +324,8 @@ mod tests {
         }
         let attribution = &clock.attribution;
         assert_eq!((attribution.gap_count, attribution.gaps()[0].during), (1, During::Step));
-        // Lateness is 105 us at the second event, 110 us at the third, and so on; the stall explains 115 us and the
-        // allowance 1 us.
+        // Lateness is 105 us at the second event, 110 us at the third, and so on; the stall
+        // explains 115 us and the allowance 1 us.
         assert_eq!((attribution.on_time, attribution.stall.count, attribution.backlog.count), (1, 3, 36));
     }
 

@@ -1,11 +1,12 @@
-//! The counter that real time is read from, and the map from its ticks to the time of a run.
+//! Counter of real time, and the map from its ticks to the time of a run.
 //!
-//! A thread that waits for a deadline by asking the operating system for the time learns it once in 20 to
-//! 30 ns; the time stamp counter of an x86 processor answers in 10. The counter is used only where the processor
-//! says that it runs at one rate in every sleep state, and then one zero holds for all threads; its rate
-//! is measured (`clock/tsc.rs`). Everywhere else the tick is the nanosecond of `std::time::Instant`.
+//! Reading the time from the operating system takes 20 to 30 ns; the time stamp counter of an x86
+//! processor takes 10 ns. The counter is used only if the processor declares that it runs at one
+//! rate in every sleep state; then one zero holds for all threads. Its rate is measured
+//! (`clock/tsc.rs`). Otherwise the tick is the nanosecond of `std::time::Instant`.
 //!
-//! The map is a multiplication by a fixed-point number. A division would be as exact, but 20 ns in every wait.
+//! The map multiplies by a fixed-point number. A division would be as exact, but take 20 ns in
+//! every wait.
 
 use std::time::Instant;
 
@@ -15,30 +16,29 @@ use super::monotonic;
 #[cfg(target_arch = "x86_64")]
 use super::tsc;
 
-/// Bits after the binary point of a tick's length in run picoseconds.
+/// Fraction bits of a tick's length in run picoseconds.
 const LENGTH_BITS: u32 = 48;
-/// Bits after the binary point of the ticks in a run picosecond.
+/// Fraction bits of the ticks per run picosecond.
 const DENSITY_BITS: u32 = 56;
 
-/// Something that counts up evenly.
+/// Counter of constant rate.
 pub(super) trait Counter {
-    /// What it has counted.
+    /// Current value.
     fn read(&mut self) -> u64;
 }
 
-/// What counts.
 #[derive(Debug, Clone, Copy)]
 enum Source {
-    /// The processor's time stamp counter.
+    /// Time stamp counter of the processor.
     #[cfg(target_arch = "x86_64")]
     Tsc,
     /// Nanoseconds since an instant.
     Monotonic(Instant),
 }
 
-/// The finest counter this machine has, and how long its tick is.
+/// Finest counter of this machine, and the length of its tick.
 ///
-/// A plain value: calibrate once and hand it to every thread.
+/// A plain value: calibrate once and copy it to every thread.
 #[derive(Debug, Clone, Copy)]
 pub struct Ticks {
     source: Source,
@@ -47,7 +47,7 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// Finds the counter and measures its rate, which takes 20 ms of the calling thread.
+    /// Selects the counter and measures its rate, which takes 20 ms of the calling thread.
     pub fn calibrate() -> Self {
         #[cfg(target_arch = "x86_64")]
         if tsc::is_invariant() {
@@ -61,7 +61,7 @@ impl Ticks {
         Self { source: Source::Monotonic(monotonic::now()), ps_per_tick: 1e3, error_ppb: 0.0 }
     }
 
-    /// What the counter shows.
+    /// Current value of the counter.
     #[inline(always)]
     pub fn read(&self) -> u64 {
         match self.source {
@@ -71,27 +71,28 @@ impl Ticks {
         }
     }
 
-    /// The real time that `ticks` of the counter take.
+    /// Real time of `ticks`.
     pub fn span(&self, ticks: u64) -> Span {
         Span::from_ps((ticks as f64 * self.ps_per_tick) as u64)
     }
 
-    /// How many ticks `span` of real time takes, rounded down.
+    /// Ticks of a `span` of real time, rounded down.
     pub fn in_span(&self, span: Span) -> u64 {
         (span.as_ps() as f64 / self.ps_per_tick) as u64
     }
 
-    /// Ticks in a second.
+    /// Ticks per second.
     pub fn per_second(&self) -> f64 {
         1e12 / self.ps_per_tick
     }
 
-    /// Three standard errors of the rate, in parts per billion; the residuals of the calibration give it.
+    /// Three standard errors of the rate, in parts per billion, from the residuals of the
+    /// calibration.
     pub fn error_ppb(&self) -> f64 {
         self.error_ppb
     }
 
-    /// What counts, in words for a report.
+    /// Description of the source, for a report.
     pub fn source(&self) -> &'static str {
         match self.source {
             #[cfg(target_arch = "x86_64")]
@@ -108,10 +109,10 @@ impl Counter for Ticks {
     }
 }
 
-/// How many seconds of real time a second of run time takes: thesis 4.4.2 slows all delays down by `C_sf`.
+/// Seconds of real time per second of run time: thesis 4.4.2 scales all delays by `C_sf`.
 ///
-/// A machine that is too slow to emulate a device emulates a slower one truthfully, and results are read in
-/// the device's own time.
+/// A machine that is too slow to emulate a device emulates it in slow motion; results are in the
+/// device's own time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dilation {
     real: u32,
@@ -119,41 +120,40 @@ pub struct Dilation {
 }
 
 impl Dilation {
-    /// A second takes a second.
+    /// No dilation.
     pub const NONE: Dilation = Dilation { real: 1, run: 1 };
 
-    /// `run` seconds of run time take `real` seconds; `None` unless `real / run` is in `[1/32, 4096]`, which
-    /// the fixed-point map between ticks and run time can hold.
+    /// `run` seconds of run time take `real` seconds; `None` unless `real / run` is in `[1/32,
+    /// 4096]`, the range of the fixed-point map between ticks and run time.
     pub fn new(real: u32, run: u32) -> Option<Self> {
         let (wide, narrow) = (u64::from(real), u64::from(run));
         (run != 0 && wide * 32 >= narrow && wide <= narrow * 4_096).then_some(Self { real, run })
     }
 
-    /// Seconds of real time in a second of run time.
+    /// Seconds of real time per second of run time.
     pub fn factor(self) -> f64 {
         f64::from(self.real) / f64::from(self.run)
     }
 }
 
-/// Where a run's time begins on the counter, and how fast it goes.
+/// Start and rate of a run's time on the counter.
 ///
-/// Made once and copied to every thread of a run, so that all mean the same by a time.
+/// Made once and copied to every thread of a run, so all threads agree on the time.
 #[derive(Debug, Clone, Copy)]
 pub struct Epoch {
     ticks: Ticks,
-    /// What the counter shows at time zero.
+    /// Counter at time zero.
     zero: u64,
-    /// Run picoseconds in a tick, with [`LENGTH_BITS`] after the binary point.
+    /// Run picoseconds per tick, with [`LENGTH_BITS`] fraction bits.
     length: u64,
-    /// Ticks in a run picosecond, with [`DENSITY_BITS`] after the binary point.
+    /// Ticks per run picosecond, with [`DENSITY_BITS`] fraction bits.
     density: u64,
 }
 
 impl Epoch {
-    /// A run whose time is zero once `lead` of real time has passed from now.
+    /// Run with time zero at `lead` of real time from now.
     ///
-    /// Threads need a while to start; with a lead they are there before the first event. Until then the time
-    /// is zero.
+    /// The lead lets threads start before the first event. Until then the time is zero.
     pub fn starting_in(lead: Span, ticks: Ticks, dilation: Dilation) -> Self {
         Self::at(ticks.read() + ticks.in_span(lead), ticks, dilation)
     }
@@ -161,30 +161,31 @@ impl Epoch {
     fn at(zero: u64, ticks: Ticks, dilation: Dilation) -> Self {
         let length = ticks.ps_per_tick / dilation.factor() * (1_u64 << LENGTH_BITS) as f64;
         let length = length.round() as u64;
-        // Of the rounded length, and down: the first guess of `tick_at` must not pass what it looks for.
+        // Derived from the rounded length, and rounded down: the first guess of `tick_at` must not
+        // be too high.
         let density = (1_u128 << (LENGTH_BITS + DENSITY_BITS)) / u128::from(length);
         let density = u64::try_from(density).expect("a dilation keeps a tick longer than 2^-8 ps");
         Self { ticks, zero, length, density }
     }
 
-    /// The time of the run, now.
+    /// Current time of the run.
     #[inline]
     pub fn now(&self) -> Time {
         self.time_at(self.ticks.read())
     }
 
-    /// The counter that the run's time is read from.
+    /// Counter of the run's time.
     pub fn ticks(&self) -> &Ticks {
         &self.ticks
     }
 
-    /// The time of the run when the counter shows `tick`: zero before the beginning.
+    /// Time of the run at `tick`; zero before the start.
     #[inline]
     pub fn time_at(&self, tick: u64) -> Time {
         Time::from_ps(self.run_ps(tick.saturating_sub(self.zero)))
     }
 
-    /// What `ticks` of the counter are in the time of the run.
+    /// Run time of `ticks`.
     #[inline]
     pub fn run_span(&self, ticks: u64) -> Span {
         Span::from_ps(self.run_ps(ticks))
@@ -195,12 +196,13 @@ impl Epoch {
         ((u128::from(ticks) * u128::from(self.length)) >> LENGTH_BITS).try_into().unwrap_or(u64::MAX)
     }
 
-    /// The first tick at which the time of the run is `time` or later.
+    /// First tick at which the time of the run is `time` or later.
     #[inline]
     pub fn tick_at(&self, time: Time) -> u64 {
         let ticks = |ps: u64| (u128::from(ps) * u128::from(self.density)) >> DENSITY_BITS;
         let wanted = u128::from(time.as_ps()) << LENGTH_BITS;
-        // The first guess is low by the rounding of two factors, never high: a tick or two, more after months.
+        // The first guess is never high, and low by the rounding of two factors: a tick or two,
+        // more after months.
         let mut tick = u64::try_from(ticks(time.as_ps())).unwrap_or(u64::MAX);
         loop {
             let reached = u128::from(tick) * u128::from(self.length);
@@ -213,7 +215,7 @@ impl Epoch {
     }
 }
 
-/// An epoch that need not agree with any counter.
+/// Epoch that is independent of any counter.
 #[cfg(test)]
 pub(super) fn epoch(ps_per_tick: f64, zero: u64, dilation: Dilation) -> Epoch {
     let ticks = Ticks { source: Source::Monotonic(monotonic::now()), ps_per_tick, error_ppb: 0.0 };
@@ -268,7 +270,8 @@ mod tests {
         let (began, first) = (monotonic::now(), ticks.read());
         while began.elapsed() < Duration::from_millis(5) {}
         let (last, took) = (ticks.read(), began.elapsed());
-        // Only a lower bound holds on a machine that may stop us between the two readings of an end.
+        // Only a lower bound holds, since the machine may suspend the thread between the two
+        // readings of an end.
         assert!(
             ticks.span(last - first) > Span::from_us(4_900),
             "{:?} for {took:?}",

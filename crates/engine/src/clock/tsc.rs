@@ -1,33 +1,33 @@
-//! The time stamp counter of an x86 processor, and its rate.
+//! Time stamp counter of an x86 processor, and its rate.
 //!
-//! It counts cycles of an unstated frequency, so the frequency is measured once, against the system's monotonic
-//! clock. Two readings 20 ms apart would do if both clocks were read at the same instant. They are not: a reading
-//! lies somewhere between two of the other clock, and the thread may be interrupted there. So each of
-//! [`POINTS`] points is the narrowest of [`TRIES`] readings, and the rate is the slope of a least-squares line through
-//! the points, whose residuals also say how well it is known. Repeated, it agrees to 10 parts in a billion.
+//! It counts cycles of an undocumented frequency, which is measured once against the system's
+//! monotonic clock. Two pairs of readings 20 ms apart would suffice if both clocks were read at the
+//! same instant. But a reading lies anywhere between two of the other clock, and the thread may be
+//! interrupted there. Each of [`POINTS`] points is therefore the narrowest of [`TRIES`] readings,
+//! and the rate is the slope of a least-squares line; its residuals give the error. Repeated
+//! measurements agree to 10 parts in a billion.
 //!
-//! The system's clock is steered (NTP may bend it by up to 500 ppm), and the line follows it on purpose: the
-//! kernel's time stamps on frames then agree with ours.
+//! The system's clock is steered (NTP may change it by up to 500 ppm), and the line follows it on
+//! purpose: the kernel's time stamps on frames then agree with ours.
 
 use std::time::Duration;
 
 use super::monotonic;
 
-/// Points of the calibration's line.
 const POINTS: u32 = 64;
-/// Readings of which a point is the narrowest.
+/// Readings per point.
 const TRIES: u32 = 16;
-/// How long the calibration takes, in nanoseconds.
+/// Duration of the calibration, in nanoseconds.
 const CALIBRATION_NS: u64 = 20_000_000;
 
 #[inline(always)]
 #[allow(unsafe_code, reason = "an intrinsic without a safe form")]
 pub(super) fn read() -> u64 {
-    // SAFETY: every x86-64 processor has the instruction; it touches no memory.
+    // SAFETY: every x86-64 processor has the instruction; it accesses no memory.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// Whether the counter runs at one rate whatever the processor does (CPUID 8000_0007h, EDX bit 8).
+/// Whether the counter has a constant rate in all states (CPUID 8000_0007h, EDX bit 8).
 #[allow(
     unsafe_code,
     unused_unsafe,
@@ -40,12 +40,12 @@ pub(super) fn is_invariant() -> bool {
     leaf(0x8000_0000).eax >= 0x8000_0007 && leaf(0x8000_0007).edx & (1 << 8) != 0
 }
 
-/// Nanoseconds in a tick and their standard error, after 20 ms.
+/// Nanoseconds per tick and their standard error, after 20 ms.
 pub(super) fn calibrate() -> (f64, f64) {
     slope(&points())
 }
 
-/// Readings of (ticks, nanoseconds) over the calibration, each from the first.
+/// Readings of (ticks, nanoseconds) over the calibration, relative to the first.
 fn points() -> Vec<(f64, f64)> {
     let start = monotonic::now();
     let first = read();
@@ -64,7 +64,8 @@ fn points() -> Vec<(f64, f64)> {
             (0..TRIES).map(|_| reading()).min_by_key(|(width, ..)| *width).expect("a point has tries")
         })
         .collect();
-    // All tries of a point are wide when the machine took the thread away from each: such a point says nothing.
+    // If the thread was suspended in every try of a point, all of them are wide; the point is
+    // discarded.
     let narrowest = readings.iter().map(|(width, ..)| *width).min().expect("a line has points");
     readings
         .into_iter()
@@ -73,7 +74,7 @@ fn points() -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The slope of the least-squares line through `points` and its standard error.
+/// Slope of the least-squares line through `points`, and its standard error.
 fn slope(points: &[(f64, f64)]) -> (f64, f64) {
     let count = points.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;

@@ -1,22 +1,22 @@
-//! Exponentially distributed spans, drawn ahead.
+//! Exponentially distributed spans, drawn in batches.
 //!
-//! A logarithm takes a processor some twenty nanoseconds from its first instruction to its last, though it could have several under
-//! way. Who draws a span when it is needed waits for all of that: what happens next depends on the span, and nothing
-//! can go on beside. What is needed of a stream that gives nothing but exponential spans is known before, all but their means, which are factors.
-//! So the logarithms are taken some dozens at a time, one beside the other, and a draw is a product.
+//! A logarithm has a latency of some twenty nanoseconds, though a processor can overlap several. A
+//! span drawn on demand costs the full latency, since the next event depends on it. A stream of
+//! only exponential spans is known in advance except for the means, which are factors. The
+//! logarithms are therefore computed in batches, overlapped, and a draw is a product.
 
 use laxity_units::Span;
 
 use super::{Stream, whole};
 
-/// Logarithms taken at a time.
+/// Logarithms per batch.
 const AHEAD: usize = 32;
 
-/// A stream that gives exponentially distributed spans and nothing else: the same ones as [`Stream::exponential`].
+/// Stream of exponentially distributed spans only: the same ones as from [`Stream::exponential`].
 #[derive(Debug, Clone)]
 pub struct Exponentials {
     stream: Stream,
-    /// Of mean one; those before `next` are used up.
+    /// Variates of mean one; those before `next` are used.
     ones: [f64; AHEAD],
     next: usize,
 }
@@ -28,7 +28,7 @@ impl From<Stream> for Exponentials {
 }
 
 impl Exponentials {
-    /// The next span of mean `mean`, as [`Stream::exponential`] has it.
+    /// Next span of mean `mean`, equal to that of [`Stream::exponential`].
     #[inline]
     pub fn draw(&mut self, mean: Span) -> Span {
         if self.next >= AHEAD {

@@ -1,11 +1,11 @@
-//! A trace of 64 bits.
+//! Hash of a trace, in 64 bits.
 //!
-//! That two runs are the same is proved by comparing everything they did, and what they did may be
-//! gigabytes. The hash of all records in their order serves instead: it depends on every name, time and
-//! number, so a run that differs anywhere differs here, save by a chance of 2^-64. Like the random streams it
-//! is fixed for ever, since it is kept in golden results: every 64-bit word is added to the state by
-//! exclusive or and followed by splitmix64's step, and a text is its length in bytes and then its bytes in
-//! words of eight, the last filled with zeros.
+//! Two runs are equal if all their records are, which may be gigabytes. The hash of all records in
+//! order replaces that comparison: it depends on every name, time and number, so different runs
+//! have the same hash only with probability 2^-64. The hash is part of golden results, so its
+//! definition is fixed: every 64-bit word is added to the state by exclusive or, followed by
+//! splitmix64's step; a text is its length in bytes, then its bytes in words of eight, the last
+//! padded with zeros.
 
 use laxity_units::Time;
 
@@ -21,17 +21,17 @@ pub struct TraceHasher {
 }
 
 impl TraceHasher {
-    /// A hasher that was told nothing.
+    /// Hasher without records.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The hash of all that was told.
+    /// Hash of all records.
     pub fn hash(&self) -> u64 {
         self.state
     }
 
-    /// How many records were told; a hash of none proves nothing.
+    /// Number of records; the hash of none proves no equality.
     pub fn records(&self) -> u64 {
         self.records
     }
@@ -49,7 +49,7 @@ impl TraceHasher {
         }
     }
 
-    /// Starts a record of `kind`, so that no two records of different kinds hash alike.
+    /// Starts a record of `kind`; different kinds hash differently.
     fn record(&mut self, kind: u8, track: Track) {
         self.records += 1;
         self.word(u64::from(kind) << 32 | u64::from(track.0));

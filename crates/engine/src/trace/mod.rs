@@ -1,16 +1,16 @@
-//! What a run did: stages, steps, levels.
+//! Traces of a run: stages, instants, levels.
 //!
-//! A result says that a deadline was missed; a trace says in which stage the time went. A component is given
-//! a [`Trace`] and tells it what it did once that is known: a [`Trace::span`] when a stage ends, with its
-//! beginning, an [`Trace::instant`] for what takes no time, a [`Trace::level`] when a queue grows. Telling a
-//! span at its end keeps the trace a list of facts: there are no open spans to be closed in the right order,
-//! nor any left when the run stops.
+//! A result shows that a deadline was missed; a trace shows in which stage the time was spent. A
+//! component is given a [`Trace`] and reports facts: a [`Trace::span`] at the end of a stage, with
+//! its beginning; a [`Trace::instant`] for an action without duration; a [`Trace::level`] when a
+//! queue's length changes. Reporting a span at its end avoids open spans that must be closed in
+//! order, or are left when the run stops.
 //!
-//! What is told goes to a sink:
+//! Sinks:
 //!
-//! * [`NoTrace`] keeps nothing and compiles to nothing: a world generic in its sink pays only for what it
-//!   keeps;
-//! * [`PerfettoTrace`] writes a file that opens in Perfetto;
+//! * [`NoTrace`] discards everything and compiles to no code: a world generic in its sink pays only
+//!   for a trace that is kept;
+//! * [`PerfettoTrace`] writes a file for Perfetto;
 //! * [`TraceHasher`] keeps 64 bits, by which two runs are compared;
 //! * a pair of sinks is a sink.
 //!
@@ -37,62 +37,63 @@ mod perfetto;
 pub use hasher::TraceHasher;
 pub use perfetto::PerfettoTrace;
 
-/// A line of a trace: a resource, a queue, a component. Numbered from zero in the order of naming.
+/// Track of a trace: a resource, a queue, a component. Numbered from zero in order of naming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Track(u32);
 
 impl Track {
-    /// The track of that number: for sinks, which number them.
+    /// Track of that number; for sinks, which assign the numbers.
     pub const fn new(number: u32) -> Self {
         Self(number)
     }
 }
 
-/// What a record says beside its name: a channel, a packet, a length.
+/// Arguments of a record: a channel, a packet, a length.
 pub type Arguments<'a> = &'a [(&'a str, u64)];
 
-/// Where on its way something is that goes from track to track.
+/// Position in a flow from track to track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// It sets out.
+    /// First span.
     Begins,
-    /// It comes by.
+    /// Intermediate span.
     Passes,
-    /// It has come to its end.
+    /// Last span.
     Ends,
 }
 
-/// Takes what components tell.
+/// Sink of a trace.
 pub trait Trace {
-    /// Whether what is told is kept; lets a component spare itself work that only a trace needs.
+    /// Whether records are kept; a component can skip work that only a trace needs.
     fn is_kept(&self) -> bool {
         true
     }
 
-    /// The track called `name`; naming it again gives the same.
+    /// Track called `name`; the same name gives the same track.
     fn track(&mut self, name: &str) -> Track;
 
-    /// `name` was done on `track` from `begin` to `end`.
+    /// Records that `name` was done on `track` from `begin` to `end`.
     ///
-    /// Spans of one track may enclose one another and must not overlap otherwise: a track stands for what
-    /// does one thing at a time. Panics if `end` is before `begin`.
+    /// Spans of one track may nest and must not overlap otherwise: a track is a resource that does
+    /// one thing at a time. Panics if `end` is before `begin`.
     fn span(&mut self, track: Track, name: &str, begin: Time, end: Time, arguments: Arguments<'_>);
 
-    /// `name` happened on `track` at `at`.
+    /// Records that `name` happened on `track` at `at`.
     fn instant(&mut self, track: Track, name: &str, at: Time, arguments: Arguments<'_>);
 
-    /// From `at` on, the level of which `track` is the name is `value`: a queue's length, a window.
+    /// Records that the level named by `track`, such as a queue's length or a window, is `value`
+    /// from `at` on.
     fn level(&mut self, track: Track, at: Time, value: i64);
 
-    /// What goes by the number `id` is in the span that `track` has at `at`. Spans are told when they end, so that one may be told
-    /// before or after. Who shows no ways leaves it.
+    /// Records that the flow `id` is in the span of `track` at `at`. Spans are recorded at their
+    /// end, so the span may be recorded before or after this. Sinks without flows ignore it.
     fn flow(&mut self, _track: Track, _at: Time, _id: u64, _flow: Flow) {}
 
-    /// Where `argument` is `value` in a record, it means what is called `name`: who shows records may write that in its place.
+    /// Declares that `value` of `argument` means `name`, which a sink may write instead.
     fn means(&mut self, _argument: &'static str, _value: u64, _name: &str) {}
 }
 
-/// Keeps nothing.
+/// Discards all records.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoTrace;
 
@@ -147,7 +148,7 @@ impl<T: Trace + ?Sized> Trace for &mut T {
     }
 }
 
-/// Both are told everything. They must have been told the same tracks before they became a pair.
+/// Both get all records. They must have the same tracks before they become a pair.
 impl<A: Trace, B: Trace> Trace for (A, B) {
     fn is_kept(&self) -> bool {
         self.0.is_kept() || self.1.is_kept()
@@ -189,14 +190,13 @@ impl<A: Trace, B: Trace> Trace for (A, B) {
     }
 }
 
-/// The numbers that sinks give to names.
 #[derive(Debug, Clone, Default)]
 struct Tracks {
     by_name: std::collections::BTreeMap<String, Track>,
 }
 
 impl Tracks {
-    /// The track called `name`, and whether it is new.
+    /// Track called `name`, and whether it is new.
     fn name(&mut self, name: &str) -> (Track, bool) {
         if let Some(track) = self.by_name.get(name) {
             return (*track, false);

@@ -1,17 +1,17 @@
-//! A trace that opens in Perfetto.
+//! Trace file for Perfetto.
 //!
-//! The format is Chrome's trace-event JSON in its array form, which Perfetto and `chrome://tracing` both
-//! read. Perfetto's own protobuf would be smaller, but a trace that a person can read and `jq` can cut needs
-//! no second tool. Times are microseconds by definition of the format; they are written as decimals with all
-//! six places, exact to the picosecond, and never pass through a float here (Perfetto itself shows
-//! nanoseconds).
+//! The format is Chrome's trace-event JSON in its array form, which Perfetto and `chrome://tracing`
+//! read. Perfetto's own protobuf would be smaller, but this one is readable and works with `jq`.
+//! Times are microseconds by definition of the format; they are written as decimals with six
+//! places, exact to the picosecond, never through a float (Perfetto itself shows nanoseconds).
 //!
-//! Every record is one line. What a run that was cut off leaves behind opens as it is, since the format
-//! leaves the closing bracket optional; for strict readers, all up to the last `,\n` and a `]` is valid JSON.
+//! Every record is one line. The file of an interrupted run is valid, since the closing bracket is
+//! optional in the format; for strict readers, all up to the last `,\n` and a `]` is valid JSON.
 //!
-//! A track is a thread of one process, whose number is that of the track and two: Perfetto treats thread 0 as
-//! idle and the thread with the number of its process, 1, as the main one. Levels are counters, which the
-//! format knows by name and not by thread. A flow is an arrow between the spans of several threads that are open at its times.
+//! A track is a thread of one process, numbered two above the track: Perfetto treats thread 0 as
+//! idle and the thread with the number of its process, 1, as the main one. Levels are counters,
+//! which the format identifies by name and not by thread. A flow is an arrow between the spans of
+//! several threads that are open at its times.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,24 +23,24 @@ use super::{Arguments, Flow, Trace, Track, Tracks};
 
 const PER_MICRO: u64 = 1_000_000;
 
-/// Writes trace-event JSON as it is told.
+/// Writes trace-event JSON.
 ///
-/// Each record is one write: give it a buffered writer. An error of the writer ends the writing and is
-/// reported by [`PerfettoTrace::finish`], so that a component need not mind the file.
+/// Each record is one write, so the writer should be buffered. An error of the writer ends the
+/// writing and is reported by [`PerfettoTrace::finish`].
 #[derive(Debug)]
 pub struct PerfettoTrace<W: Write> {
     writer: W,
     tracks: Tracks,
-    /// By track, its name, and whether the file knows it as a thread.
+    /// By track, its name, and whether its thread has been declared in the file.
     names: Vec<(String, bool)>,
-    /// What values of arguments mean.
+    /// Names of argument values.
     meanings: BTreeMap<&'static str, BTreeMap<u64, String>>,
     line: String,
     failure: Option<io::Error>,
 }
 
 impl<W: Write> PerfettoTrace<W> {
-    /// Begins a trace in `writer`.
+    /// Starts a trace in `writer`.
     pub fn new(writer: W) -> Self {
         let mut trace = Self {
             writer,
@@ -57,7 +57,7 @@ impl<W: Write> PerfettoTrace<W> {
         trace
     }
 
-    /// Ends the trace and returns the writer, or the first error it gave.
+    /// Ends the trace and returns the writer, or its first error.
     pub fn finish(mut self) -> io::Result<W> {
         self.line.push_str("\n]\n");
         self.flush_line();
@@ -67,7 +67,6 @@ impl<W: Write> PerfettoTrace<W> {
         }
     }
 
-    /// Writes the line and empties it.
     fn flush_line(&mut self) {
         if self.failure.is_none() {
             self.failure = self.writer.write_all(self.line.as_bytes()).err();
@@ -75,7 +74,7 @@ impl<W: Write> PerfettoTrace<W> {
         self.line.clear();
     }
 
-    /// Begins a record of `kind` on the thread of `track`, which the file is told of at its first record.
+    /// Starts a record of `kind` on the thread of `track`, which its first record declares.
     fn begin(&mut self, kind: char, track: Track, name: &str, at: Time) {
         let (track_name, known) = &mut self.names[track.0 as usize];
         let thread = track.0 + 2;
@@ -96,7 +95,6 @@ impl<W: Write> PerfettoTrace<W> {
         self.push_micros(",\"ts\":", at.as_ps());
     }
 
-    /// Ends a record with its arguments.
     fn end(&mut self, arguments: Arguments<'_>) {
         if !arguments.is_empty() {
             self.line.push_str(",\"args\":{");
@@ -167,7 +165,7 @@ impl<W: Write> Trace for PerfettoTrace<W> {
     }
 }
 
-/// Adds `text` as a JSON string.
+/// Appends `text` as a JSON string.
 fn push_text(line: &mut String, text: &str) {
     line.push('"');
     for c in text.chars() {

@@ -1,31 +1,31 @@
-//! Cutting a bulk into frames as a link carries them.
+//! Segmentation of a bulk into frames.
 
 use super::{
     FIN_AND_PUSH, LONGEST_BULK, MARKS_CONGESTION, Of, Offload, Piece, Transport, WINDOW_REDUCED, set_lengths,
 };
 
-/// A bulk that is being cut, one frame after the other.
+/// Bulk in segmentation.
 #[derive(Debug)]
 pub struct Cut {
     bytes: Box<[u8]>,
     source: u16,
-    /// How long it is.
+    /// Length of the bulk in bytes.
     length: usize,
     transport: Transport,
-    /// Where the headers of IP and of the transport begin, and the payload.
+    /// Offsets of the IP header, the transport header and the payload.
     network: usize,
     segment: usize,
     payload: usize,
-    /// Payload of each frame.
+    /// Payload bytes of each frame.
     each: usize,
-    /// The payload that is next; all is done when it is at the length.
+    /// Offset of the next payload; equals the length at the end.
     next: usize,
     frames: u16,
     bulks: u32,
 }
 
 impl Cut {
-    /// For the bulks of a source, which has another number than other sources have.
+    /// Segmentation for the bulks of a source with a unique number.
     pub fn new(source: u16) -> Self {
         let bytes = vec![0; LONGEST_BULK].into();
         Self {
@@ -43,20 +43,21 @@ impl Cut {
         }
     }
 
-    /// Room for a bulk; what lies there is lost.
+    /// Buffer for a bulk; discards the current one.
     #[inline]
     pub fn room(&mut self) -> &mut [u8] {
         (self.length, self.next) = (0, 0);
         &mut self.bytes
     }
 
-    /// Whether there is more to come.
+    /// Whether frames remain.
     #[inline]
     pub fn is_pending(&self) -> bool {
         self.next < self.length
     }
 
-    /// Begins with the `length` bytes that lie in its room; `false` if they are nothing that can be cut.
+    /// Starts with the first `length` bytes of the buffer; `false` if they are no bulk that can be
+    /// cut.
     #[must_use]
     pub fn begin(&mut self, length: usize, offload: Offload) -> bool {
         (self.length, self.next) = (0, 0);
@@ -73,7 +74,8 @@ impl Cut {
         let transport = offload.transport()?;
         let (is_v6, headers, protocol) = match word(network - 2)? {
             0x0800 => (false, usize::from(frame.get(network)? & 15) * 4, *frame.get(network + 9)?),
-            // Behind extension headers the transport is where the sum begins, and they say that it is this.
+            // After extension headers the transport header is where the checksum starts; the
+            // headers name its protocol.
             0x86dd => (true, 40, transport.number()),
             _ => return None,
         };
@@ -98,8 +100,8 @@ impl Cut {
         Some(())
     }
 
-    /// Puts the next frame into `into`, and says how long it is, what is left to be done with it and which it is. A frame that has no room
-    /// there is cut off, and as long as it would have been.
+    /// Writes the next frame to `into`; returns its length, the remaining work and its identity. A
+    /// frame that exceeds `into` is truncated, and its full length returned.
     pub fn next(&mut self, into: &mut [u8]) -> Option<(usize, Offload, Piece)> {
         if !self.is_pending() {
             return None;

@@ -1,21 +1,25 @@
-//! Datagrams of one flow, which nobody cut from a bulk and which a kernel takes together all the same.
+//! Datagrams of one flow that were not cut from a bulk and can still be joined.
 //!
-//! A program that sends datagrams one by one gives them to its kernel one by one, so that they belong together is only to be seen in
-//! their headers. What is joined comes apart again before a program reads it: the kernel cuts by the length of the first, and each
-//! datagram keeps its bounds. So two go together if what the kernel makes of them is what they were, and that is looked at
-//! here, each by itself when it comes ([`piece`]) and each beside those that are held ([`continues`]):
+//! A program that sends single datagrams passes them to its kernel one by one, so only their
+//! headers show that they belong together. The receiving kernel segments joined datagrams by the
+//! length of the first, and each keeps its boundaries. Two datagrams may be joined if the kernel
+//! restores exactly the originals. Each datagram is checked alone on arrival ([`piece`]), then
+//! against those that are held ([`continues`]):
 //!
-//! * headers as a kernel writes them: no tags, options, extensions or fragments, lengths that are those of the frame, and a right sum
-//!   of IP. What the receiver would have dropped must not be made right by being joined.
-//! * addresses in both layers, ports, time to live, class and flow label the same, and to one receiver.
-//! * IPv4's identification goes up by one, as it does when a kernel cuts, or the packet is never to be fragmented: then it says
-//!   nothing (RFC 6864).
-//! * The sum is left open. A kernel does not look at sums of what is joined, and whoever made a sum wants it to be looked at: a
-//!   complete one protects the bytes from end to end, and none at all (IPv4's zero) has to stay none.
+//! * Headers are as a kernel writes them: no tags, options, extensions or fragments, lengths that
+//!   match the frame, and a valid IP checksum. Joining must not repair a packet that the receiver
+//!   would drop.
+//! * Addresses in both layers, ports, time to live, class and flow label are equal, and there is
+//!   one receiver.
+//! * IPv4's identification increases by one, as after segmentation by a kernel, or the packet must
+//!   not be fragmented: then the field has no meaning (RFC 6864).
+//! * The checksum is incomplete. A kernel does not verify checksums of joined datagrams. A complete
+//!   checksum protects the bytes from end to end, so it has to be verified, and an absent one
+//!   (IPv4's zero) has to stay absent.
 
 use super::{Of, Offload, Piece, Transport, folded, open_sum, words};
 
-/// Datagrams in a bulk, at most. Kernels before 6.9 cut no more than 64 from one.
+/// Maximum number of datagrams in a bulk. Kernels before 6.9 segment at most 64.
 pub(super) const MOST: u16 = 64;
 
 const NETWORK: usize = 14;
@@ -27,7 +31,7 @@ fn word(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// A frame as a piece of its flow, if it is one that can be joined.
+/// Frame as a piece of its flow, if it can be joined.
 #[inline]
 pub(super) fn piece(frame: &[u8], offload: Offload) -> Option<Piece> {
     let headers = match usize::from(offload.sum_from) {
@@ -56,7 +60,7 @@ pub(super) fn piece(frame: &[u8], offload: Offload) -> Option<Piece> {
             is_plain && usize::from(word(packet, 4)) == packet.len() - 40
         }
     };
-    // Only then is there where the sum looks.
+    // Evaluated only for a whole packet, which has all bytes read here.
     let is_right = || {
         let length = packet.len() - headers;
         usize::from(word(frame, segment + 4)) == length
@@ -69,14 +73,16 @@ pub(super) fn piece(frame: &[u8], offload: Offload) -> Option<Piece> {
     })
 }
 
-/// IPv4: no router may cut it.
+/// IPv4 flag "don't fragment".
 const NEVER_CUT: u16 = 0x4000;
 
-/// Whether `frame` may follow `count` others, the headers of the first of which are `first`. Both are pieces.
+/// Whether `frame` may follow `count` others, the first of which has the headers `first`. Both are
+/// pieces.
 #[inline]
 pub(super) fn continues(first: &[u8], frame: &[u8], count: u16) -> bool {
     let alike = |from: usize, to: usize| first[from..to] == frame[from..to];
-    // Up to the length, and from behind it on to the ports; of IPv4, sum and identification lie between.
+    // Bytes up to the length, and from behind it to the ports, without IPv4's checksum and
+    // identification.
     match word(first, NETWORK - 2) {
         V4 => {
             let follows =

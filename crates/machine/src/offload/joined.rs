@@ -1,20 +1,20 @@
-//! Joining what can go to a kernel together.
+//! Joining of frames that a kernel accepts together.
 
 use super::{FIN_AND_PUSH, LONGEST_BULK, Of, Offload, Piece, Transport, flow, set_lengths};
 
-/// Frames that go to a kernel together: pieces of a bulk, as what is left of that, or datagrams of a flow.
+/// Frames that go to a kernel together: consecutive pieces of a bulk, or datagrams of a flow.
 #[derive(Debug)]
 pub struct Joined {
     bytes: Box<[u8]>,
     length: usize,
-    /// The first of them, and the last so far.
+    /// First and last piece.
     first: Option<Piece>,
     last: Option<Piece>,
     count: u16,
     offload: Offload,
-    /// Payload of the first.
+    /// Payload of the first piece.
     each: usize,
-    /// Whether none can follow.
+    /// Whether no piece can follow.
     is_closed: bool,
 }
 
@@ -27,19 +27,19 @@ impl Default for Joined {
 }
 
 impl Joined {
-    /// Whether there is none.
+    /// Whether there is no frame.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.first.is_none()
     }
 
-    /// Whether no frame can be added any more, whichever it is.
+    /// Whether no further frame can be added.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.is_closed
     }
 
-    /// Begins with `frame`.
+    /// Starts with `frame`.
     pub fn begin(&mut self, frame: &[u8], offload: Offload, piece: Piece) {
         self.bytes[..frame.len()].copy_from_slice(frame);
         (self.length, self.count) = (frame.len(), 1);
@@ -47,7 +47,7 @@ impl Joined {
         (self.offload, self.each) = (offload, frame.len() - usize::from(piece.payload));
     }
 
-    /// Adds `frame` if it may come right behind the last.
+    /// Adds `frame` if it directly follows the last.
     #[must_use]
     pub fn add(&mut self, frame: &[u8], piece: Piece) -> bool {
         let Some(last) = self.last.filter(|_| !self.is_closed) else { return false };
@@ -60,7 +60,7 @@ impl Joined {
             (Of::Flow, Of::Flow) => flow::continues(&self.bytes, frame, self.count),
             _ => false,
         };
-        // As much as a packet can be, whatever IP's version.
+        // Maximum size of a packet in both versions of IP.
         let fits = self.length + payload.len() - usize::from(piece.network) <= usize::from(u16::MAX);
         if !follows || !fits || payload.len() > self.each {
             return false;
@@ -70,7 +70,7 @@ impl Joined {
         self.count += 1;
         let is_full = match self.offload.transport() {
             Some(Transport::Tcp) => {
-                // What the last says of the end of what is sent, all say together.
+                // FIN and PUSH of the last segment apply to the joined one.
                 let flags = usize::from(self.offload.sum_from) + 13;
                 self.bytes[flags] |= frame[flags] & FIN_AND_PUSH;
                 false
@@ -82,7 +82,7 @@ impl Joined {
         true
     }
 
-    /// All of them as one frame, with what is left to be done with it; there is none after that.
+    /// All frames as one, with the remaining work; empties the value.
     pub fn take(&mut self) -> Option<(&[u8], Offload)> {
         let first = self.first.take()?;
         (self.last, self.is_closed) = (None, true);

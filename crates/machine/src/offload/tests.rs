@@ -1,4 +1,4 @@
-//! What is cut is whole frames, and what is joined is what they were cut from.
+//! Cutting makes complete frames, and joining restores the bulk that they were cut from.
 
 mod datagrams;
 
@@ -6,12 +6,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The sum of all words, the last of which may be half.
+/// Sum of all words; the last may be half.
 fn sum(bytes: &[u8]) -> u32 {
     bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum()
 }
 
-/// A bulk as a kernel offers it.
+/// Bulk as a kernel passes it to an adapter.
 fn bulk(v6: bool, tags: usize, options: usize, flags: u8, each: u16, payload: &[u8]) -> (Vec<u8>, Offload) {
     let mut frame = vec![2; 12];
     for _ in 0..tags {
@@ -73,7 +73,7 @@ proptest! {
                 prop_assert!(!joined.add(frame, piece), "none comes twice");
             }
             all.extend_from_slice(&frame[headers..]);
-            // What the sum lacks is done by whoever is to do it; then it is right, and so is that of IP.
+            // After the receiver completes the checksum, both it and that of IP are valid.
             let segment = frame.len() - transport;
             let done = !folded(u32::from(folded(sum(&frame[transport..]))));
             frame[transport + 16..transport + 18].copy_from_slice(&done.to_be_bytes());
@@ -117,7 +117,7 @@ proptest! {
         };
         let mut cut = Cut::new(0);
         cut.room()[..whole.len()].copy_from_slice(&whole);
-        // Whatever it answers, it makes no more than there is, and comes to an end.
+        // Whatever the description, cutting terminates and makes no more bytes than there are.
         let mut buffer = [0; 300];
         if cut.begin(length, if strange { odd } else { offload }) {
             let mut payload = 0;

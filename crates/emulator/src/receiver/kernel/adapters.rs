@@ -1,4 +1,4 @@
-//! END's part: interfaces whose batches are frames written to devices.
+//! END's part: interfaces that write batches as frames to devices.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,22 +18,21 @@ use super::program::{Done, Shared};
 use super::site::Site;
 use crate::receiver::end::Account;
 
-/// When an interrupt at which nothing could be taken is tried again.
+/// Delay before an interrupt without taken packets is retried.
 const RETRY: Span = Span::from_us(100);
-/// Commands of a batch that are executed before the world is looked at again: what comes meanwhile comes at its time, and a step
-/// of the emulating thread stays shorter than what counts as the platform's standing still.
+/// Commands of a batch executed before control returns to the world: arrivals meanwhile keep their
+/// time, and a step of the emulating thread stays shorter than a stall.
 const AT_ONCE: u32 = 2;
 
-/// A frame that the kernel was handed and the program has not come to.
+/// Frame handed to the kernel that the program has not completed.
 #[derive(Debug, Clone, Copy)]
 struct Handed {
     interface: usize,
     packet: Arrived,
-    /// It was given a buffer. The kernel will drop it otherwise, or has room after all.
+    /// Whether it was given a buffer. Otherwise the kernel drops it, or has room after all.
     has_buffer: bool,
 }
 
-/// A batch that has begun.
 #[derive(Debug)]
 struct Open {
     began: Time,
@@ -41,27 +40,27 @@ struct Open {
     received: u32,
 }
 
-/// Interfaces that hand over frames to a kernel.
+/// Interfaces that hand frames to a kernel.
 pub(in crate::receiver) struct Handing {
     interfaces: Vec<Interface>,
-    /// Per interface: the batch that has begun and is not over.
+    /// Per interface: batch in progress.
     open: Vec<Option<Open>>,
-    /// Nothing interrupts before this.
+    /// No interrupts before this time.
     retry: Time,
     site: Site,
     shared: Arc<Shared>,
     heard: Consumer<Done>,
-    /// What the kernel was handed, in order, and the number of the first of them.
+    /// Frames handed to the kernel, in order, and the number of the first of them.
     handed: VecDeque<Handed>,
     first: u64,
-    /// Buffers that are full.
+    /// Number of full buffers.
     full: u32,
     ended: VecDeque<(Time, Reception)>,
-    /// What the world was told last.
+    /// Last outcome passed to the world.
     told: Option<(Time, Reception)>,
     deadline: Option<Time>,
     account: Account,
-    /// Frames that a device did not take.
+    /// Frames that a device refused.
     unwritten: u64,
 }
 
@@ -90,28 +89,26 @@ impl Handing {
         }
     }
 
-    /// Packets so far.
     pub(in crate::receiver) fn account(&self) -> Account {
         self.account
     }
 
-    /// Packets that are with an adapter, the kernel or the program.
+    /// Packets held by an adapter, the kernel or the program.
     pub(in crate::receiver) fn under_way(&self) -> u64 {
         let held: usize = self.interfaces.iter().map(Interface::held).sum();
         (held + self.handed.len() + self.ended.len()) as u64
     }
 
-    /// Ends the run for the program.
     pub(in crate::receiver) fn close(&self) {
         self.shared.over.store(true, Ordering::Release);
     }
 
-    /// Datagrams that found no room in the socket, as the kernel counts them, and frames that a device did not take.
+    /// Datagrams dropped at the socket, by the kernel's count, and frames that a device refused.
     pub(in crate::receiver) fn kernel_drops(&self) -> (u64, u64) {
         (received(self.site.socket()).map_or(0, |socket| u64::from(socket.dropped)), self.unwritten)
     }
 
-    /// Notes which frames the program has done with.
+    /// Records the frames that the program has completed.
     fn hear(&mut self, now: Time) {
         let before = self.full;
         while let Some((number, at)) = self.heard.take() {
@@ -130,13 +127,13 @@ impl Handing {
                 }
             }
         }
-        // A policy that waits for the host to be idle lets the adapter interrupt now.
+        // A policy that waits for an idle host lets the adapter interrupt now.
         if before > 0 && self.full == 0 {
             self.interfaces.iter_mut().for_each(|interface| interface.policy.idle(now));
         }
     }
 
-    /// Interrupts where a policy says that it is time, goes on with what was begun, and notes when the next time will be.
+    /// Interrupts where a policy requires it, continues batches, and sets the next deadline.
     fn look(&mut self, now: Time) {
         self.deadline = None;
         for i in 0..self.interfaces.len() {
@@ -166,7 +163,7 @@ impl Handing {
         self.open[i] = Some(Open { began: now, taken, received: 0 });
     }
 
-    /// Hands over what the policy takes at an interrupt, or a part of it.
+    /// Hands over packets that the policy takes at an interrupt, or a part of them.
     fn batch(&mut self, now: Time, i: usize, mut open: Open) {
         for _ in 0..AT_ONCE {
             let (ended, backlog) = (&mut self.ended, self.full);
@@ -219,7 +216,7 @@ impl Handing {
         }
     }
 
-    /// What has become of a packet, and when.
+    /// Next outcome of a packet, and its time.
     pub(super) fn next_ended(&mut self) -> Option<(Time, Reception)> {
         let ended = self.ended.pop_front()?;
         match ended.1.lost {
@@ -254,7 +251,7 @@ impl ReceivingHost for Handing {
         self.told.as_ref()
     }
 
-    /// What was no work of the two programs counts as the protocol's.
+    /// All time that is no work of the two programs counts as the protocol's.
     fn uses(&self, now: Time) -> ReceptionUses {
         let program = self.shared.program();
         let rest = now.since(Time::ZERO).saturating_sub(program).saturating_sub(self.shared.beside());

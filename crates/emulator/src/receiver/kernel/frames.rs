@@ -1,23 +1,22 @@
-//! Datagrams as frames of Ethernet: what END writes to a device, and what its program reads.
+//! Datagrams as Ethernet frames: written by END to a device, and read by its program.
 
 use std::net::Ipv4Addr;
 
 use laxity_machine::Mac;
 
-/// The port at which the program listens.
+/// UDP port of the program.
 pub(super) const PORT: u16 = 4919;
 /// Headers of Ethernet, IPv4 and UDP.
 const HEADERS: usize = 14 + 20 + 8;
-/// The shortest frame of Ethernet, without its check sequence.
+/// Shortest Ethernet frame, without its check sequence.
 const SHORTEST: usize = 60;
 
-/// Makes frames for the socket behind one device.
+/// Builds frames for the socket behind one device.
 #[derive(Debug)]
 pub(super) struct Frames {
     bytes: Vec<u8>,
 }
 
-/// Between whom datagrams go.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ends {
     pub(super) from: (Mac, Ipv4Addr),
@@ -25,13 +24,13 @@ pub(super) struct Ends {
 }
 
 impl Frames {
-    /// Of at most `longest` bytes.
+    /// Frames of at most `longest` bytes.
     pub(super) fn new(ends: &Ends, longest: usize) -> Self {
         let mut bytes = vec![0; longest.max(SHORTEST)];
         bytes[..6].copy_from_slice(&ends.to.0.0);
         bytes[6..12].copy_from_slice(&ends.from.0.0);
         bytes[12..14].copy_from_slice(&[8, 0]);
-        // Version 4 and five words; no fragments; 64 hops; UDP.
+        // IPv4, header of five words; don't fragment; 64 hops; UDP.
         (bytes[14], bytes[20], bytes[22], bytes[23]) = (0x45, 0x40, 64, 17);
         bytes[26..30].copy_from_slice(&ends.from.1.octets());
         bytes[30..34].copy_from_slice(&ends.to.1.octets());
@@ -40,8 +39,8 @@ impl Frames {
         Self { bytes }
     }
 
-    /// The frame of `size` bytes, or as many as it must have, whose datagram begins with `number`. It has no sum over its payload: an adapter
-    /// would have looked at that.
+    /// Frame of `size` bytes, at least the minimum, whose datagram begins with `number`. It has no
+    /// checksum over its payload, which an adapter would have verified.
     pub(super) fn of(&mut self, number: u64, size: usize) -> &[u8] {
         let size = size.clamp(SHORTEST, self.bytes.len());
         let mut word = |at: usize, value: u16| self.bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
@@ -55,12 +54,12 @@ impl Frames {
     }
 }
 
-/// What a datagram's payload begins with.
+/// Number at the start of a datagram's payload.
 pub(super) fn number(payload: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(*payload.first_chunk()?))
 }
 
-/// The sum of an IP header (RFC 791) whose own field is zero.
+/// Checksum of an IP header (RFC 791) with its own field zero.
 fn sum(header: &[u8]) -> u16 {
     let words = header.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
     let sum: u32 = words.sum();
@@ -86,7 +85,7 @@ mod tests {
             assert!(Headers::of(&frame).are_carried(Carries::Udp(Some(PORT))));
             assert_eq!(usize::from(u16::from_be_bytes([frame[16], frame[17]])), length - 14);
             assert_eq!(usize::from(u16::from_be_bytes([frame[38], frame[39]])), length - 34);
-            // The sum over a header with its own sum is zero.
+            // The checksum over a header that includes its checksum is zero.
             assert_eq!(sum(&frame[14..34]), 0);
             assert_eq!(number(&frame[HEADERS..]), Some(0x0102_0304_0506_0708));
         }
@@ -95,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_sum_of_a_known_header() {
-        // An example of RFC 1071's rule that many texts share.
+        // A common example for RFC 1071.
         let header =
             [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0, 0, 0xc0, 0xa8, 0, 1, 0xc0, 0xa8, 0, 0xc7];
         assert_eq!(sum(&header), 0xb861);

@@ -1,8 +1,8 @@
-//! The program that the datagrams are for, and the one beside it, in one thread.
+//! Program that receives the datagrams, and the background program, in one thread.
 //!
-//! It asks its socket without waiting, and where there is nothing it computes for itself: a program that sleeps would be woken by each
-//! packet, and what the scheduler makes of that is another question. What it does with a datagram is so many steps and not so much
-//! time: time in which the kernel had the processor is no work of the program's.
+//! The program polls its socket, and computes if there is no datagram: a sleeping program would be
+//! woken by each packet, which depends on the scheduler. Its work on a datagram is a number of
+//! steps rather than a time: time in which the kernel had the processor is no work of the program.
 
 use std::fs;
 use std::net::UdpSocket;
@@ -17,17 +17,17 @@ use laxity_world::experiment::{Chance, Experiment};
 use super::frames::number;
 use crate::receiver::beside::Beside;
 
-/// The number of a datagram that the program has done with, and when.
+/// Number of a datagram that the program has completed, and the time.
 pub(in crate::receiver) type Done = (u64, Time);
 
-/// What the program and END's thread have in common.
+/// State shared by the program and END's thread.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     /// The run is over.
     pub(super) over: AtomicBool,
-    /// Picoseconds of work that the program has done, …
+    /// Picoseconds of work of the program.
     program: AtomicU64,
-    /// … and the one beside it.
+    /// Picoseconds of work of the background program.
     beside: AtomicU64,
 }
 
@@ -41,16 +41,15 @@ impl Shared {
     }
 }
 
-/// What a program has when it ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::receiver) struct Left {
-    /// Datagrams it was done with and could tell nobody.
+    /// Completed datagrams that could not be reported.
     pub(in crate::receiver) untold: u64,
-    /// For how long others had its processor who are not of the network; `None` if the system does not say.
+    /// Time for which other work than the network's had the processor; `None` if the system does
+    /// not report it.
     pub(in crate::receiver) others: Option<Span>,
 }
 
-/// A program at work.
 pub(super) struct Program<'a> {
     shared: &'a Shared,
     epoch: Epoch,
@@ -65,7 +64,7 @@ pub(super) struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// On processor `core`, where the calling thread is.
+    /// Program on processor `core`, on which the calling thread runs.
     pub(super) fn new(
         experiment: &Experiment,
         shared: &'a Shared,
@@ -89,7 +88,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Works until the run is over.
+    /// Works until the end of the run.
     pub(super) fn run(mut self) -> Left {
         let before = others(self.core);
         while self.epoch.now() == Time::ZERO && !self.is_over() {
@@ -98,7 +97,7 @@ impl<'a> Program<'a> {
         while !self.is_over() {
             match self.socket.recv(&mut self.datagram) {
                 Ok(length) => self.work(length),
-                // Nothing waits; whatever else it may be, the next time will tell.
+                // No datagram is pending; any other error will recur at the next call.
                 Err(_) => {
                     let worth = self.beside.work();
                     self.shared.beside.fetch_add(worth.as_ps(), Ordering::Relaxed);
@@ -113,7 +112,6 @@ impl<'a> Program<'a> {
         self.shared.over.load(Ordering::Acquire)
     }
 
-    /// Works on the datagram that lies there.
     fn work(&mut self, length: usize) {
         let Some(number) = number(&self.datagram[..length]) else { return };
         let worth = self.beside.work_for(self.cost.draw(&mut self.random));
@@ -129,14 +127,14 @@ impl<'a> Program<'a> {
     }
 }
 
-/// For how long the calling thread has waited for its processor `core` so far while somebody else had it that is no part of receiving, or a
-/// hypervisor had given it to another machine.
+/// Time for which the calling thread has waited for processor `core` because of work that is no
+/// part of receiving, or because a hypervisor gave it to another machine.
 fn others(core: usize) -> Option<Span> {
-    // Nanoseconds on the processor, and in wait of it.
+    // Nanoseconds on the processor, and waiting for it.
     let second = |text: String| text.split_whitespace().nth(1)?.parse::<u64>().ok();
     let first = |text: String| text.split_whitespace().next()?.parse::<u64>().ok();
     let waited = second(fs::read_to_string("/proc/thread-self/schedstat").ok()?)?;
-    // A flood is handed on to a thread of the kernel's, which then takes turns with this one.
+    // A flood is deferred to a kernel thread, which then alternates with this one.
     let kernel =
         kernel_thread(core).and_then(|process| fs::read_to_string(format!("/proc/{process}/schedstat")).ok());
     let kernel = kernel.and_then(first).unwrap_or(0);
@@ -144,7 +142,7 @@ fn others(core: usize) -> Option<Span> {
     Some(Span::from_ns(waited.saturating_sub(kernel)).saturating_add(stolen))
 }
 
-/// The thread in which the kernel of `core` does what interrupts have left it.
+/// Kernel thread for the deferred interrupt work of `core`.
 fn kernel_thread(core: usize) -> Option<u32> {
     let name = format!("ksoftirqd/{core}\n");
     let processes = fs::read_dir("/proc").ok()?.flatten();
@@ -152,7 +150,8 @@ fn kernel_thread(core: usize) -> Option<u32> {
     numbers.find(|process| fs::read_to_string(format!("/proc/{process}/comm")).is_ok_and(|is| is == name))
 }
 
-/// What the kernel's table says that the hypervisor has taken of `core`: the eighth of its numbers, in hundredths of a second.
+/// Time that the hypervisor has stolen of `core`: the eighth number of its line in the kernel's
+/// table, in hundredths of a second.
 fn stolen(table: &str, core: usize) -> Option<Span> {
     let name = format!("cpu{core}");
     let mut words = table

@@ -1,4 +1,4 @@
-//! The namespace, the devices and the socket of a host that is a kernel; gone when this is dropped.
+//! Namespace, devices and socket of a kernel host; dropping it removes them.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
@@ -16,28 +16,27 @@ use laxity_world::experiment::Experiment;
 
 use super::frames::{Ends, Frames, PORT};
 
-/// For how long a datagram may be on its way that is sent to see what memory one takes.
+/// Timeout for the datagram that is sent to measure the memory of a datagram.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The largest packet that Ethernet carries without anybody's consent.
+/// Standard MTU of Ethernet.
 const MTU: u16 = 1500;
-/// Of the link layer, before the packet.
+/// Ethernet header in bytes.
 const HEADER: usize = 14;
 
-/// Names the namespaces of one process.
+/// Counter that names the namespaces of one process.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// What a kernel needs to be a host.
 #[derive(Debug)]
 pub(super) struct Site {
-    /// Before the namespace, so that they go first.
+    /// Before the namespace, so that the devices are dropped first.
     taps: Vec<(Tap, Frames)>,
     socket: UdpSocket,
     _namespace: Namespace,
 }
 
 impl Site {
-    /// A device for each interface of `experiment`, for which the kernel works on processor `core`, and a socket that has room
-    /// for as many packets as the interfaces have buffers.
+    /// Creates a device for each interface of `experiment`, for which the kernel works on processor
+    /// `core`, and a socket that holds as many packets as the interfaces have buffers.
     pub(super) fn new(experiment: &Experiment, core: usize) -> Result<Self, Refused> {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let namespace = Owner::claim()?.namespace(&format!("lx-{}-{number}", process::id()))?;
@@ -74,13 +73,14 @@ impl Site {
         Ok(site)
     }
 
-    /// Gives the socket room for `buffers` datagrams of frames of `size`: what one takes, the kernel knows alone. It takes memory back
-    /// only when more than a quarter of the limit has been read, so there is a third more, and room for those on the edges.
+    /// Limits the socket to `buffers` datagrams of frames of `size`, whose memory only the kernel
+    /// knows. The kernel releases memory only after a quarter of the limit has been read, so the
+    /// limit is a third higher, plus a few datagrams for rounding.
     fn give_room(&mut self, buffers: u32, size: usize) -> io::Result<()> {
         self.socket.set_nonblocking(false)?;
         self.socket.set_read_timeout(Some(PATIENCE))?;
         self.write(0, u64::MAX, size)?;
-        // It comes through another processor.
+        // The datagram arrives through another processor.
         let came = self.socket.peek(&mut [0]);
         came.map_err(|why| io::Error::new(why.kind(), format!("nothing comes through its device: {why}")))?;
         let used = received(&self.socket)?.used;
@@ -89,19 +89,19 @@ impl Site {
         limit_received(&self.socket, used.saturating_mul(buffers.saturating_add(buffers / 3 + 4)))
     }
 
-    /// The program's socket.
     pub(super) fn socket(&self) -> &UdpSocket {
         &self.socket
     }
 
-    /// Hands the frame with `number` over at `interface`: whether the kernel has taken it.
+    /// Writes the frame with `number` to the device of `interface`; returns whether the kernel has
+    /// taken it.
     pub(super) fn write(&mut self, interface: usize, number: u64, size: usize) -> io::Result<bool> {
         let (tap, frames) = &mut self.taps[interface];
         tap.send(frames.of(number, size), Offload::NONE)
     }
 }
 
-/// Who sends to the device of an interface, which sees all of it as from one neighbour.
+/// Endpoints for the device of an interface, with one neighbour as the sender of all datagrams.
 fn ends(interface: u8) -> Ends {
     let at = |last| (Mac([2, b'L', b'X', 1, interface, last]), Ipv4Addr::new(10, 77, interface, last));
     Ends { from: at(2), to: at(1) }

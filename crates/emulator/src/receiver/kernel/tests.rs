@@ -1,4 +1,4 @@
-//! Order and accounting of frames that a real kernel is handed, whatever it takes.
+//! Order and accounting of frames handed to a real kernel, whatever it drops.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use super::*;
 use crate::receiver::run;
 use crate::receiver::tests::alone;
 
-/// The policies of an adapter, with the keys that each needs.
+/// Policies of an adapter, with their keys.
 const POLICIES: [&str; 6] = [
     r#"policy = "interrupt""#,
     r#"policy = "explicit", quota = 4, interval = "1 ms""#,
@@ -58,7 +58,7 @@ source = {{ kind = "periodic", rate = "{rate}" }}
     Scenario::from_text("test.toml", &text).unwrap_or_else(|why| panic!("{}", why.render(false))).first()
 }
 
-/// What `prepared` gives, unless that takes what this user may not have.
+/// Result of `outcome`, or `None` if it failed for lack of permissions.
 fn permitted<T>(outcome: Result<T, String>) -> Option<T> {
     match outcome {
         Err(why) if why.contains("this needs") || why.contains("/dev/net/tun") => {
@@ -73,7 +73,7 @@ fn permitted<T>(outcome: Result<T, String>) -> Option<T> {
 fn under_every_policy_what_is_offered_is_delivered_dropped_or_under_way() {
     let Some(_alone) = alone() else { return };
     for policy in POLICIES {
-        // A machine that is busy may give the kernel nothing of one run.
+        // On a busy machine the kernel may get no processor time in a run.
         let mut delivered = 0;
         for more in ["handshake = true\ntransfer = \"3 us\"\nearly_drop = true", "early_drop = true", ""] {
             let Some(ended) = permitted(run(&experiment(policy, more, "6 MB/s"), &mut |_| ())) else {
@@ -119,8 +119,9 @@ fn every_packet_has_one_end_and_what_the_kernel_drops_is_what_is_missing() {
                     let packet = Arrived { stream: 0, number: offered, class, size, at: now, due: Time::MAX };
                     adapters.arrive(now, 0, packet);
                     offered += 1;
-                    // Floods with pauses; then one at a time until one has come behind which all others have their end. On a machine
-                    // with much to do the kernel may have dropped the last, too.
+                    // Floods with pauses; then single packets until one arrives after which all
+                    // others have their outcome. On a busy machine the kernel may have dropped the
+                    // last, too.
                     let pause = offered % 40 == 0 || offered + 1 >= PACKETS;
                     next = now + if pause { Span::from_ms(20) } else { Span::from_us(20) };
                 }

@@ -1,5 +1,5 @@
-//! The kernel lets frames wait where the scenario's rules say: every frame is sent to a real device. Skipped, with the
-//! reason, where devices and namespaces are not permitted.
+//! The kernel queues frames by the scenario's rules: every frame is sent to a real device. Skipped,
+//! with the reason, where devices and namespaces are not permitted.
 
 #![allow(unsafe_code, reason = "frames as they are, headers and all, are sent by no safe call")]
 
@@ -26,11 +26,12 @@ fn permitted<T>(made: Result<T, Refused>) -> Option<T> {
     }
 }
 
-/// A socket of the interface, which sends frames as they are.
+/// Packet socket of the interface, which sends raw frames.
 fn raw(namespace: &Namespace, interface: &str) -> OwnedFd {
     let name = CString::new(interface).unwrap();
     let open = || {
-        // SAFETY: a name that ends with zero, numbers, and an address that lives through the call with its size.
+        // SAFETY: a name that ends with zero, numbers, and an address that lives through the call
+        // with its size.
         unsafe {
             let socket = libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0);
             assert!(socket >= 0, "{}", std::io::Error::last_os_error());
@@ -71,7 +72,7 @@ fn steering() -> impl Strategy<Value = Steering> {
     })
 }
 
-/// A frame that is right in most of what a classifier looks at, and wrong in a place or cut now and then.
+/// Mostly valid frame, sometimes with an error or truncated.
 fn frame() -> impl Strategy<Value = Vec<u8>> {
     let port = || prop::sample::select(vec![5201_u16, 7009, 65535, 40000]);
     let ports = (port(), port()).prop_map(|(from, to)| [from.to_be_bytes(), to.to_be_bytes()].concat());
@@ -99,7 +100,7 @@ fn frame() -> impl Strategy<Value = Vec<u8>> {
     let odd = prop::collection::vec(any::<u8>(), 0..60).prop_map(|bytes| (0x0806, bytes));
     let packet = prop_oneof![5 => old, 5 => new, 1 => odd];
     let tags = prop::collection::vec(prop::sample::select(vec![0x8100_u16, 0x88a8]), 0..4);
-    // Version and length of the packet, most often.
+    // Most often in the version and length of the packet.
     let slip = prop::option::weighted(0.2, (prop_oneof![Just(14), 14..80_usize], 0x3d..0x70_u8));
     let cut = prop::option::weighted(0.3, 0..16_usize);
     let to = prop_oneof![

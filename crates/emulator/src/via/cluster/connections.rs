@@ -1,4 +1,4 @@
-//! Connections: who calls and who waits, two who ask for each other, and the end of it.
+//! Connections: calls and waits, matching peer requests, and disconnection.
 
 use laxity_engine::Calendar;
 use laxity_model::via::Doorbells;
@@ -61,13 +61,14 @@ impl Cluster {
         Ok(Answer::Done)
     }
 
-    /// Connects two virtual interfaces, if both adapters have what the other is guaranteed.
+    /// Connects two virtual interfaces, if both adapters have the bandwidth guaranteed to the
+    /// other.
     fn join(&mut self, now: Time, vi: u32, caller: u32) -> Result<(), Refusal> {
         let own = self.own(None, vi)?;
         let (node, back) = (own.node, own.bandwidth);
         let there = self.own(None, caller)?;
         let (from, sent) = (there.node, there.bandwidth);
-        // What either side sends, the other's adapter receives.
+        // Each side's adapter receives the traffic of the other.
         let received = |bandwidth| Load::of(&self.setup.adapter, bandwidth, false);
         let fits = match from == node {
             true => self.load(node).and(received(sent)).and(received(back)).fits(),
@@ -86,7 +87,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Tells the adapter of a virtual interface which bandwidth that has which comes for it: its other side's.
+    /// Sets at the adapter of a virtual interface the bandwidth of arriving messages: that of its
+    /// peer.
     pub(super) fn expect(&mut self, now: Time, vi: u32) {
         let merged = self.setup.adapter.limits.doorbells == Doorbells::Merged;
         let Some(own) = self.interfaces[vi as usize].as_ref().filter(|_| !merged) else { return };
@@ -97,7 +99,8 @@ impl Cluster {
         }
     }
 
-    /// Two sides are those channels of the file, from now on, that a connection from the one to the other is which was asked for at `discriminator`.
+    /// Assigns the two sides to the file's channels that match a connection between their nodes,
+    /// requested at `discriminator`.
     fn call_by_channel(&mut self, caller: u32, called: u32, discriminator: u64) {
         let node = |vi: u32| self.interfaces[vi as usize].as_ref().map(|own| own.node);
         let Some(way) = node(caller).zip(node(called)) else { return };
@@ -107,7 +110,7 @@ impl Cluster {
         }
     }
 
-    /// Ends what a virtual interface has of a connection. The other side is broken by it, and knows.
+    /// Ends a virtual interface's part of a connection. The peer becomes broken, and is notified.
     pub(super) fn disconnect(&mut self, now: Time, vi: u32, calendar: &mut Calendar<Event>) {
         self.calls.retain(|call| call.vi != vi);
         self.peers.retain(|peer| peer.vi != vi);
@@ -120,7 +123,7 @@ impl Cluster {
         }
     }
 
-    /// Connects with who has asked for that, or leaves word until somebody does.
+    /// Connects with a matching peer request, or records this one until there is a match.
     pub(super) fn connect_peer(
         &mut self,
         now: Time,
@@ -153,7 +156,6 @@ impl Cluster {
         Ok(Answer::Done)
     }
 
-    /// To what a virtual interface is connected.
     pub(super) fn peer_of(&mut self, process: u32, vi: u32) -> Decided {
         let peer = self.own(Some(process), vi)?.peer.ok_or(Refusal::InvalidState)?;
         let there = self.own(None, peer)?;

@@ -1,4 +1,5 @@
-//! Doorbells that were heard: what was posted is read, and the firmware is told of it, at once or in its turn.
+//! Handling of doorbells: posted descriptors are read, and passed to the firmware, at once or in
+//! turn.
 
 use laxity_engine::Calendar;
 use laxity_model::via::{Doorbell, Message};
@@ -11,7 +12,7 @@ use super::super::interface::Outgoing;
 use super::super::turns::Turns;
 use super::{Cluster, Event, flushed};
 
-/// Bytes of the request of an RDMA read.
+/// Size of the request of an RDMA read.
 const READ_REQUEST: Bytes = Bytes::new(32);
 
 impl Cluster {
@@ -34,20 +35,21 @@ impl Cluster {
         self.stir(node);
     }
 
-    /// A descriptor was posted; false if there was no room for one.
+    /// Reads a posted descriptor; false if the queue has overrun.
     fn post(&mut self, now: Time, vi: u32, which: Which) -> bool {
         let Self { interfaces, inputs, .. } = self;
         let Some(interface) = interfaces.get_mut(vi as usize).and_then(Option::as_mut) else { return false };
         let Some(number) = interface.hear(which) else { return false };
         if interface.state == State::Error || (which == Which::Send && interface.state != State::Connected) {
-            // It takes no time of the firmware, and none of what is at work there.
+            // It takes no time of the firmware, and affects no work there.
             self.complete(vi, which, &flushed(which));
             return true;
         }
         let queues = interface.queues.as_ref();
         let found =
             queues.map_or(Err(Status::FLUSHED), |queues| inputs.descriptor(|| queues.read(which, number)));
-        // What is longer than an adapter's longest holds its units for longer than whoever is promised something waits.
+        // A message over the adapter's limit would occupy its units for longer than guaranteed
+        // messages may wait.
         let longest = self.setup.longest;
         let is_longer = |posted: &Posted| which == Which::Send && posted.len() > longest;
         let found = if found.as_ref().is_ok_and(is_longer) { Err(Status::LENGTH_ERROR) } else { found };
@@ -69,7 +71,7 @@ impl Cluster {
         true
     }
 
-    /// The firmware is told of something to send.
+    /// Passes a message to send to the firmware.
     pub(super) fn ring(&mut self, now: Time, vi: u32, mut outgoing: Outgoing) {
         let Self { interfaces, channels, .. } = self;
         let Some(interface) = interfaces.get_mut(vi as usize).and_then(Option::as_mut) else { return };
@@ -94,11 +96,11 @@ impl Cluster {
         self.announce(now, vi, (Which::Send, doorbell), fresh);
     }
 
-    /// The firmware is told of a doorbell, at once or in its turn. With a `fresh` one it has no other of `vi`, whose bandwidth may have
-    /// changed since it had.
+    /// Passes a doorbell to the firmware, at once or in turn. A `fresh` one is the firmware's only
+    /// doorbell of `vi`: its bandwidth may have changed since the last.
     fn announce(&mut self, now: Time, vi: u32, (which, doorbell): (Which, Doorbell), fresh: bool) {
         let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
-        // Who is done at once has nothing that others would have to wait for.
+        // Work that takes no time delays no other work.
         let adapter = &mut self.adapters[interface.node as usize];
         if adapter.is_at_once() {
             return adapter.ring(now, doorbell);
@@ -113,7 +115,7 @@ impl Cluster {
         }
     }
 
-    /// The firmware is done with a doorbell of `vi`, and is told of the next that shares with it.
+    /// The firmware has finished a doorbell of `vi`, and gets the next of the same share.
     pub(super) fn rung_out(&mut self, now: Time, vi: u32) {
         let Some(interface) = self.interfaces[vi as usize].as_ref() else { return };
         let adapter = &mut self.adapters[interface.node as usize];

@@ -1,4 +1,5 @@
-//! When the adapters' process is called, and what it hears then: doorbells by turns, and whether something is asked for.
+//! Wakes of the adapters' process, and the inputs that it reads then: doorbells round-robin, and
+//! pending orders.
 
 use laxity_engine::{Calendar, World};
 use laxity_units::Time;
@@ -8,11 +9,12 @@ use super::super::bells::Rung;
 use super::super::inputs::Inputs;
 use super::{Cluster, Event};
 
-/// Descriptors for which one process rang that are heard before it is another's turn.
+/// Descriptors for which one process is served in one round.
 const TURN: u32 = 8;
 
 impl Cluster {
-    /// What every process rang, so much of each as is its turn; whether that is all of what was rung before something was asked for.
+    /// Reads the doorbells of every process, at most one round; returns whether all doorbells
+    /// before a pending order were read.
     fn hear(&mut self) -> bool {
         let Self { heard, violations, bells, .. } = self;
         let mut all = true;
@@ -32,17 +34,20 @@ impl Cluster {
         all
     }
 
-    /// Hears what was rung, and whether something is asked for, when the world is woken at a time: with when that was read. `None` if the log says no more.
+    /// Reads doorbells and pending orders when the world is woken at `at`; returns the time of the
+    /// read, and whether an order is to be handled. `None` at the end of a log.
     fn listen(&mut self, at: Time) -> Option<(Time, bool)> {
         if let Inputs::Logged(_) = self.inputs {
             let (read_at, garbled, asked) = self.inputs.wake(&mut self.heard)?;
             self.violations.garbled_doorbells += garbled;
             return Some((read_at.max(at), asked));
         }
-        // Time that has passed unseen has passed: what is read now happens now. An end is not kept waiting for events that are late.
+        // The elapsed time is not ignored: inputs read now happen now. The end does not wait for
+        // late events.
         let is_over = self.desk.is_over();
         let now = self.epoch.filter(|_| !is_over).map_or(at, |epoch| epoch.now().max(at));
-        // What was rung before something was asked for is heard before it, all of it, and by turns as ever: who asks without end has no more of its doorbells heard at a time than others.
+        // All doorbells rung before an order are handled before it, still round-robin: a process
+        // that sends orders without end gets no more of its doorbells handled than others.
         if self.desk.hear() {
             self.asks = true;
             self.bells.mark();
@@ -120,14 +125,15 @@ mod tests {
     use super::super::Setup;
     use super::*;
 
-    /// Rings for so many descriptors of `vi`, by the layout that the crate `vi` documents.
+    /// Rings for `count` descriptors of `vi`, by the layout that the crate `vi` documents.
     fn ring(memory: &provider::Memory, vi: u64, count: u64) {
         let rung = memory.word32(0).load(Ordering::Relaxed);
         memory.word64(512 + 8 * rung as usize).store(vi | count << 32, Ordering::Relaxed);
         memory.word32(0).store(rung + 1, Ordering::Release);
     }
 
-    /// One process rings for 256 descriptors on each of four virtual interfaces, goes on to ring, and something is asked for; another rings for one whenever it was heard.
+    /// One process rings for 256 descriptors on each of four virtual interfaces, continues to ring,
+    /// and sends an order; another rings for one descriptor after each round.
     #[test]
     fn whoever_rings_for_much_is_heard_by_turns_and_holds_up_nobody() {
         let adapter = ViaConfig::table_1(Firmware::QualityOfService);
@@ -149,14 +155,15 @@ mod tests {
                 cluster.heard.drain(..).map(|rung| (rung.process, rung.vi, rung.count)).collect();
             assert_eq!(heard, [(0, (turn - 1) / 32, 8), (1, 9, 1)]);
             assert_eq!(asked, turn == 128, "{turn}");
-            // Behind what is asked for.
+            // After the order.
             ring(&memories[0], 5, 256);
         }
         let (_, asked) = cluster.listen(Time::ZERO).unwrap();
         assert!(!asked && cluster.heard[0].vi == 5);
     }
 
-    /// A process has rung for more than is heard at a time, and the adapters are a second behind: the end comes at the next event all the same.
+    /// A process has rung for more than one round, and the adapters are a second behind: the end is
+    /// still the next event.
     #[test]
     fn an_end_waits_neither_for_doorbells_nor_for_late_events() {
         let adapter = ViaConfig::table_1(Firmware::QualityOfService);

@@ -1,4 +1,4 @@
-//! A message on its way: what is done with its data when the firmware says that it is fetched, leaves, is stored, or is in.
+//! Data of a message: executed when the firmware has fetched, sent, stored or received it.
 
 use laxity_engine::Calendar;
 use laxity_model::via::Message;
@@ -9,11 +9,12 @@ use laxity_vi::{Completion, Fault, Operation, Reliability, Segment, Status};
 use super::super::interface::{Arrival, Interface, Kind, Outgoing};
 use super::{Cluster, Event};
 
-/// Messages that may be on their way to one virtual interface: beyond that, the network drops.
+/// Maximum number of messages in flight to one virtual interface; the network drops further ones.
 const MOST_ARRIVALS: usize = 1024;
 
 impl Cluster {
-    /// HDMA has data down: it is copied, and whatever happens to the program's memory from now on, this is what is sent.
+    /// HDMA has fetched the data: it is copied now, so later changes of the program's memory have
+    /// no effect.
     pub(super) fn fetch(&mut self, vi: u32, number: u64) {
         let mut data = self.buffer();
         let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
@@ -27,7 +28,7 @@ impl Cluster {
             });
             match (gathered, &mut outgoing.answers) {
                 (Ok(()), _) => {}
-                // What is read was given back in the meantime.
+                // The memory to read was deregistered in the meantime.
                 (Err(_), Some((_, status))) => *status = Status::RDMA_PROTECTION_ERROR,
                 (Err(flaw), None) => outgoing.flaw = Some(flaw),
             }
@@ -35,7 +36,7 @@ impl Cluster {
         outgoing.data = data;
     }
 
-    /// A message leaves its adapter, if there is nothing wrong with it.
+    /// Sends a message to the peer, unless it has a flaw.
     pub(super) fn depart(&mut self, now: Time, vi: u32, message: Message, calendar: &mut Calendar<Event>) {
         let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
         let (peer, channel) = (interface.peer, interface.channel);
@@ -76,7 +77,7 @@ impl Cluster {
         }
     }
 
-    /// A message is on the wire to an adapter.
+    /// Puts a message on the wire to an adapter.
     fn carry(&mut self, now: Time, node: u32, message: Message, calendar: &mut Calendar<Event>) {
         if self.setup.latency.is_zero() {
             self.adapters[node as usize].reach(now, message);
@@ -86,7 +87,8 @@ impl Cluster {
         }
     }
 
-    /// A message finds nobody at the other side, or no room on the way. Whoever waits for it, or asked to be told, is told.
+    /// Loses a message without a peer, or over the limit in flight. The sender is notified if it
+    /// waits, or the connection is reliable.
     fn lose(&mut self, now: Time, vi: u32, number: u64, kind: Kind, calendar: &mut Calendar<Event>) {
         let Some(interface) = self.interface(vi) else { return };
         interface.tally.lost += 1;
@@ -105,7 +107,7 @@ impl Cluster {
         }
     }
 
-    /// Descriptors complete, in their order, as far as the firmware is done with what they are for.
+    /// Completes descriptors in order, as far as the firmware has finished their messages.
     pub(super) fn complete_sends(&mut self, now: Time, vi: u32, calendar: &mut Calendar<Event>) {
         let mut breaks = None;
         while let Some((completion, data)) = self.interface(vi).and_then(Interface::next_sent) {
@@ -123,7 +125,7 @@ impl Cluster {
         self.sweep(now, vi);
     }
 
-    /// HDMA has a message's data up: it is copied to where it goes.
+    /// HDMA has moved a message's data up: it is copied to its destination.
     pub(super) fn store(&mut self, vi: u32, number: u64) {
         let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
         let (owner, tag, [may_write, _]) = (interface.owner as usize, interface.tag, interface.access);
@@ -167,13 +169,14 @@ impl Cluster {
                     true => Err(status),
                     false => regions.scatter(tag, read.posted.segments(), &arrival.data),
                 };
-                // Complete when the firmware says so.
+                // The read completes when the firmware says so.
                 arrival.kind = Kind::Answer { number, status: stored.err().unwrap_or_default() };
             }
         }
     }
 
-    /// A message is in, and waits for its time if it came before that, where it was stored: nothing of it is kept here but that.
+    /// A message has arrived. If it is early, it waits for its playout time in the program's
+    /// memory; only the time is kept here.
     pub(super) fn come(&mut self, now: Time, vi: u32, number: u64, calendar: &mut Calendar<Event>) {
         let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
         let Some(arrival) = interface.arrivals.item(number) else { return };
@@ -190,7 +193,8 @@ impl Cluster {
         }
     }
 
-    /// The time of a message has come that was held, if nobody has ended its connection meanwhile: then it may be another of that number.
+    /// The playout time of a held message has passed, unless its connection has ended meanwhile:
+    /// then the number may be another message's.
     pub(super) fn play(&mut self, now: Time, vi: u32, number: u64, calendar: &mut Calendar<Event>) {
         let held = self.interface(vi).and_then(|own| own.arrivals.item(number));
         let held = held.filter(|arrival| !arrival.over && arrival.held_until.is_some_and(|due| due <= now));
@@ -199,7 +203,6 @@ impl Cluster {
         }
     }
 
-    /// A message is in, and its program may see it.
     pub(super) fn received(&mut self, now: Time, vi: u32, number: u64, calendar: &mut Calendar<Event>) {
         let Some(interface) = self.interface(vi) else { return };
         let reliable = interface.reliability == Reliability::Reliable;
@@ -237,7 +240,7 @@ impl Cluster {
         self.sweep(now, vi);
     }
 
-    /// The firmware sends what the other side's RDMA read asks for, as if it had been posted here.
+    /// Sends the data of the peer's RDMA read, as if it had been posted here.
     fn answer_read(&mut self, now: Time, vi: u32, (from, length, number): (laxity_vi::Remote, u32, u64)) {
         let Some(interface) = self.interfaces[vi as usize].as_ref() else { return };
         let Some(process) = self.processes[interface.owner as usize].as_ref() else { return };
@@ -255,7 +258,7 @@ impl Cluster {
     }
 }
 
-/// What a reliable connection breaks by whose descriptor completes with `status`, if it does.
+/// Fault of a reliable connection whose descriptor completes with `status`, if any.
 fn fault_of(status: Status) -> Option<Fault> {
     let fault = match () {
         () if !status.is_error() || status.has(Status::FLUSHED) => return None,

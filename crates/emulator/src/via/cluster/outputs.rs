@@ -1,4 +1,4 @@
-//! What adapters did, carried out with what others do for that, until none has done anything more.
+//! Execution of adapters' outputs, and of their consequences, until there are none.
 
 use laxity_engine::{Calendar, splitmix64};
 use laxity_model::via::{Direction, ViaOutput};
@@ -8,17 +8,17 @@ use laxity_vi::{Fault, Reliability};
 use super::super::Recorded;
 use super::{Cluster, Event};
 
-/// Records of what adapters did that are kept.
+/// Maximum number of recorded outputs.
 const MOST_RECORDS: usize = 1 << 20;
 
 impl Cluster {
-    /// Carries out what an adapter did, and what others do for that.
+    /// Executes an adapter's outputs, and their consequences.
     pub(super) fn settle(&mut self, now: Time, node: usize, calendar: &mut Calendar<Event>) {
         self.stir(node);
         self.calm(now, calendar);
     }
 
-    /// Carries out what adapters did, and asks when they want to be called next.
+    /// Executes all outputs, and schedules the adapters' next timers.
     pub(super) fn calm(&mut self, now: Time, calendar: &mut Calendar<Event>) {
         while let Some(node) = self.restless.pop() {
             while let Some((at, output)) = self.adapters[node].next_output() {
@@ -97,7 +97,7 @@ impl Cluster {
     }
 }
 
-/// A digest of what adapters have done up to now, and of this.
+/// Digest of all outputs up to this one.
 fn digest(before: u64, node: usize, at: Time, output: ViaOutput) -> u64 {
     let (kind, vi, number) = match output {
         ViaOutput::Departs(message) => (0, message.vi, message.number),
@@ -105,7 +105,7 @@ fn digest(before: u64, node: usize, at: Time, output: ViaOutput) -> u64 {
         ViaOutput::Received(message) => (2, message.vi, message.number),
         ViaOutput::Dropped(message) => (3, message.vi, message.number),
         ViaOutput::Posted(vi) => (4, vi, 0),
-        // They follow from these.
+        // They follow from the others.
         ViaOutput::Moved(..) | ViaOutput::Did(..) | ViaOutput::Worked(..) => return before,
     };
     let words = [kind << 56 | (node as u64) << 32 | u64::from(vi), number, at.as_ps()];

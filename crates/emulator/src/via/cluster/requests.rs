@@ -1,8 +1,9 @@
-//! What programs ask for, decided where the adapters are: one owner of all state, no locks.
+//! Requests of programs, decided where the adapters are: one owner of all state, no locks.
 //!
-//! Whoever talks to programs ([`super::super::control`]) makes the system calls, maps memory, and puts an [`Order`] on the desk with what it
-//! made; here it is answered between two events. What is no longer needed goes back with the answer, since giving memory back is a
-//! system call too.
+//! The control thread ([`super::super::control`]) makes the system calls, maps memory, and puts an
+//! [`Order`] on the desk with the created objects; the order is handled here between two events.
+//! Objects that are no longer needed return with the response, since unmapping memory is a system
+//! call, too.
 
 use laxity_engine::Calendar;
 use laxity_model::via::Vi;
@@ -18,7 +19,8 @@ use super::super::turns::Share;
 use super::{Cluster, Decided, Event, Process};
 
 impl Cluster {
-    /// Answers the order on the desk. There is one for each time that it was announced: the next is put there when this one is answered.
+    /// Handles the order on the desk. There is one per announcement: the next is put there after
+    /// this response.
     pub(super) fn answer(&mut self, now: Time, calendar: &mut Calendar<Event>) {
         let desk = self.desk.clone();
         if let Some(order) = self.inputs.order(&desk.orders) {
@@ -34,10 +36,10 @@ impl Cluster {
                     Ok(Answer::Done)
                 }
             };
-            // What comes of a request is there when the answer is.
+            // Effects of a request are visible before the response.
             self.calm(now, calendar);
             self.tell_programs();
-            // Nobody listens when it is over.
+            // The receiver may be gone at the end.
             let _ = desk.replies.send(Reply { answer: answer.unwrap_or_else(Answer::Refused), _rest: rest });
         }
     }
@@ -201,7 +203,7 @@ impl Cluster {
         }
     }
 
-    /// Another bandwidth for a virtual interface, if both ends have as much.
+    /// Changes the bandwidth of a virtual interface, if both ends have enough left.
     fn renegotiate(&mut self, now: Time, process: u32, vi: u32, bandwidth: Bandwidth) -> Decided {
         let before = std::mem::replace(&mut self.own(Some(process), vi)?.bandwidth, bandwidth);
         let sides = [Some(vi), self.own(None, vi)?.peer];
@@ -212,7 +214,7 @@ impl Cluster {
         }
         let (node, endpoint) = self.own(None, vi).map(|own| (own.node as usize, own.endpoint))?;
         self.adapters[node].renegotiate(now, endpoint, vtick(bandwidth));
-        // What comes for either side has the other's bandwidth.
+        // Arrivals at either side have the other's bandwidth.
         let peer = self.own(None, vi)?.peer;
         [Some(vi), peer].into_iter().flatten().for_each(|side| self.expect(now, side));
         Ok(Answer::Done)
@@ -299,7 +301,7 @@ impl Cluster {
         Ok(Answer::Done)
     }
 
-    /// A process is gone, and all that it had.
+    /// Removes a process with all its objects.
     fn gone(
         &mut self,
         now: Time,

@@ -1,8 +1,8 @@
-//! Datagrams that were sent one by one and joined, beside what a kernel makes of them.
+//! Separately sent datagrams joined, against the kernel's segmentation of the result.
 
 use super::*;
 
-/// What may differ between two datagrams.
+/// Fields in which two datagrams may differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Sent {
     v6: bool,
@@ -11,7 +11,7 @@ struct Sent {
     class: u8,
     never_cut: bool,
     identification: u16,
-    /// Left open, complete, or none.
+    /// Incomplete, complete, or none.
     sum: u8,
     payload: usize,
 }
@@ -21,7 +21,7 @@ const PLAIN: Sent =
 
 const V6: Sent = Sent { v6: true, ..PLAIN };
 
-/// Makes the sums of a frame: IP's, and UDP's as it is left open.
+/// Recalculates the checksums of a frame: IP's, and UDP's incomplete one.
 fn refresh(frame: &mut [u8]) {
     let (at, length) = (if frame[12] == 8 { 34 } else { 54 }, frame.len());
     let mut addresses = 22..54;
@@ -35,7 +35,7 @@ fn refresh(frame: &mut [u8]) {
     frame[at + 6..at + 8].copy_from_slice(&open.to_be_bytes());
 }
 
-/// The datagram as its sender's kernel gives it to an adapter; its bytes are those from `filled` on.
+/// Datagram as the sender's kernel passes it to an adapter, with bytes counting from `filled`.
 fn frame(sent: Sent, filled: u8) -> (Vec<u8>, Offload) {
     let mut frame = vec![2; 12];
     let all = (sent.payload + 8) as u16;
@@ -67,8 +67,8 @@ fn frame(sent: Sent, filled: u8) -> (Vec<u8>, Offload) {
     (frame, offload)
 }
 
-/// What a kernel makes of what is written: of a bulk of datagrams the datagrams, by what it calculates (`__udp_gso_segment` and
-/// `inet_gso_segment`): the sum of each from that of all, and identifications from the first.
+/// The kernel's segmentation of a bulk of datagrams, by the formulas of `__udp_gso_segment` and
+/// `inet_gso_segment`: each checksum from that of the bulk, and identifications from the first.
 fn cut_by_kernel(bulk: &[u8], offload: Offload) -> Vec<(Vec<u8>, Offload)> {
     if !offload.is_bulk() {
         return vec![(bulk.to_vec(), offload)];
@@ -103,7 +103,7 @@ fn cut_by_kernel(bulk: &[u8], offload: Offload) -> Vec<(Vec<u8>, Offload)> {
     frames
 }
 
-/// Writes `frames` one right behind the other, and answers what a kernel is given.
+/// Writes `frames` back to back, and returns the frames that a kernel receives.
 fn written(frames: &[(Vec<u8>, Offload)]) -> Vec<(Vec<u8>, Offload)> {
     let (mut joined, mut out) = (Joined::default(), Vec::new());
     for (frame, offload) in frames {
@@ -121,7 +121,7 @@ fn written(frames: &[(Vec<u8>, Offload)]) -> Vec<(Vec<u8>, Offload)> {
     out
 }
 
-/// Without what says nothing: the identification of what is never to be fragmented.
+/// Clears fields without meaning: the identification of packets that must not be fragmented.
 fn said(mut frames: Vec<(Vec<u8>, Offload)>) -> Vec<(Vec<u8>, Offload)> {
     for (frame, _) in &mut frames {
         if frame[12] == 8 && frame[20] & 0x40 != 0 {
@@ -133,7 +133,7 @@ fn said(mut frames: Vec<(Vec<u8>, Offload)>) -> Vec<(Vec<u8>, Offload)> {
 }
 
 fn datagram() -> impl Strategy<Value = Sent> {
-    // Rarely something else, so that there are runs of what may be joined.
+    // Variations are rare, so that runs of joinable datagrams occur.
     let rarely = |odds| prop::bool::weighted(odds);
     let plain = (rarely(0.2), rarely(0.1), rarely(0.05), rarely(0.05), rarely(0.8));
     let payload =
@@ -161,7 +161,7 @@ proptest! {
     ) {
         let mut identification = 0xfff0_u16;
         let frames: Vec<_> = sent.iter().enumerate().map(|(n, sent)| {
-            // Mostly the next, at times the same again or one left out.
+            // Mostly consecutive, sometimes repeated or with a gap.
             identification = identification.wrapping_add(if mixed { sent.identification } else { 1 });
             frame(Sent { v6: v6 ^ (mixed && sent.v6), identification, ..*sent }, n as u8)
         }).collect();
@@ -185,7 +185,7 @@ proptest! {
         let changed = &mut frames[usize::from(!is_first)].0;
         let (at, before) = (at % if v6 { 62 } else { 42 }, changed.clone());
         changed[at] ^= change;
-        // Sums that are right again, so that they are not what tells.
+        // Recalculated checksums, so that they do not reveal the change.
         if refreshed && changed[12..14] == before[12..14] {
             refresh(changed);
         }
@@ -198,7 +198,7 @@ proptest! {
     fn no_bytes_are_too_odd(
         mut bytes in prop::collection::vec(any::<u8>(), 0..120),
         v6 in any::<bool>(),
-        // The version is another than Ethernet's header says.
+        // The IP version contradicts the EtherType.
         other in any::<bool>(),
         from in prop_oneof![Just(34_u16), Just(54), any::<u16>()],
     ) {
