@@ -52,6 +52,7 @@ mod written;
 pub use adapter::Citation;
 pub use adapter_file::{AdapterFile, built_in_adapters};
 pub use claim::Claim;
+pub use raw::FORMAT;
 pub use scenario::Scenario;
 pub use schema::{adapter_schema, profile_schema, schema};
 pub use sweep::{Change, MOST_POINTS, PointIndex};
