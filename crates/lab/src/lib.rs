@@ -9,6 +9,7 @@
 
 pub mod attack;
 pub mod campaign;
+pub mod coverage;
 pub mod dominance;
 pub mod fix;
 mod parallel;
