@@ -65,7 +65,8 @@ fn another_format_is_the_only_error() {
     }
     let network = "[network.lan]\njoins = [\"sw\", \"ada\", \"ben\"]\nrate = \"1 Gbit/s\"";
     let valid = format!("{NODES}{network}");
-    assert_eq!(right(&format!("format = 1\n{valid}")).first(), right(&valid).first());
+    let experiment = |text: &str| format!("{:?}", right(text).first());
+    assert_eq!(experiment(&format!("format = 1\n{valid}")), experiment(&valid));
 }
 
 /// One snapshot of several errors, each under the name of its case.
