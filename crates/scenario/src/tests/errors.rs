@@ -61,7 +61,7 @@ fn another_format_is_the_only_error() {
     assert!(refused(&text("2")).contains("this file has format 2"));
     for format in ["\"1\"", "1.5", "true"] {
         let said = refused(&text(format));
-        assert!(said.contains("valid is 1") && said.contains("burts"), "{said}");
+        assert!(said.contains("valid is a whole number from 1 to 1") && said.contains("burts"), "{said}");
     }
     let network = "[network.lan]\njoins = [\"sw\", \"ada\", \"ben\"]\nrate = \"1 Gbit/s\"";
     let valid = format!("{NODES}{network}");
