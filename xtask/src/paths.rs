@@ -1,7 +1,7 @@
 //! That documents name files which exist: the targets of links, and paths in backticks.
 //!
-//! A document is read long after the file that it names was renamed. A path in backticks counts as one if it begins with a
-//! folder of this repository and has no placeholder.
+//! A document is read long after the file that it names was renamed. A path in backticks counts as
+//! one if it begins with a folder of this repository and has no placeholder.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! The program of docs/vi.md: a film with a bandwidth of its own beside a flood. `ADAPTER=DIR/0 cargo run --example film`, with `sink` at `DIR/1`.
+//! The program of docs/vi.md: a film with a bandwidth of its own beside a flood. `ADAPTER=DIR/0
+//! cargo run --example film`, with `sink` at `DIR/1`.
 
 #[cfg(target_os = "linux")]
 include!("vi/film.rs");

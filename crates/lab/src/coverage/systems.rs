@@ -43,7 +43,8 @@ fn channels(more: &str) -> String {
 
 /// A host of its own that sends, with the link scheduler `link` and what else is in the file.
 fn host(cpu: &str, link: &str, more: &str) -> String {
-    // An adapter that has each packet at once may rest on the host being slower; a window rests on nothing like that.
+    // An adapter that has each packet at once may rest on the host being slower; a window rests on
+    // nothing like that.
     let speedup = if link.contains("\"adapter\"") { 1.0 } else { 1000.0 };
     format!(
         "title = \"A combination\"\n[host]\nprofile = \"mc68040\"\nspeedup = {speedup:?}\n\
@@ -113,7 +114,8 @@ fn tests() -> Section {
     }
 }
 
-/// How the host hands packets to an adapter of stages: the heading of a column, and the keys of the link.
+/// How the host hands packets to an adapter of stages: the heading of a column, and the keys of the
+/// link.
 const WINDOWS: [(&str, &str); 5] = [
     ("`O1`, one packet", "paradigm = \"O1\", depth = 1"),
     ("`O1`, eight packets", "paradigm = \"O1\", depth = 8"),
@@ -236,7 +238,8 @@ fn ports() -> Section {
     let row = |order: String| {
         let frame = frame(&order).trim_start_matches(", ");
         let channels = channels("from = \"left\"\nto = \"right\"");
-        // A rate by frames of time is worth several of them for a packet, which is longer than the interval.
+        // A rate by frames of time is worth several of them for a packet, which is longer than the
+        // interval.
         let (test, channels) = match frame {
             "" => ("", channels),
             _ => ("[admission]\ntest = \"demand\"\n", channels.replace("\"800 ms\"", "\"10 s\"")),

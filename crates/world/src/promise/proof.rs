@@ -6,10 +6,10 @@ use laxity_qos::station::Link;
 use crate::coverage::{Covered, Uncovered, coverage, receiving};
 use crate::experiment::{Experiment, MediumSpec};
 
-/// The modules whose proofs cover `station` of `experiment`, or the reason why none does.
+/// The modules with the proofs that cover `station` of `experiment`, or the reason why none does.
 ///
-/// Stations are the nodes, then the ports of switches. The names are of modules of the crate that contains the proofs, such
-/// as `o1` and `station::window`.
+/// Stations are the nodes, then the ports of switches. The names are of modules of the crate that
+/// contains the proofs, such as `o1` and `station::window`.
 pub fn proofs(experiment: &Experiment, station: usize) -> Result<Vec<&'static str>, Uncovered> {
     if !experiment.interfaces.is_empty() {
         return receiving(experiment).map(|_| vec!["reception::bound"]);
