@@ -6,11 +6,12 @@ use std::path::Path;
 use crate::step::{self, Report, cargo};
 
 /// A generated file, and the arguments of `laxity` that print it.
-const FILES: [(&str, &[&str]); 4] = [
+const FILES: [(&str, &[&str]); 5] = [
     ("docs/schema.json", &["schema"]),
     ("docs/cli.md", &["reference"]),
     ("docs/claims.md", &["reference", "--claims"]),
     ("docs/glossary.md", &["reference", "--glossary"]),
+    ("docs/coverage.md", &["reference", "--coverage"]),
 ];
 
 /// Prints the pages of the scenario format, each after a line `FILE path`.

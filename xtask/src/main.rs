@@ -1,12 +1,14 @@
-//! Chores of the workspace: `cargo xtask test`, `cargo xtask generate`, `cargo xtask mutants`, `cargo xtask soak`.
+//! Chores of the workspace: `cargo xtask test`, `generate`, `bench`, `mutants` and `soak`.
 //!
 //! `test` is what decides whether a change is good: all tests, the house style, that every experiment in virtual time gives
 //! the rows that are written down, and that what is generated from the code is what the code generates now. It has no dependencies, so that it builds in a second on
 //! a machine that has nothing yet.
 
+mod bench;
 mod elsewhere;
 mod generated;
 mod mutants;
+mod paths;
 mod step;
 
 use std::path::{Path, PathBuf};
@@ -18,6 +20,7 @@ const USAGE: &str = "usage: cargo xtask <command>
 
   test        all tests, doc tests, formatting, lints, and that generated files are current
   generate    rewrites the generated files
+  bench       runs a benchmark: NAME and its options; lists all without a name
   mutants     changes the code in one place after the other and looks whether a test notices (hours)
               [qos] [admission] [model] [--file GLOB] [--shard K/N] [--minutes N]
   soak        draws and runs scenarios on all cores and writes those down that exceed a bound, cut to what they fail by:
@@ -35,6 +38,8 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        ["bench"] => bench::run(&root, None, &[]),
+        ["bench", name, ref options @ ..] => bench::run(&root, Some(name), options),
         ["mutants", ref options @ ..] => mutants::run(&root, options),
         ["soak", ref rest @ ..] => soak(&root, rest),
         ["help" | "--help" | "-h"] => {
@@ -76,6 +81,7 @@ fn test(root: &Path) -> ExitCode {
         let lint = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
         step::with_component(root, "clippy", &lint)
     });
+    report.check("links and paths in documents", || paths::check(root));
     generated::check(root, &mut report);
     report.check("experiments give the rows of docs/reproduction.md", || {
         let check = ["run", "--quiet", "--package", "laxity", "--", "reproduce", "--check"];
@@ -83,4 +89,13 @@ fn test(root: &Path) -> ExitCode {
     });
     elsewhere::check(root, &mut report);
     report.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    /// Cheap, so it is a test of this crate beside being a step of `cargo xtask test`.
+    #[test]
+    fn documents_name_files_that_exist() {
+        super::paths::check(&super::root()).unwrap();
+    }
 }

@@ -114,6 +114,9 @@ pub(crate) struct Reference {
     /// The glossary instead.
     #[arg(long)]
     pub(crate) glossary: bool,
+    /// The page of which systems have a bound instead.
+    #[arg(long)]
+    pub(crate) coverage: bool,
     /// The pages of the scenario format instead, each after a line that names its file.
     #[arg(long)]
     pub(crate) scenario: bool,

@@ -104,10 +104,11 @@ fn main() -> ExitCode {
         }
         Command::Explain(options) => explain::explain(options, &mut terminal),
         Command::Reference(options) => {
-            terminal.print(&match (options.claims, options.glossary, options.scenario) {
-                (true, ..) => laxity_report::glossary::claims_reference(),
-                (_, true, _) => laxity_report::glossary::glossary(),
-                (.., true) => reference::scenario_pages(),
+            terminal.print(&match options {
+                _ if options.claims => laxity_report::glossary::claims_reference(),
+                _ if options.glossary => laxity_report::glossary::glossary(),
+                _ if options.scenario => reference::scenario_pages(),
+                _ if options.coverage => laxity_lab::coverage::markdown(),
                 _ => reference::markdown(),
             });
             Exit::Holds

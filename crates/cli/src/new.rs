@@ -47,7 +47,8 @@ pub(crate) fn new(arguments: &New, terminal: &mut Terminal) -> Exit {
             .error(&format!("{}: the name of a scenario ends in .toml", clean(&path.display().to_string())));
         return Exit::BadInput;
     }
-    let text = format!("#:schema ./{SCHEMA}\n{}", arguments.start.text());
+    let text =
+        format!("#:schema ./{SCHEMA}\nformat = {}\n{}", laxity_scenario::FORMAT, arguments.start.text());
     if let Err(error) = create(&path, text.as_bytes()) {
         return terminal.unwritten(&error);
     }

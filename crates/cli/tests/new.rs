@@ -13,7 +13,7 @@ fn every_start_runs_and_its_claims_hold() {
         let written = here.laxity(&format!("new {start}"));
         assert_eq!(written.status.code(), Some(0), "{}", String::from_utf8_lossy(&written.stderr));
         let text = here.read(&format!("{start}.toml"));
-        assert!(text.starts_with("#:schema ./laxity.schema.json\n"), "{text}");
+        assert!(text.starts_with("#:schema ./laxity.schema.json\nformat = 1\ntitle = "), "{text}");
         let output = here.laxity(&format!("run --no-report {start}.toml"));
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let failed = String::from_utf8_lossy(&output.stderr);

@@ -168,9 +168,9 @@ fn tuning_names_the_best_or_how_near_the_nearest_came() {
         "{}",
         out(&good)
     );
-    // What the README shows is what comes of it.
-    let readme = include_str!("../../../README.md");
-    assert!(readme.contains(best) && out(&good).lines().filter(|line| readme.contains(*line)).count() > 4);
+    // The page shows the output of the command.
+    let page = include_str!("../../../docs/tune.md");
+    assert!(page.contains(best) && out(&good).lines().filter(|line| page.contains(*line)).count() > 4);
     let drawing = fs::read_to_string(here.0.join("results/good.tune.svg")).unwrap();
     assert!(drawing.contains("keeps what is needed"));
     assert_eq!(out(&good), out(&here.laxity("tune good.toml --threads 1")));

@@ -1,4 +1,4 @@
-//! Program of the README: a video stream with its own bandwidth beside a flood. `ADAPTER=DIR/0
+//! The program of docs/vi.md: a video stream with a bandwidth of its own beside a flood. `ADAPTER=DIR/0
 //! cargo run --example film`, with `sink` at `DIR/1`.
 
 #[cfg(target_os = "linux")]

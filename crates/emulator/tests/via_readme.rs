@@ -1,4 +1,4 @@
-//! Claims of the README about its program with a virtual interface.
+//! The program with a virtual interface in docs/vi.md, and the figures there.
 
 #![cfg(target_os = "linux")]
 
@@ -32,13 +32,13 @@ use laxity_model::via::{Firmware, Limits, ViaConfig};
 use laxity_units::Rate;
 use support::{Role, Site, adapter};
 
-const README: &str = include_str!("../../../README.md");
+const PAGE: &str = include_str!("../../../docs/vi.md");
 const PROGRAM: &str = include_str!("../examples/vi/film.rs");
 
 #[test]
-fn the_readme_has_the_program_as_it_is() {
+fn the_page_has_the_program_as_it_is() {
     assert!(PROGRAM.lines().count() <= 20, "a program of twenty lines");
-    assert!(README.contains(&format!("```rust\n{PROGRAM}```")), "copy examples/vi/film.rs into the README");
+    assert!(PAGE.contains(&format!("```rust\n{PROGRAM}```")), "copy examples/vi/film.rs into docs/vi.md");
 }
 
 /// Number of messages of the stream that arrived while it was sent, and of the flood.

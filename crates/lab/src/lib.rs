@@ -6,9 +6,43 @@
 //!
 //! It is where the halves meet: [`laxity_scenario`] reads a file and knows no script, [`laxity_report`] knows the scripts and reads no
 //! file, and [`load`] reads with both. It knows no terminal and no socket; points in real time are run by whom the caller names.
+//!
+//! # Embedding
+//!
+//! A program reads a scenario with its claims, runs every point, and asks for the verdicts:
+//!
+//! ```
+//! use laxity_lab::campaign::{self, Options};
+//! use laxity_world::results::Ruling;
+//!
+//! let scenario = laxity_lab::from_text("camera.toml", r#"
+//! title = "A camera"
+//! host = { profile = "mc68040", speedup = 8.0 }
+//! adapter = { kind = "null", startup = "40 us", per_byte = "50 ns" }
+//! run = { time = "1 s" }
+//! [[channel]]
+//! name = "camera"
+//! class = "real_time"
+//! max_message = "16 KiB"
+//! burst = 2
+//! min_interval = "40 ms"
+//! deadline = "30 ms"
+//! source = { kind = "periodic" }
+//! [[claim]]
+//! id = "on-time"
+//! says = "Every frame is on time, and none exceeds its bound"
+//! holds = 'runs.all(|r| r.rt.all(|c| c.on_time == 1 && c.worst <= c.bound))'
+//! shows = 'ms(runs[0].channel("camera").worst)'
+//! "#).expect("the scenario is valid");
+//!
+//! let outcome = campaign::run(&scenario, &Options::default(), &mut |_| {}).expect("every point runs");
+//! assert_eq!(outcome.verdicts[0].ruling, Ruling::Holds);
+//! assert_eq!(outcome.results.runs[0].channels[0].on_time, Some(1.0));
+//! ```
 
 pub mod attack;
 pub mod campaign;
+pub mod coverage;
 pub mod dominance;
 pub mod fix;
 mod parallel;

@@ -4,6 +4,81 @@
 //! Nothing here reads a clock, sleeps, draws a random number or touches a socket. Time is an argument,
 //! and the subsystem only *decides* the next step; a driver (the simulation's or the real one) pays
 //! for it. The code that a simulation schedules with is the code that a service runs.
+//!
+//! # Embedding
+//!
+//! A driver asks for the next step, does it, and reports its end. Here a step takes a fixed time; a service does the work and
+//! reads its own clock.
+//!
+//! ```
+//! use laxity_qos::channel::{
+//!     Block, ChannelConfig, Config, CoreId, LinkConfig, LinkParadigm, Order, Preemption, Processing, Slots, Step,
+//!     Subsystem, Taken,
+//! };
+//! use laxity_qos::costs::LinkCosts;
+//! use laxity_qos::discipline::EarlyPolicy;
+//! use laxity_qos::traffic::TrafficSpec;
+//! use laxity_units::{Bytes, Span, Time};
+//!
+//! let packet = Bytes::new(1500);
+//! let block = Block::Packets(2);
+//! let order = Order::MultiClassEdf;
+//! let early = EarlyPolicy::HOLD;
+//! let mut subsystem = Subsystem::new(Config {
+//!     cores: 1,
+//!     processing: Processing::PerChannel,
+//!     order,
+//!     early,
+//!     preemption: Preemption { real_time: block, early: block, best_effort: block, immediate: false },
+//!     link: LinkConfig {
+//!         paradigm: LinkParadigm::O1,
+//!         core: CoreId::FIRST,
+//!         order,
+//!         early,
+//!         depth: 1,
+//!         speed: LinkCosts::default(),
+//!         frame: Span::ZERO,
+//!     },
+//!     packet,
+//!     enforcement: true,
+//! });
+//! let contract = TrafficSpec {
+//!     max_message: Bytes::new(6000),
+//!     min_message: Bytes::new(1500),
+//!     burst: 1,
+//!     min_interval: Span::from_ms(10),
+//! };
+//! let camera = subsystem.open(ChannelConfig::real_time(contract, Span::from_ms(5), packet));
+//! let bulk = subsystem.open(ChannelConfig::best_effort(Bytes::new(6000), 1, packet));
+//!
+//! let (core, mut now, mut packets) = (CoreId::FIRST, Time::ZERO, Slots::default());
+//! subsystem.send(now, bulk, Bytes::new(6000));
+//! subsystem.send(now, camera, Bytes::new(6000));
+//! let mut order = Vec::new();
+//! loop {
+//!     let mut on_link = match subsystem.next_step(core, now) {
+//!         Step::Idle => break,
+//!         Step::Process { .. } => {
+//!             now += Span::from_us(10);
+//!             subsystem.finish(core, now, &mut packets);
+//!             None
+//!         }
+//!         Step::Transmit { packet, .. } => Some(packet),
+//!         other => unreachable!("{other:?} is of other hosts"),
+//!     };
+//!     // The adapter sends the packet and interrupts; under `O1` the interrupt hands over the next one.
+//!     while let Some(slot) = on_link.take() {
+//!         let packet = packets.take(slot);
+//!         order.push(packet.channel);
+//!         now += Span::from_us(120);
+//!         subsystem.transmitted(core, now, &packet);
+//!         if let Taken::Packet(next) = subsystem.interrupt_transmit(core, now) {
+//!             on_link = Some(next);
+//!         }
+//!     }
+//! }
+//! assert_eq!(order, [[camera; 4], [bulk; 4]].concat());
+//! ```
 
 pub mod ahead;
 mod by_channel;

@@ -90,6 +90,7 @@ pub(crate) fn experiment(
     raw: RawScenario,
 ) -> Result<Experiment, Reported> {
     let RawScenario {
+        format,
         seed,
         host,
         adapter,
@@ -115,6 +116,7 @@ pub(crate) fn experiment(
         figure: _,
         tune: _,
     } = raw;
+    let format = cx.optional(format).map(drop);
     let seed = cx.optional(seed).map(|seed| seed.map_or(1, |seed| seed.into_inner().get()));
     let receives = interface.is_some();
     let named = node.is_some();
@@ -293,6 +295,7 @@ pub(crate) fn experiment(
         let help = "give a channel a source other than `none`, or say what to `fill` under `[admission]`";
         return Err(cx.fault(&WHOLE, "no channel sends anything, so there is nothing to run", help));
     }
+    format?;
     checks::only_receives(cx, &experiment)?;
     via::only_virtual_interfaces(cx, &experiment)?;
     checks::takes_time(cx, &experiment)?;

@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue, Deserializer};
 use super::context::{Context, Reported};
 use super::written::Part;
 use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source};
+use crate::raw::FORMAT;
 
 /// Parses `source`, all syntax errors at once.
 pub(crate) fn parse(source: &Arc<Source>) -> Result<Spanned<DeTable<'_>>, Diagnostics> {
@@ -54,6 +55,25 @@ fn plain(source: &Arc<Source>, value: &mut Spanned<DeValue<'_>>, diagnostics: &m
 
 fn plain_table(source: &Arc<Source>, table: &mut DeTable<'_>, diagnostics: &mut Diagnostics) {
     table.iter_mut().for_each(|(_, value)| plain(source, value, diagnostics));
+}
+
+/// Refuses a file of another version of the format.
+///
+/// Its keys may have other meanings there, so no other error of the file is reported. A `format` that is no whole number
+/// is left to the reader of that key.
+pub(crate) fn of_this_format(source: &Arc<Source>, document: &DeTable<'_>) -> Result<(), Diagnostics> {
+    let Some(value) = document.get("format") else { return Ok(()) };
+    let DeValue::Integer(number) = value.get_ref() else { return Ok(()) };
+    match i64::from_str_radix(number.as_str(), number.radix()) {
+        Ok(format) if i128::from(format) != i128::from(FORMAT) => {
+            let reason = format!("this file has format {format}, and this program reads format {FORMAT}");
+            let help = format!(
+                "valid is `format = {FORMAT}`, or no `format`; CHANGELOG.md says what changed between formats"
+            );
+            Err(Diagnostic::new(Place::new(source, value.span()), reason).help(help).into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Reads the document into the raw form `T`; unknown keys are reported, and everything else by whoever

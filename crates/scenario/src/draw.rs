@@ -32,7 +32,7 @@ use laxity_units::Span;
 use laxity_world::experiment::{ClockKind, Division, LocalDeadline, Refusal};
 
 use crate::choice::FormulaWord;
-use crate::raw::{RawAdmission, RawRun, RawScenario};
+use crate::raw::{FORMAT, RawAdmission, RawRun, RawScenario};
 use channel::Channels;
 use dice::Dice;
 pub use shrink::shrink;
@@ -84,6 +84,7 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
     let (node, networks) = nodes::nodes(dice, &theme);
     let network = networks.unwrap_or_else(|| one(network::network(dice, &theme)));
     let scenario = table!(RawScenario {
+        format: whole(FORMAT),
         title: text(title),
         about: unsaid(),
         seed: dice.maybe(0.5, |dice| whole(dice.below(1 << 40))),

@@ -17,6 +17,43 @@
 //! What is read is not run here, and what a claim's script means is not known here: the language is that of those who judge,
 //! and they are asked through [`Scripts`](claim::Scripts). So what needs an experiment and judges nothing (a host on another core, a log
 //! that is replayed) carries no interpreter, no tables and no figures.
+//!
+//! # Embedding
+//!
+//! A text becomes one experiment for each point of its sweep, or a list of errors with their places:
+//!
+//! ```
+//! use laxity_scenario::Scenario;
+//!
+//! let text = r#"
+//! title = "A camera at two speeds of the host"
+//! host = { profile = "mc68040" }
+//! adapter = { kind = "null", startup = "40 us", per_byte = "50 ns" }
+//! run = { time = "1 s" }
+//! [[channel]]
+//! name = "camera"
+//! class = "real_time"
+//! max_message = "16 KiB"
+//! burst = 2
+//! min_interval = "40 ms"
+//! deadline = "30 ms"
+//! source = { kind = "periodic" }
+//! [[sweep]]
+//! name = "speed"
+//! key = "host.speedup"
+//! values = [1.0, 8.0]
+//! "#;
+//! let scenario = Scenario::from_text("camera.toml", text).expect("the scenario is valid");
+//! for point in scenario.points() {
+//!     let experiment = scenario.experiment(&point);
+//!     println!("{}: {} channels", scenario.describe(&point), experiment.channels.len());
+//! }
+//! assert_eq!(scenario.points().count(), 2);
+//!
+//! let wrong = Scenario::from_text("camera.toml", text.replace("deadline", "dedline")).unwrap_err();
+//! let finding = &wrong.findings()[0];
+//! assert!(finding.message.contains("dedline"), "{wrong}");
+//! ```
 
 mod adapter;
 mod adapter_file;
@@ -52,6 +89,7 @@ mod written;
 pub use adapter::Citation;
 pub use adapter_file::{AdapterFile, built_in_adapters};
 pub use claim::Claim;
+pub use raw::FORMAT;
 pub use scenario::Scenario;
 pub use schema::{adapter_schema, profile_schema, schema};
 pub use sweep::{Change, MOST_POINTS, PointIndex};

@@ -42,6 +42,9 @@ pub(crate) use several::{RawAdapters, RawNetworks, Several};
 pub(crate) use tune::{RawNeed, RawTune};
 pub(crate) use via::{RawRenegotiation, RawVia, RawViaCosts};
 
+/// Version of the format that this program reads.
+pub const FORMAT: u64 = 1;
+
 /// A number of packets that a handler does between two preemption points.
 pub(crate) type Packets = Whole<1, 1_000_000>;
 /// A number of packets, or a time: what a run leaves out at an end.
@@ -60,6 +63,8 @@ pub(crate) type NodeName = Or<Whole<0, 64>, Name>;
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Laxity scenario")]
 pub(crate) struct RawScenario {
+    /// Version of the format. Default 1, which is the only one that there is.
+    pub(crate) format: Option<Written<Whole<FORMAT, FORMAT>>>,
     /// What the experiment shows, in one line.
     #[schemars(required)]
     pub(crate) title: Option<Written<String>>,

@@ -59,6 +59,7 @@ impl Scenario {
     pub fn read(path: &FilePath, files: &dyn Files, scripts: &dyn Scripts) -> Result<Scenario, Diagnostics> {
         let named = files::read_text(files, path, "a scenario")?;
         let document = document::parse(&named)?;
+        document::of_this_format(&named, document.get_ref())?;
         let trial = trial::of(&named, document.get_ref(), path, files)?;
         let (path, source, scenario) = match &trial {
             Some(Trial { of: _, path, source }) => (path.as_path(), source, document::parse(source)?),

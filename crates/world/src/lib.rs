@@ -17,6 +17,45 @@
 //! emulator runs one against a real clock; a report shows what came of it. None of them should have to carry the others, so
 //! this crate knows **no file format, no script, no table or figure, no socket and no thread**. It reads no clock; what is to
 //! happen in real time comes through [`Outside`] and the clock that the caller drives it with.
+//!
+//! # Embedding
+//!
+//! A program asks for the bounds of an experiment, then takes its run forward and looks at it meanwhile:
+//!
+//! ```
+//! use laxity_qos::admission::Formula;
+//! use laxity_scenario::Scenario;
+//! use laxity_units::{Span, Time};
+//! use laxity_world::{Steps, promise};
+//!
+//! let scenario = Scenario::from_text("camera.toml", r#"
+//!     title = "A camera"
+//!     host = { profile = "mc68040", speedup = 8.0 }
+//!     adapter = { kind = "null", startup = "40 us", per_byte = "50 ns" }
+//!     run = { time = "1 s" }
+//!     [[channel]]
+//!     name = "camera"
+//!     class = "real_time"
+//!     max_message = "16 KiB"
+//!     burst = 2
+//!     min_interval = "40 ms"
+//!     deadline = "30 ms"
+//!     source = { kind = "periodic" }
+//! "#).expect("the scenario is valid");
+//! let experiment = scenario.first();
+//!
+//! let promises = promise::promises(&experiment, Formula::Corrected).expect("a proof covers the host");
+//! let bound = promises.channels[0].bound().expect("the channel is admitted");
+//! assert!(bound < Span::from_ms(30));
+//!
+//! let mut steps = Steps::open(&experiment).expect("it is a run and no fill");
+//! steps.until(Time::ZERO + Span::from_ms(500));
+//! assert!(steps.now() <= Time::ZERO + Span::from_ms(500));
+//! steps.finish();
+//! let run = steps.close();
+//! let worst = run.channels[0].worst.expect("messages were sent");
+//! assert!(worst <= bound.as_secs_f64());
+//! ```
 
 mod assembly;
 pub mod causes;

@@ -87,6 +87,7 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         fill: unsaid(),
     });
     table!(RawScenario {
+        format: unsaid(),
         title: text(title),
         about: unsaid(),
         seed: dice.maybe(0.5, |dice| whole(dice.below(1 << 40))),

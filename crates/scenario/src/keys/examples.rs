@@ -33,6 +33,7 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
 
 /// Examples of texts and lists that no scenario above has.
 const MORE: &[(&str, &str)] = &[
+    ("format", "1"),
     ("title", "\"A camera beside a bulk transfer\""),
     ("about", "\"Where it comes from and how it is set up.\""),
     ("adapter.file", "\"nic-25g\""),

@@ -50,6 +50,25 @@ fn the_limit_of_a_time_is_named() {
     assert!(refused(&late).contains("`9000 h` is more than 1 h"), "{}", refused(&late));
 }
 
+/// A file of another format may mean other things by its keys: its number is the only error.
+#[test]
+fn another_format_is_the_only_error() {
+    let text = |format: &str| format!("format = {format}\nburts = 3\n{NODES}");
+    for format in ["2", "0", "-1", "0x10"] {
+        let said = refused(&text(format));
+        assert!(said.contains("this program reads format 1") && !said.contains("burts"), "{said}");
+    }
+    assert!(refused(&text("2")).contains("this file has format 2"));
+    for format in ["\"1\"", "1.5", "true"] {
+        let said = refused(&text(format));
+        assert!(said.contains("valid is a whole number from 1 to 1") && said.contains("burts"), "{said}");
+    }
+    let network = "[network.lan]\njoins = [\"sw\", \"ada\", \"ben\"]\nrate = \"1 Gbit/s\"";
+    let valid = format!("{NODES}{network}");
+    let experiment = |text: &str| format!("{:?}", right(text).first());
+    assert_eq!(experiment(&format!("format = 1\n{valid}")), experiment(&valid));
+}
+
 /// One snapshot of several errors, each under the name of its case.
 macro_rules! shown {
     ($($group:ident { $($name:ident: $text:expr;)* })*) => {

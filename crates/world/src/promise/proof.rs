@@ -1,0 +1,61 @@
+//! The names of the proofs that a station's bound rests on: the modules that contain them.
+
+use laxity_qos::admission::{ResourceModel, Test};
+use laxity_qos::station::Link;
+
+use crate::coverage::{Covered, Uncovered, coverage, receiving};
+use crate::experiment::{Experiment, MediumSpec};
+
+/// The modules with the proofs that cover `station` of `experiment`, or the reason why none does.
+///
+/// Stations are the nodes, then the ports of switches. The names are of modules of the crate that
+/// contains the proofs, such as `o1` and `station::window`.
+pub fn proofs(experiment: &Experiment, station: usize) -> Result<Vec<&'static str>, Uncovered> {
+    if !experiment.interfaces.is_empty() {
+        return receiving(experiment).map(|_| vec!["reception::bound"]);
+    }
+    if experiment.via.is_some() {
+        return super::promises(experiment, Default::default()).map(|_| vec!["holistic"]);
+    }
+    let covered = coverage(experiment)?.stations.swap_remove(station)?;
+    Ok(names(experiment, &covered))
+}
+
+fn names(experiment: &Experiment, covered: &Covered) -> Vec<&'static str> {
+    let Covered { model, link, further, rates, row, by_level: _, levels, ahead: _, depth: _ } = covered;
+    let apart = |with_rates| if rates.is_some() { with_rates } else { "levelled_host" };
+    let mut names = match model {
+        // A port is an ideal host without costs; by rates its table is all.
+        ResourceModel::Ideal if rates.is_some() => return vec!["rates"],
+        ResourceModel::Ideal => vec!["ideal"],
+        ResourceModel::O1 => vec!["o1"],
+        ResourceModel::O2 => vec!["o2"],
+        ResourceModel::O3 => vec!["o3"],
+        ResourceModel::Handed => vec!["handed"],
+        ResourceModel::Apart => vec![apart("rated_host")],
+        ResourceModel::ApartByThread => vec!["levelled_host"],
+        ResourceModel::ApartHanded => vec!["rates::row"],
+        ResourceModel::Core => vec!["cores"],
+    };
+    if !further.is_empty() {
+        names.push("beside");
+    }
+    names.push(match (link, row) {
+        (Link::Alone(_), _) => match (experiment.admission.test, levels) {
+            (Test::Demand, _) => return [names, vec!["demand"]].concat(),
+            (Test::DOrder, _) => return [names, vec!["table"]].concat(),
+        },
+        (Link::Behind(_), _) => "station::window",
+        (Link::Open(_), None) => "station::open",
+        (Link::Open(_), Some(_)) => "station::rated",
+    });
+    let shared = |medium: &MediumSpec| matches!(medium, MediumSpec::TokenRing(_));
+    if experiment.networks.iter().any(|network| shared(&network.medium)) {
+        names.push("station::ring");
+    }
+    names.push(match experiment.admission.test {
+        Test::Demand => "demand",
+        Test::DOrder => "table",
+    });
+    names
+}
