@@ -1,0 +1,259 @@
+//! The header of a packet, version 2.
+//!
+//! 64 bytes, big-endian, at fixed places:
+//!
+//! ```text
+//!  0  magic "LX"   2  version (2)   3  flags
+//!  4  node (u32)                    8  channel (u32)
+//! 12  epoch (u32)                  16  message number (u64)
+//! 24  fragment (u32)               28  fragments (u32)
+//! 32  message length (u32)         36  payload length (u32)
+//! 40  remaining time or deadline, ns (u64)
+//! 48  authentication tag (16 bytes)
+//! ```
+//!
+//! Flags: bit 0 is best effort, bits 1 and 2 are the meaning of the time (0 none, 1 remaining, 2
+//! deadline), bit 3 says that a tag is present. All other bits are zero, and so are a time and a
+//! tag that are not present.
+//!
+//! A channel is `<node, channel>`: the node that established the channel, and that node's own
+//! number for it. The epoch changes whenever the node restarts, so that packets of its former self
+//! are recognised.
+//!
+//! Bytes from a network are not trusted. [`Header::decode`] reads in place and accepts no header
+//! that contradicts itself; a decoded header encodes to the same bytes. Nodes on the route change
+//! the time alone ([`Header::set_time`]), so a tag from end to end covers the packet without the
+//! meaning and bytes 40 to 64.
+
+use std::fmt;
+
+use laxity_qos::discipline::Class;
+use laxity_units::{Bytes, Span, Time};
+
+/// Length of an encoded header, in bytes.
+pub const HEADER_LEN: usize = 64;
+
+const MAGIC: [u8; 2] = *b"LX";
+const VERSION: u8 = 2;
+const BEST_EFFORT: u8 = 1;
+const REMAINING: u8 = 1 << 1;
+const DEADLINE: u8 = 2 << 1;
+const MEANING: u8 = 3 << 1;
+const TAGGED: u8 = 1 << 3;
+const TIME: usize = 40;
+const TAG: usize = 48;
+
+/// Identity of a channel in the whole network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChannelId {
+    /// The node that established the channel.
+    pub node: u32,
+    /// The node's own number for the channel.
+    pub local: u32,
+}
+
+/// The time that a packet carries to the next node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timing {
+    /// None: best effort, or regulation by arrivals.
+    None,
+    /// Time until the local deadline of the node that sent the packet; zero if the packet left
+    /// late.
+    Remaining(Span),
+    /// Deadline in synchronised time.
+    Deadline(Time),
+}
+
+/// The fields of a packet's header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// Class of service.
+    pub class: Class,
+    /// Channel of the packet.
+    pub channel: ChannelId,
+    /// Incarnation of the node that established the channel.
+    pub epoch: u32,
+    /// Number of the message within its channel.
+    pub message: u64,
+    /// Position of this fragment, from zero.
+    pub fragment: u32,
+    /// Fragments of the message, at least one.
+    pub fragments: u32,
+    /// Length of the message, below 4 GiB.
+    pub message_length: Bytes,
+    /// Length of the payload behind this header.
+    pub payload_length: Bytes,
+    /// Time, in whole nanoseconds.
+    pub timing: Timing,
+    /// Authentication tag, if there is one.
+    pub tag: Option<[u8; 16]>,
+}
+
+/// Why bytes are not a packet, or a header has no bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WireError {
+    /// Fewer bytes than the header, or than the header and its payload.
+    Short,
+    /// Another protocol.
+    Magic,
+    /// A version that this code does not know.
+    Version(u8),
+    /// Flags that no header has.
+    Flags(u8),
+    /// Fragment number past the number of fragments, or no fragments.
+    Fragment,
+    /// Payload longer than its message, or not as long as the bytes behind the header, or a field
+    /// above 32 bits.
+    Length,
+    /// A time that cannot be named, or one where there is none.
+    Time,
+    /// A tag where there is none.
+    Tag,
+}
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WireError::Short => write!(f, "shorter than the {HEADER_LEN} bytes of a header and its payload"),
+            WireError::Magic => write!(f, "does not start with `LX`"),
+            WireError::Version(v) => write!(f, "version {v}, where {VERSION} is known"),
+            WireError::Flags(flags) => write!(f, "flags {flags:#04x}, which no header has"),
+            WireError::Fragment => write!(f, "fragment number outside its message"),
+            WireError::Length => write!(f, "lengths contradict each other"),
+            WireError::Time => write!(f, "a time that cannot be named, or where none may be"),
+            WireError::Tag => write!(f, "an authentication tag where none may be"),
+        }
+    }
+}
+
+impl std::error::Error for WireError {}
+
+fn word(header: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes(header[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn long(header: &[u8], at: usize) -> u64 {
+    u64::from_be_bytes(header[at..at + 8].try_into().expect("eight bytes"))
+}
+
+impl Timing {
+    /// Flags and field: both kinds of time are rounded down to nanoseconds.
+    fn encoded(self) -> (u8, u64) {
+        match self {
+            Timing::None => (0, 0),
+            Timing::Remaining(span) => (REMAINING, span.as_ps() / 1000),
+            Timing::Deadline(time) => (DEADLINE, time.as_ps() / 1000),
+        }
+    }
+
+    fn decoded(flags: u8, ns: u64) -> Result<Self, WireError> {
+        let ps = ns.checked_mul(1000).ok_or(WireError::Time)?;
+        match flags & MEANING {
+            0 if ns == 0 => Ok(Timing::None),
+            0 => Err(WireError::Time),
+            REMAINING => Ok(Timing::Remaining(Span::from_ps(ps))),
+            DEADLINE => Ok(Timing::Deadline(Time::from_ps(ps))),
+            _ => Err(WireError::Flags(flags)),
+        }
+    }
+}
+
+impl Header {
+    /// Writes the header to the front of `out` and returns the bytes behind it; times are rounded
+    /// down to nanoseconds.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError::Short`] if `out` has no room, [`WireError::Length`] for lengths of 4 GiB or
+    /// more. `out` is then unchanged.
+    pub fn encode<'a>(&self, out: &'a mut [u8]) -> Result<&'a mut [u8], WireError> {
+        let length = |bytes: Bytes| u32::try_from(bytes.get()).map_err(|_| WireError::Length);
+        let (message, payload) = (length(self.message_length)?, length(self.payload_length)?);
+        let (header, behind) = out.split_at_mut_checked(HEADER_LEN).ok_or(WireError::Short)?;
+        let (meaning, time) = self.timing.encoded();
+        let class = if self.class == Class::BestEffort { BEST_EFFORT } else { 0 };
+        header[..2].copy_from_slice(&MAGIC);
+        header[2] = VERSION;
+        header[3] = class | meaning | if self.tag.is_some() { TAGGED } else { 0 };
+        header[4..8].copy_from_slice(&self.channel.node.to_be_bytes());
+        header[8..12].copy_from_slice(&self.channel.local.to_be_bytes());
+        header[12..16].copy_from_slice(&self.epoch.to_be_bytes());
+        header[16..24].copy_from_slice(&self.message.to_be_bytes());
+        header[24..28].copy_from_slice(&self.fragment.to_be_bytes());
+        header[28..32].copy_from_slice(&self.fragments.to_be_bytes());
+        header[32..36].copy_from_slice(&message.to_be_bytes());
+        header[36..40].copy_from_slice(&payload.to_be_bytes());
+        header[TIME..TAG].copy_from_slice(&time.to_be_bytes());
+        header[TAG..].copy_from_slice(&self.tag.unwrap_or_default());
+        Ok(behind)
+    }
+
+    /// Reads the header at the front of `packet`, and returns the payload, which is all bytes
+    /// behind it.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError`] for every packet that no header and payload encode to.
+    pub fn decode(packet: &[u8]) -> Result<(Header, &[u8]), WireError> {
+        let (header, payload) = packet.split_at_checked(HEADER_LEN).ok_or(WireError::Short)?;
+        if header[..2] != MAGIC {
+            return Err(WireError::Magic);
+        }
+        if header[2] != VERSION {
+            return Err(WireError::Version(header[2]));
+        }
+        let flags = header[3];
+        if flags & !(BEST_EFFORT | MEANING | TAGGED) != 0 {
+            return Err(WireError::Flags(flags));
+        }
+        let class = if flags & BEST_EFFORT == 0 { Class::RealTime } else { Class::BestEffort };
+        let timing = Timing::decoded(flags, long(header, TIME))?;
+        let tag: [u8; 16] = header[TAG..].try_into().expect("sixteen bytes");
+        let tagged = flags & TAGGED != 0;
+        if !tagged && tag != [0; 16] {
+            return Err(WireError::Tag);
+        }
+        let (fragment, fragments) = (word(header, 24), word(header, 28));
+        if fragment >= fragments {
+            return Err(WireError::Fragment);
+        }
+        let (message_length, payload_length) = (word(header, 32), word(header, 36));
+        let whole = fragments > 1 || payload_length == message_length;
+        if payload_length as usize != payload.len() || payload_length > message_length || !whole {
+            return Err(WireError::Length);
+        }
+        let decoded = Header {
+            class,
+            channel: ChannelId { node: word(header, 4), local: word(header, 8) },
+            epoch: word(header, 12),
+            message: long(header, 16),
+            fragment,
+            fragments,
+            message_length: Bytes::new(message_length.into()),
+            payload_length: Bytes::new(payload_length.into()),
+            timing,
+            tag: tagged.then_some(tag),
+        };
+        Ok((decoded, payload))
+    }
+
+    /// Replaces the time of an encoded packet in place, as each node on the route does.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError`] if `packet` does not begin with a header of this version. `packet` is then
+    /// unchanged.
+    pub fn set_time(packet: &mut [u8], timing: Timing) -> Result<(), WireError> {
+        let header = packet.get_mut(..HEADER_LEN).ok_or(WireError::Short)?;
+        if header[..2] != MAGIC {
+            return Err(WireError::Magic);
+        }
+        if header[2] != VERSION {
+            return Err(WireError::Version(header[2]));
+        }
+        let (meaning, time) = timing.encoded();
+        header[3] = header[3] & !MEANING | meaning;
+        header[TIME..TAG].copy_from_slice(&time.to_be_bytes());
+        Ok(())
+    }
+}
