@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use laxity_admission::{Formula, Test};
+use laxity_qos::channel::ChannelId;
 use laxity_units::Span;
-use laxity_world::experiment::{Adapter, ChannelSpec, Experiment, Host, Task};
+use laxity_world::experiment::{Adapter, ChannelSpec, Experiment, Host, Placement, Task};
 use laxity_world::promise::{Promise, Promises, promises};
 
 use super::change::{Change, Law};
@@ -52,6 +53,11 @@ pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &Change) 
         let named = experiment.channels.iter().filter(|channel| change.channels.contains(&channel.name));
         named.map(|channel| channel.spec.smallest_packet(experiment.packet())).min()
     };
+    if !placed_alike(before, after) {
+        return Some(
+            "what has no core of its own is placed on cores in turn, and a removal moves what is behind",
+        );
+    }
     match change.law {
         Law::Size if shortest(after) < shortest(before) => {
             Some("shorter frames follow each other faster, and so do their completions and interrupts")
@@ -62,6 +68,22 @@ pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &Change) 
         }
         _ => None,
     }
+}
+
+/// Whether everything that both scenarios have is on the same cores.
+fn placed_alike(before: &Experiment, after: &Experiment) -> bool {
+    let (one, other) = (Placement::new(before), Placement::new(after));
+    let of_channel = |(number, channel): (u32, &ChannelSpec)| {
+        let same = (0..).zip(&after.channels).find(|(_, same)| same.name == channel.name);
+        let Some((now, _)) = same else { return true };
+        let at = |node: &usize| one.of(*node, ChannelId(number)) == other.of(*node, ChannelId(now));
+        channel.route.iter().all(at)
+    };
+    let computes = |node: usize| {
+        let same = |number| one.of_computing(node, number) == other.of_computing(node, number);
+        (0..before.host(node).computing.len()).all(same)
+    };
+    (0..).zip(&before.channels).all(of_channel) && (0..before.nodes.len()).all(computes)
 }
 
 /// Why no law speaks of the bounds of two answers, if so.

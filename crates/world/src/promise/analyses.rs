@@ -9,6 +9,21 @@
 //! channels before. A table that refuses a channel is left out until the channel is released. The promise is that of the table
 //! whose bounds have the least sum: EDF orders by the bounds of a station, so one analysis has to cover all its channels.
 //!
+//! # The bound of a single channel
+//!
+//! Several tables of a station with one link may have the same order of channels, and the same `W`
+//! and `S` for each channel. These tables differ in the work above the handlers alone. Each channel
+//! is promised the least of their bounds.
+//!
+//! Let `G_a` bound the work above the handlers in table `a`. Let `G(t)` be the most of that work in
+//! any window of length `t`. `G` is subadditive, and `G ≤ G_a` for each `a`. The response times
+//! under `G` are therefore no longer than those in each table.
+//!
+//! * Under `D_order` the least bounds are deadlines between the response times under `G` and
+//!   `I_min`. EDF keeps all such deadlines (`laxity_qos::admission::table`).
+//! * Under the demand test and under fixed priorities the station does not order by its bounds.
+//!   Each bound holds by itself.
+//!
 //! If no analysis lengthens a bound when a station gets better, then their combination lengthens none: an analysis that
 //! admitted the channels still admits them.
 
@@ -213,10 +228,19 @@ impl Analyses {
 
     pub(super) fn bounds(&self) -> Vec<Bound> {
         let promising = self.promising();
-        let bounds: BTreeMap<AdmissionId, Bound> =
-            promising.station.bounds().into_iter().map(|bound| (bound.id, bound)).collect();
-        let of = |(name, own): (&AdmissionId, &AdmissionId)| Some(Bound { id: *name, ..*bounds.get(own)? });
-        promising.names.iter().filter_map(of).collect()
+        let mut bounds = promising.bounds();
+        if !matches!(promising.station, Station::Ordered(_)) {
+            return bounds;
+        }
+        for other in self.valid().filter(|other| !std::ptr::eq(*other, promising)).map(Analysis::bounds) {
+            if other.len() == bounds.len() && bounds.iter().zip(&other).all(|(one, other)| alike(one, other))
+            {
+                for (one, other) in bounds.iter_mut().zip(other) {
+                    *one = if other.bound < one.bound { other } else { *one };
+                }
+            }
+        }
+        bounds
     }
 
     /// `W` and `S` of an admitted request that has this bound.
@@ -249,6 +273,14 @@ impl Analyses {
 }
 
 impl Analysis {
+    /// The bounds of the channels, in the order of their names at the station.
+    fn bounds(&self) -> Vec<Bound> {
+        let bounds: BTreeMap<AdmissionId, Bound> =
+            self.station.bounds().into_iter().map(|bound| (bound.id, bound)).collect();
+        let of = |(name, own): (&AdmissionId, &AdmissionId)| Some(Bound { id: *name, ..*bounds.get(own)? });
+        self.names.iter().filter_map(of).collect()
+    }
+
     /// `refusal` by the names of channels at the station.
     fn renamed(&self, refusal: Refusal) -> Refusal {
         let name = |own: AdmissionId| {
@@ -257,6 +289,12 @@ impl Analysis {
         };
         refusal.named(name)
     }
+}
+
+/// Whether two bounds of a channel differ in the work above the handlers alone.
+fn alike(one: &Bound, other: &Bound) -> bool {
+    let of = |bound: &Bound| (bound.id, bound.priority, bound.level, bound.wait, bound.service);
+    of(one) == of(other)
 }
 
 /// How far a refusal is from being none: time and places can be counted, a share of all time is more, and what has no end is the most.
