@@ -9,7 +9,7 @@ mod systems;
 
 use std::fmt::Write;
 
-use laxity_qos::admission::Formula;
+use laxity_admission::Formula;
 use laxity_scenario::Scenario;
 use laxity_scenario::keys::explain;
 use laxity_world::promise::{Promise, promises, proofs};

@@ -23,7 +23,7 @@
 //! A program asks for the bounds of an experiment, then takes its run forward and looks at it meanwhile:
 //!
 //! ```
-//! use laxity_qos::admission::Formula;
+//! use laxity_admission::Formula;
 //! use laxity_scenario::Scenario;
 //! use laxity_units::{Span, Time};
 //! use laxity_world::{Steps, promise};

@@ -20,7 +20,7 @@
 //! under `G` are therefore no longer than those in each table.
 //!
 //! * Under `D_order` the least bounds are deadlines between the response times under `G` and
-//!   `I_min`. EDF keeps all such deadlines (`laxity_qos::admission::table`).
+//!   `I_min`. EDF keeps all such deadlines (`laxity_admission::table`).
 //! * Under the demand test and under fixed priorities the station does not order by its bounds.
 //!   Each bound holds by itself.
 //!
