@@ -24,7 +24,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   mutants     changes the code in one place after the other and looks whether a test notices (hours)
               [qos] [admission] [model] [--file GLOB] [--shard K/N] [--minutes N]
   soak        draws and runs scenarios on all cores and writes those down that exceed a bound, cut to what they fail by:
-              [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--attack N] [--laws] [--with PATH=WORD|TEXT]";
+              [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--attack N] [--laws] [--with PATH=WORD|TEXT]
+              with --network first, networks of network managers in place of scenarios: [--time 1h] [--from N] [--threads N] [--out DIR]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -41,7 +42,10 @@ fn main() -> ExitCode {
         ["bench"] => bench::run(&root, None, &[]),
         ["bench", name, ref options @ ..] => bench::run(&root, Some(name), options),
         ["mutants", ref options @ ..] => mutants::run(&root, options),
-        ["soak", ref rest @ ..] => soak(&root, rest),
+        ["soak", "--network", ref rest @ ..] => {
+            soak(&root, &["laxity-signalling", "--features", "simulation"], rest)
+        }
+        ["soak", ref rest @ ..] => soak(&root, &["laxity-lab"], rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS
@@ -53,10 +57,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the search, which is an example of the lab: this crate has no dependencies.
-fn soak(root: &Path, arguments: &[&str]) -> ExitCode {
-    let build = ["run", "--quiet", "--release", "--package", "laxity-lab", "--example", "soak", "--"];
-    match cargo(root, &[&build[..], arguments].concat()).status() {
+/// Runs the search, which is an example of `package`: this crate has no dependencies.
+fn soak(root: &Path, package: &[&str], arguments: &[&str]) -> ExitCode {
+    let (run, example) = (["run", "--quiet", "--release", "--package"], ["--example", "soak", "--"]);
+    match cargo(root, &[&run[..], package, &example, arguments].concat()).status() {
         Ok(status) => {
             status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
         }

@@ -27,6 +27,7 @@ pub use channel::{ChannelSpec, ForEver, SourceSpec};
 pub use computing::{BudgetSpec, ComputingSpec};
 pub use cores::{ChannelCores, Placed, Placement};
 pub use laps::Laps;
+pub use laxity_signalling::division::Division;
 pub use topology::{Attached, Forwarding, MediumSpec, Network, NodeSpec, Outlet, SwitchSpec};
 pub use via::{Renegotiation, ViaSpec};
 
@@ -381,23 +382,6 @@ pub enum LocalDeadline {
     Requested,
     /// The bound that admission gave it.
     Bound,
-}
-
-/// How the slack of an end-to-end deadline is shared out among the hops of a path.
-///
-/// Each hop first says the least deadline that it can promise, `l_n`. The slack is what remains of the deadline
-/// after the sum of these and the propagation between the hops.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Division {
-    /// In proportion to `l_n` (resource management, section 2.2).
-    #[default]
-    Proportional,
-    /// In equal parts (thesis 3.2.2; Kandlur, Shin and Ferrari 1994).
-    Equal,
-    /// All to the hop with the largest `l_n`.
-    Slowest,
-    /// So that every hop has the same local deadline.
-    Alike,
 }
 
 /// What is done with an experiment.

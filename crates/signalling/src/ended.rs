@@ -1,0 +1,57 @@
+//! The channels that are over, remembered for a while.
+//!
+//! A late duplicate of a request would revive a channel that was refused or closed. The revived
+//! channel would take resources for a lease. So a node remembers the last channels that ended, as
+//! many as it is set to.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::identity::{ChannelId, Version};
+use crate::refusal::Refused;
+
+/// How a version of a channel ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The whole channel is over.
+    Over,
+    /// This version was refused.
+    Refused(Refused),
+}
+
+/// The last endings; the oldest makes way.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ended {
+    endings: BTreeMap<(ChannelId, Version), Ending>,
+    order: VecDeque<(ChannelId, Version)>,
+}
+
+impl Ended {
+    /// Remembers how `version` of `channel` ended, among `most` endings.
+    pub(crate) fn remember(&mut self, channel: ChannelId, version: Version, ending: Ending, most: usize) {
+        let key = (channel, version);
+        if self.endings.insert(key, ending).is_none() {
+            self.order.push_back(key);
+        }
+        while self.order.len() > most
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.endings.remove(&oldest);
+        }
+    }
+
+    /// How `version` of `channel` ended: by itself, or with the channel.
+    pub(crate) fn ending(&self, channel: ChannelId, version: Version) -> Option<Ending> {
+        // An ended channel is remembered under version 0, which no contract has.
+        let over = self.endings.get(&(channel, Version(0)));
+        over.or_else(|| self.endings.get(&(channel, version))).copied()
+    }
+
+    /// Remembers that the whole of `channel` is over.
+    pub(crate) fn over(&mut self, channel: ChannelId, most: usize) {
+        self.remember(channel, Version(0), Ending::Over, most);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.order.len()
+    }
+}

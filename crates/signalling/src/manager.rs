@@ -1,0 +1,302 @@
+//! The network manager of one node.
+
+mod backward;
+mod forward;
+mod inspect;
+mod source;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use laxity_units::Time;
+
+use crate::call::Call;
+use crate::counters::Counters;
+use crate::elapsed::Elapsed;
+use crate::ended::{Ended, Ending};
+use crate::event::Event;
+use crate::faults::Fault;
+use crate::hop::Hop;
+use crate::identity::{ChannelId, Epoch, NodeId, Program, Version};
+use crate::message::{Body, Message};
+use crate::quota::Quotas;
+use crate::resources::Resources;
+use crate::settings::Settings;
+
+pub use inspect::Held;
+
+/// Random bits from the caller's stream; they only spread retransmissions.
+pub type Jitter = Box<dyn FnMut() -> u64 + Send>;
+
+/// The network manager of one node. See the crate's documentation for the protocol.
+///
+/// The owner calls an input (`handle`, `handle_timeout`, `open`, `close`, `change`, `renew`) with
+/// the time by the clock of the node. Then it takes all outputs:
+/// [`poll_transmit`](Self::poll_transmit), [`poll_event`](Self::poll_event),
+/// [`poll_timeout`](Self::poll_timeout).
+pub struct Manager<R> {
+    node: NodeId,
+    epoch: Epoch,
+    settings: Settings,
+    resources: R,
+    quotas: Quotas,
+    jitter: Jitter,
+    elapsed: Elapsed,
+    /// The channels that begin at, pass or end at this node.
+    hops: BTreeMap<ChannelId, Hop>,
+    /// The channels that begin here, by local identity.
+    calls: BTreeMap<u32, Call>,
+    next_local: u32,
+    programs: BTreeMap<Program, Lease>,
+    /// The last epoch of each source.
+    epochs: BTreeMap<NodeId, Epoch>,
+    ended: Ended,
+    timers: BTreeSet<(Time, Timer)>,
+    out: VecDeque<(NodeId, Message)>,
+    events: VecDeque<Event>,
+    counters: Counters,
+    #[cfg(feature = "faults")]
+    fault: Option<Fault>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    Hop(ChannelId),
+    Call(u32),
+}
+
+/// A program's hold on its channels.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lease {
+    until: Time,
+    calls: usize,
+}
+
+impl<R: Resources> Manager<R> {
+    /// A manager that holds no channel. `epoch` is larger than in any life of the node before.
+    pub fn new(node: NodeId, epoch: Epoch, settings: Settings, resources: R, jitter: Jitter) -> Self {
+        Self {
+            node,
+            epoch,
+            settings,
+            resources,
+            quotas: Quotas::default(),
+            jitter,
+            elapsed: Elapsed::default(),
+            hops: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            next_local: 0,
+            programs: BTreeMap::new(),
+            epochs: BTreeMap::new(),
+            ended: Ended::default(),
+            timers: BTreeSet::new(),
+            out: VecDeque::new(),
+            events: VecDeque::new(),
+            counters: Counters::default(),
+            #[cfg(feature = "faults")]
+            fault: None,
+        }
+    }
+
+    /// The same with quotas of owners.
+    #[must_use]
+    pub fn with_quotas(self, quotas: Quotas) -> Self {
+        Self { quotas, ..self }
+    }
+
+    /// The same with something that the protocol does wrong, for tests of the tests.
+    #[cfg(feature = "faults")]
+    #[must_use]
+    pub fn with_fault(self, fault: Option<Fault>) -> Self {
+        Self { fault, ..self }
+    }
+
+    #[cfg(feature = "faults")]
+    fn broken(&self, fault: Fault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    #[cfg(not(feature = "faults"))]
+    const fn broken(&self, _: Fault) -> bool {
+        false
+    }
+
+    /// Handles `message` from the neighbour `from`. No message makes it panic.
+    pub fn handle(&mut self, now: Time, from: NodeId, message: Message) {
+        let now = self.passed(now);
+        self.counters.handled += 1;
+        let Message { channel, version, sequence, body } = message;
+        let about = About { channel, version, sequence };
+        match body {
+            Body::Ask(ask) => self.on_ask(now, Some(from), about, ask),
+            Body::Refresh { changing, life } => self.on_refresh(now, from, about, (changing, life)),
+            Body::Release { route } => self.on_release(from, about, route),
+            Body::Commit { deadlines, life } => self.on_commit(now, from, about, (deadlines, life)),
+            Body::Refuse { refused, beyond } => self.on_refuse(now, from, about, refused, beyond),
+            Body::Refreshed => self.on_refreshed(now, from, about),
+            Body::Released { route } => self.on_released(from, about, route),
+            Body::Unknown => self.on_unknown(now, from, about),
+        }
+    }
+
+    /// Does what is due at `now`.
+    pub fn handle_timeout(&mut self, now: Time) {
+        let now = self.passed(now);
+        while let Some(&(at, timer)) = self.timers.first().filter(|(at, _)| *at <= now) {
+            self.timers.remove(&(at, timer));
+            match timer {
+                Timer::Hop(channel) => self.on_lease(now, channel),
+                Timer::Call(local) => self.on_call(now, local),
+            }
+        }
+        if self.programs.values().any(|lease| lease.until <= now) {
+            self.bury(now);
+        }
+    }
+
+    /// The next message and the neighbour that it is for.
+    pub fn poll_transmit(&mut self) -> Option<(NodeId, Message)> {
+        self.out.pop_front()
+    }
+
+    /// The next notification of a program.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due, by the clock of the node. It may be
+    /// called at any other time too.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let timer = self.timers.first().map(|(at, _)| *at);
+        let program = match self.broken(Fault::ProgramNeverDies) {
+            true => None,
+            false => self.programs.values().map(|lease| lease.until).min().and_then(Time::named),
+        };
+        Time::earlier(timer, program).map(|passed| self.elapsed.clock_at(passed))
+    }
+
+    fn passed(&mut self, clock: Time) -> Time {
+        if self.broken(Fault::ClockStepHeeded) {
+            return clock;
+        }
+        let (now, set_back) = self.elapsed.at(clock);
+        self.counters.set_back += u64::from(set_back);
+        now
+    }
+
+    fn send(&mut self, to: NodeId, about: About, body: Body) {
+        if self.out.len() >= self.settings.waiting {
+            self.counters.overflowed += 1;
+            return;
+        }
+        self.counters.sent += 1;
+        let About { channel, version, sequence } = about;
+        self.out.push_back((to, Message { channel, version, sequence, body }));
+    }
+
+    /// Ends `version` of a channel here: frees what is reserved for it, and the hop with the last
+    /// version.
+    fn drop_version(&mut self, channel: ChannelId, version: Version) {
+        let Some(hop) = self.hops.get_mut(&channel) else { return };
+        let Some(at) = hop.slots.iter().position(|slot| slot.version == version) else { return };
+        let slot = hop.slots.remove(at);
+        let (owner, last) = (hop.owner, hop.slots.is_empty());
+        if !self.broken(Fault::ReleaseLost) {
+            self.resources.release(slot.reservation);
+        }
+        if !self.broken(Fault::QuotaNotRefunded) {
+            self.quotas.refund(owner, u64::from(last), slot.claim);
+        }
+        if !last {
+            return;
+        }
+        let Some(hop) = self.hops.remove(&channel) else { return };
+        self.timers.remove(&(hop.expires, Timer::Hop(channel)));
+        if hop.told {
+            // A late duplicate must not open the channel again.
+            self.remember_over(channel);
+            if !self.broken(Fault::ReceiverEndNotTold) {
+                self.events.push_back(Event::Ended { channel });
+            }
+        }
+    }
+
+    /// Ends every version of a channel here but those of `kept`.
+    fn drop_all_but(&mut self, channel: ChannelId, kept: [Option<Version>; 2]) {
+        while let Some(version) = self.hops.get(&channel).and_then(|hop| {
+            let over = |version: &Version| !kept.contains(&Some(*version));
+            hop.slots.iter().map(|slot| slot.version).find(over)
+        }) {
+            self.drop_version(channel, version);
+        }
+    }
+
+    /// Ends a channel here.
+    fn drop_channel(&mut self, channel: ChannelId) {
+        self.drop_all_but(channel, [None, None]);
+    }
+
+    fn remember(&mut self, channel: ChannelId, version: Version, ending: Ending) {
+        let most = self.most_remembered();
+        self.ended.remember(channel, version, ending, most);
+    }
+
+    fn remember_over(&mut self, channel: ChannelId) {
+        let most = self.most_remembered();
+        self.ended.over(channel, most);
+    }
+
+    fn most_remembered(&self) -> usize {
+        if self.broken(Fault::MemoryUnbounded) { usize::MAX } else { self.settings.remembered }
+    }
+
+    /// Renews the lease of a channel. Its timer is set by [`on_lease`](Self::on_lease) when it is
+    /// due.
+    fn renew_lease(&mut self, now: Time, channel: ChannelId) {
+        let expires = now.saturating_add(self.settings.lease);
+        let Some(hop) = self.hops.get_mut(&channel) else { return };
+        if hop.prev.is_some() {
+            self.timers.remove(&(hop.expires, Timer::Hop(channel)));
+            hop.expires = expires;
+            self.timers.insert((expires, Timer::Hop(channel)));
+        }
+    }
+
+    /// The lease of a channel is over.
+    fn on_lease(&mut self, now: Time, channel: ChannelId) {
+        let over = self.hops.get(&channel).is_some_and(|hop| hop.expires <= now);
+        if over && !self.broken(Fault::LeaseNeverEnds) {
+            self.counters.expired += 1;
+            self.drop_channel(channel);
+        }
+    }
+
+    /// Heeds the epoch in a message of the source; answers whether the message is of a former life.
+    fn is_former(&mut self, channel: ChannelId) -> bool {
+        let ChannelId { node, epoch, .. } = channel;
+        match self.epochs.get(&node) {
+            Some(known) if epoch < *known => return true,
+            Some(known) if epoch == *known => return false,
+            // Sources beyond the bound are served; their former lives end by the lease.
+            None if self.epochs.len() >= self.settings.peers => return false,
+            _ => {}
+        }
+        self.epochs.insert(node, epoch);
+        if !self.broken(Fault::FormerLifeKept) {
+            let first = |epoch| ChannelId { node, epoch, local: 0 };
+            let former: Vec<ChannelId> =
+                self.hops.range(first(Epoch(0))..first(epoch)).map(|(channel, _)| *channel).collect();
+            for channel in former {
+                self.drop_channel(channel);
+            }
+        }
+        false
+    }
+}
+
+/// The subject of a message, and its number.
+#[derive(Debug, Clone, Copy)]
+struct About {
+    channel: ChannelId,
+    version: Version,
+    sequence: u32,
+}

@@ -1,0 +1,122 @@
+//! The holdings of a manager, for reports, tests and the comparison with a node that never heard of
+//! a channel.
+
+use laxity_units::Span;
+
+use super::Manager;
+use crate::call::State;
+use crate::contract::Contract;
+use crate::counters::Counters;
+use crate::hop::{Hop, Slot};
+use crate::identity::{ChannelId, Epoch, NodeId, Version};
+use crate::quota::Quotas;
+use crate::resources::{ReservationId, Resources};
+use crate::settings::Settings;
+
+/// One contract that a node holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    /// The channel.
+    pub channel: ChannelId,
+    /// The contract's number.
+    pub version: Version,
+    /// The contract.
+    pub contract: Contract,
+    /// The reservation for it among the node's resources.
+    pub reservation: ReservationId,
+    /// The local deadline; `None` while the reservation is tentative.
+    pub deadline: Option<Span>,
+    /// The latest local deadline that the node can use.
+    pub latest: Span,
+    /// The longest time from the end of a transmission here until the next node has the packet.
+    pub way: Span,
+}
+
+impl<R: Resources> Manager<R> {
+    /// The node.
+    pub fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// The life of the node.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The resources of the node.
+    pub fn resources(&self) -> &R {
+        &self.resources
+    }
+
+    /// The quotas, and the reservations of owners.
+    pub fn quotas(&self) -> &Quotas {
+        &self.quotas
+    }
+
+    /// The counters.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Every contract that the node holds, by channel.
+    pub fn held(&self) -> impl Iterator<Item = Held> + '_ {
+        self.hops.iter().flat_map(|(channel, hop)| hop.slots.iter().map(|slot| held(*channel, slot)))
+    }
+
+    /// Every contract that the node holds of `channel`.
+    pub fn held_of(&self, channel: ChannelId) -> impl Iterator<Item = Held> + '_ {
+        let slots = self.hops.get(&channel).into_iter().flat_map(|hop: &Hop| &hop.slots);
+        slots.map(move |slot| held(channel, slot))
+    }
+
+    /// The channels that begin here and are established, with the version in use.
+    pub fn established(&self) -> impl Iterator<Item = (ChannelId, Version)> + '_ {
+        self.calls.iter().filter_map(|(local, call)| match &call.state {
+            State::Established(established) => Some((self.own(*local), established.version)),
+            State::Opening { .. } | State::Closing { .. } => None,
+        })
+    }
+
+    /// The channels that end here and that the receiving program was notified of.
+    pub fn received(&self) -> impl Iterator<Item = ChannelId> + '_ {
+        self.hops.iter().filter(|(_, hop)| hop.told).map(|(channel, _)| *channel)
+    }
+
+    /// The last life of `node` that this node heard of as the source of a channel.
+    pub fn epoch_of(&self, node: NodeId) -> Option<Epoch> {
+        self.epochs.get(&node).copied()
+    }
+
+    /// Requests of programs without an answer yet, releases included.
+    pub fn pending(&self) -> usize {
+        let pending = |state: &State| match state {
+            State::Opening { .. } | State::Closing { .. } => true,
+            State::Established(established) => established.change.is_some(),
+        };
+        self.calls.values().filter(|call| pending(&call.state)).count()
+    }
+
+    /// Entries of each table: channels at this node, channels that begin here, endings, known
+    /// sources, timers, messages that wait.
+    pub fn entries(&self) -> [usize; 6] {
+        let out = self.out.len();
+        [self.hops.len(), self.calls.len(), self.ended.len(), self.epochs.len(), self.timers.len(), out]
+    }
+}
+
+fn held(channel: ChannelId, slot: &Slot) -> Held {
+    Held {
+        channel,
+        version: slot.version,
+        contract: slot.contract,
+        reservation: slot.reservation,
+        deadline: slot.deadline,
+        latest: slot.needs.latest,
+        way: slot.way,
+    }
+}

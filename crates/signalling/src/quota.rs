@@ -1,0 +1,92 @@
+//! Quotas of owners: how much of a node one owner may have reserved.
+
+use std::collections::BTreeMap;
+
+use crate::contract::Claim;
+use crate::identity::Owner;
+use crate::refusal::{Acceptable, Resource, Shortage};
+
+/// The most that an owner may have reserved at a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quota {
+    /// Channels that begin at, pass or end at the node.
+    pub channels: u64,
+    /// Bandwidth, buffers and CPU time, the contracts of a channel that is being changed both
+    /// counted.
+    pub claim: Claim,
+}
+
+impl Quota {
+    /// No limit.
+    pub const UNLIMITED: Quota =
+        Quota { channels: u64::MAX, claim: Claim { bandwidth: u64::MAX, buffers: u64::MAX, cpu: u64::MAX } };
+}
+
+/// The quotas of a node, and what each owner has reserved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quotas {
+    /// The quota of an owner without one of its own.
+    default: Quota,
+    limits: BTreeMap<Owner, Quota>,
+    used: BTreeMap<Owner, (u64, Claim)>,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self::new(Quota::UNLIMITED)
+    }
+}
+
+impl Quotas {
+    /// Every owner has `default`.
+    pub fn new(default: Quota) -> Self {
+        Self { default, limits: BTreeMap::new(), used: BTreeMap::new() }
+    }
+
+    /// Gives `owner` a quota of its own. Reservations stay.
+    pub fn set(&mut self, owner: Owner, quota: Quota) {
+        self.limits.insert(owner, quota);
+    }
+
+    /// Channels and claims of `owner` at the node.
+    pub fn used(&self, owner: Owner) -> (u64, Claim) {
+        self.used.get(&owner).copied().unwrap_or_default()
+    }
+
+    /// Whether no owner has anything reserved.
+    pub fn is_unused(&self) -> bool {
+        self.used.is_empty()
+    }
+
+    /// Charges `owner` for `channels` and `claim`.
+    ///
+    /// # Errors
+    /// The shortage; then the owner is charged for neither.
+    pub(crate) fn charge(&mut self, owner: Owner, channels: u64, claim: Claim) -> Result<(), Shortage> {
+        let limit = self.limits.get(&owner).copied().unwrap_or(self.default);
+        let (had, used) = self.used(owner);
+        let (channels, sum) = (had.saturating_add(channels), used.plus(claim));
+        let over = [
+            (Resource::QuotaChannels, channels, limit.channels),
+            (Resource::QuotaBandwidth, sum.bandwidth, limit.claim.bandwidth),
+            (Resource::QuotaBuffers, sum.buffers, limit.claim.buffers),
+            (Resource::QuotaCpu, sum.cpu, limit.claim.cpu),
+        ];
+        if let Some((resource, wanted, limit)) = over.into_iter().find(|(_, wanted, limit)| wanted > limit) {
+            return Err(Shortage::of(resource, wanted - limit).but(Acceptable::Later));
+        }
+        self.used.insert(owner, (channels, sum));
+        Ok(())
+    }
+
+    /// Takes back what [`charge`](Self::charge) charged.
+    pub(crate) fn refund(&mut self, owner: Owner, channels: u64, claim: Claim) {
+        let (had, used) = self.used(owner);
+        let left = (had.saturating_sub(channels), used.minus(claim));
+        if left == (0, Claim::default()) {
+            self.used.remove(&owner);
+        } else {
+            self.used.insert(owner, left);
+        }
+    }
+}

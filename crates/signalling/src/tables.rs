@@ -1,0 +1,246 @@
+//! A node with its link and CPU promised by the admission tables of `laxity_admission`.
+//!
+//! One table for each link of the node holds that link and the CPU ([`AdmissionTable`]). A channel
+//! that leaves by one link takes the CPU in the tables of the others too, and so does a channel
+//! that ends here. Receive places are counted, as in [`crate::exact`].
+//!
+//! A tentative reservation is admitted at the least deadline of the table. Commitment admits it
+//! again with the relaxed deadline: at its former place in the order every other channel kept its
+//! deadline, and its own bound was at most the least deadline, so the same place is free for it.
+
+use std::collections::BTreeMap;
+
+use laxity_admission::{
+    AdmissionId, AdmissionTable, Decision, Deficit, Environment, EnvironmentError, Refusal, Request,
+    Resource as Tabled,
+};
+use laxity_qos::channel::Role;
+use laxity_qos::traffic::TrafficSpec;
+use laxity_units::{Bytes, Span};
+
+use crate::contract::{Claim, Contract};
+use crate::identity::{NodeId, Port};
+use crate::refusal::{Acceptable, Resource, Shortage};
+use crate::resources::{Asked, Offer, ReservationId, Resources};
+
+/// A node with tables.
+#[derive(Debug, Clone)]
+pub struct Tables {
+    /// By neighbour, the table of the link and the longest time from the end of a transmission
+    /// until the neighbour has the packet.
+    links: BTreeMap<NodeId, (AdmissionTable, Span)>,
+    places: u64,
+    used: BTreeMap<Port, u64>,
+    reserved: BTreeMap<ReservationId, Reserved>,
+    next: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Reserved {
+    /// The link, or `None` at the destination.
+    to: Option<NodeId>,
+    port: Option<(Port, u64)>,
+    request: Request,
+    /// In the table of each link.
+    ids: Vec<AdmissionId>,
+}
+
+impl Tables {
+    /// A node with an empty table for each of its `links`, of which there is at least one. Each
+    /// queue has `places` messages.
+    ///
+    /// # Errors
+    /// An environment is out of range.
+    pub fn new(links: BTreeMap<NodeId, (Environment, Span)>, places: u64) -> Result<Self, EnvironmentError> {
+        let table = |(to, (environment, way))| Ok((to, (AdmissionTable::new(environment)?, way)));
+        Ok(Self {
+            links: links.into_iter().map(table).collect::<Result<_, EnvironmentError>>()?,
+            places,
+            used: BTreeMap::new(),
+            reserved: BTreeMap::new(),
+            next: 0,
+        })
+    }
+
+    /// The table of the link to `neighbour`.
+    pub fn table(&self, neighbour: NodeId) -> Option<&AdmissionTable> {
+        self.links.get(&neighbour).map(|(table, _)| table)
+    }
+
+    fn each(&mut self) -> impl Iterator<Item = (NodeId, &mut AdmissionTable)> {
+        self.links.iter_mut().map(|(to, (table, _))| (*to, table))
+    }
+
+    /// The request as the table of `link` sees a channel that leaves by `to`.
+    fn seen(request: Request, to: Option<NodeId>, link: NodeId) -> Request {
+        if to.is_none_or(|to| to == link) { request } else { request.by_another_link() }
+    }
+
+    /// Admits `request` at every table, or at none.
+    fn admit(&mut self, request: Request, to: Option<NodeId>) -> Result<Vec<AdmissionId>, Refusal> {
+        let mut ids = Vec::new();
+        let mut refused = None;
+        for (link, table) in self.each() {
+            match table.request(Self::seen(request, to, link)) {
+                Decision::Admitted { id, .. } => ids.push(id),
+                Decision::Refused(refusal) => {
+                    refused = Some(refusal);
+                    break;
+                }
+            }
+        }
+        match refused {
+            None => Ok(ids),
+            Some(refusal) => {
+                self.withdraw(&ids);
+                Err(refusal)
+            }
+        }
+    }
+
+    fn withdraw(&mut self, ids: &[AdmissionId]) {
+        for ((_, table), id) in self.each().zip(ids) {
+            table.release(*id);
+        }
+    }
+
+    /// Strikes out a reservation that is in no table any more.
+    fn forget(&mut self, id: ReservationId) {
+        if let Some((port, taken)) = self.reserved.remove(&id).and_then(|reserved| reserved.port)
+            && let Some(used) = self.used.get_mut(&port)
+        {
+            *used -= taken;
+            if *used == 0 {
+                self.used.remove(&port);
+            }
+        }
+    }
+
+    /// The least deadline at which every table admits `request`.
+    fn least(&mut self, request: Request, to: Option<NodeId>) -> Result<Span, Refusal> {
+        let each = self.each().map(|(link, table)| table.least_deadline(&Self::seen(request, to, link)));
+        each.collect::<Result<Vec<Span>, Refusal>>().map(|all| all.into_iter().max().unwrap_or_default())
+    }
+}
+
+impl Resources for Tables {
+    /// By link, what every channel of its table asked for, in the order of sizes; and the places
+    /// that are used.
+    type Snapshot = (Vec<Vec<(Bytes, Span, Span)>>, BTreeMap<Port, u64>);
+
+    fn reserve(&mut self, asked: &Asked) -> Result<Offer, Shortage> {
+        let Contract { max_message, min_message, min_interval, burst, deadline } = asked.contract;
+        let spec = TrafficSpec { max_message, min_message, burst, min_interval };
+        let (from, to) = (asked.place.from, asked.place.to);
+        let way = match to.map(|to| self.links.get(&to)) {
+            None => Span::ZERO,
+            Some(Some((_, way))) => *way,
+            Some(None) => return Err(Shortage::of(Resource::Route, 1)),
+        };
+        let role = match (from, to) {
+            (_, None) => Role::Receive,
+            (None, _) => Role::Send,
+            (Some(_), _) => Role::Relay,
+        };
+        let latest = min_interval.min(deadline);
+        let request = Request::new(spec, latest).map_err(|_| Shortage::of(Resource::Valid, 0))?.at(role);
+        let port = to.is_none().then_some((asked.place.port, u64::from(burst)));
+        if let Some((port, more)) = port {
+            let used = self.used.get(&port).copied().unwrap_or(0);
+            let missing = used.saturating_add(more).saturating_sub(self.places);
+            if missing > 0 {
+                return Err(Shortage::of(Resource::ReceivePlaces, missing).but(Acceptable::Later));
+            }
+        }
+        let short = |refusal: Refusal| shortage(&refusal, asked);
+        let least = self.least(request, to).map_err(short)?.max(Span::from_ps(1));
+        if least > latest {
+            let missing = least - latest;
+            let acceptable = Acceptable::Deadline(deadline.saturating_add(missing));
+            return Err(Shortage::of(Resource::Deadline, missing.as_ps()).but(acceptable));
+        }
+        let request = request.within(least);
+        let ids = self.admit(request, to).map_err(short)?;
+        let id = ReservationId(self.next);
+        self.next += 1;
+        if let Some((port, more)) = port {
+            *self.used.entry(port).or_default() += more;
+        }
+        let service = self.each().find_map(|(_, table)| Some(table.service_time(&request).ok()?.total()));
+        let service = service.unwrap_or_default();
+        let cpu = u128::from(service.as_ps()) * 1_000_000;
+        let claim = Claim {
+            bandwidth: to.map_or(0, |_| asked.contract.bandwidth()),
+            buffers: u64::from(burst),
+            cpu: u64::try_from(cpu.div_ceil(u128::from(min_interval.as_ps()))).unwrap_or(u64::MAX),
+        };
+        self.reserved.insert(id, Reserved { to, port, request, ids });
+        Ok(Offer { id, least, latest, way, claim })
+    }
+
+    fn commit(&mut self, id: ReservationId, deadline: Span) -> Result<(), Shortage> {
+        let Some(Reserved { to, request, ids, .. }) = self.reserved.get(&id).cloned() else {
+            return Err(Shortage::of(Resource::Agreement, 0));
+        };
+        self.withdraw(&ids);
+        let late = Shortage::of(Resource::Deadline, 0);
+        let relaxed = request.within(deadline);
+        let (request, admitted, answer) = match self.admit(relaxed, to) {
+            Ok(admitted) => (Some(relaxed), admitted, Ok(())),
+            Err(_) => match self.admit(request, to) {
+                Ok(again) => (Some(request), again, Err(late)),
+                // The table gave up before it found the former place again.
+                Err(_) => (None, Vec::new(), Err(late)),
+            },
+        };
+        match (request, self.reserved.get_mut(&id)) {
+            (Some(request), Some(reserved)) => {
+                reserved.request = request;
+                reserved.ids = admitted;
+            }
+            _ => self.forget(id),
+        }
+        answer
+    }
+
+    fn release(&mut self, id: ReservationId) {
+        if let Some(reserved) = self.reserved.get(&id) {
+            let ids = reserved.ids.clone();
+            self.withdraw(&ids);
+            self.forget(id);
+        }
+    }
+
+    fn snapshot(&self) -> Self::Snapshot {
+        let of = |table: &AdmissionTable| {
+            let asked =
+                |id| table.admitted(id).map(|r| (r.spec().max_message, r.spec().min_interval, r.deadline()));
+            let mut all: Vec<_> = table.bounds().iter().filter_map(|bound| asked(bound.id)).collect();
+            all.sort_unstable();
+            all
+        };
+        (self.links.values().map(|(table, _)| of(table)).collect(), self.used.clone())
+    }
+}
+
+/// A table's refusal as a program reads it.
+fn shortage(refusal: &Refusal, asked: &Asked) -> Shortage {
+    let resource = match refusal.resource {
+        Tabled::Cpu => Resource::Cpu,
+        Tabled::Link => Resource::Link,
+        Tabled::Messages => Resource::Messages,
+        Tabled::Packets => Resource::Packets,
+        Tabled::ReceiveBuffers | Tabled::ReceiveQueue | Tabled::ResponseQueue => Resource::ReceivePlaces,
+        Tabled::Deadline | Tabled::Levels => Resource::Deadline,
+    };
+    let deadline = asked.contract.deadline;
+    match refusal.deficit {
+        Deficit::Time(span) => {
+            let acceptable = Acceptable::Deadline(deadline.saturating_add(span));
+            Shortage::of(resource, span.as_ps().max(1)).but(acceptable)
+        }
+        Deficit::Share(excess) => Shortage::of(resource, excess).but(Acceptable::Later),
+        Deficit::Places(places) => Shortage::of(resource, places).but(Acceptable::Later),
+        Deficit::Unbounded => Shortage::of(resource, u64::MAX),
+    }
+}

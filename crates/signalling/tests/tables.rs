@@ -1,0 +1,162 @@
+//! The manager with the admission tables of a host in place of exact sums.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use laxity_admission::{Counting, Environment, Formula, ResourceModel};
+use laxity_qos::channel::Block;
+use laxity_qos::costs::{HostCosts, LinkCosts};
+use laxity_signalling::Manager;
+use laxity_signalling::contract::Contract;
+use laxity_signalling::event::{Event, Open};
+use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program};
+use laxity_signalling::resources::Resources;
+use laxity_signalling::settings::Settings;
+use laxity_signalling::tables::Tables;
+use laxity_units::{Bytes, Span, Time};
+
+fn environment() -> Environment {
+    Environment {
+        host: HostCosts {
+            context_switch: Span::from_us(20),
+            cache_miss: Span::from_us(20),
+            first_packet: Span::from_us(80),
+            packet: Span::from_us(30),
+            link_scheduling: Span::from_us(10),
+            interrupt: Span::from_us(10),
+            ..HostCosts::default()
+        },
+        link: LinkCosts::new(Span::from_us(10), Span::from_ns(20)).into(),
+        packet: Bytes::from_kib(4),
+        model: ResourceModel::O1,
+        block_real_time: Block::Packets(4),
+        block_best_effort: Block::Packets(4),
+        depth: 1,
+        thread_per_message: false,
+        makes: None,
+        ahead: false,
+        levels: None,
+        counting: Counting::default(),
+        best_effort: Vec::new(),
+        slice: Span::ZERO,
+        interference: Vec::new(),
+        others: Vec::new(),
+        formula: Formula::Corrected,
+    }
+}
+
+fn tables(id: u32, nodes: u32) -> Tables {
+    let beside = id.checked_sub(1).into_iter().chain((id + 1 < nodes).then_some(id + 1));
+    let links = beside.map(|to| (NodeId(to), (environment(), Span::from_us(50))));
+    Tables::new(links.collect::<BTreeMap<_, _>>(), 1000).unwrap()
+}
+
+/// Managers in a row, with messages that take no time.
+struct Row(Vec<Manager<Tables>>);
+
+impl Row {
+    fn new(nodes: u32) -> Self {
+        let node =
+            |id| Manager::new(NodeId(id), Epoch(1), Settings::default(), tables(id, nodes), Box::new(|| 0));
+        Self((0..nodes).map(node).collect())
+    }
+
+    fn settle(&mut self) {
+        let mut waiting = VecDeque::new();
+        loop {
+            for node in &mut self.0 {
+                let from = node.node();
+                waiting.extend(
+                    std::iter::from_fn(|| node.poll_transmit()).map(|(to, message)| (from, to, message)),
+                );
+            }
+            let Some((from, to, message)) = waiting.pop_front() else { return };
+            self.0[to.0 as usize].handle(Time::ZERO, from, message);
+        }
+    }
+
+    fn open(&mut self, contract: Contract) -> (ChannelId, Event) {
+        let route = (0..self.0.len() as u32).map(NodeId).collect();
+        let open = Open { program: Program(1), owner: Owner(1), port: Port(1), contract, route };
+        let channel = self.0[0].open(Time::ZERO, open);
+        self.settle();
+        (channel, std::iter::from_fn(|| self.0[0].poll_event()).last().unwrap())
+    }
+
+    fn close(&mut self, channel: ChannelId) {
+        self.0[0].close(Time::ZERO, channel).unwrap();
+        self.settle();
+        while self.0[0].poll_event().is_some() {}
+    }
+}
+
+fn contract(number: u64) -> Contract {
+    Contract {
+        max_message: Bytes::from_kib(4 + number % 5 * 4),
+        min_message: Bytes::new(1),
+        min_interval: Span::from_ms(20 + number % 3 * 20),
+        burst: 1,
+        deadline: Span::from_ms(60),
+    }
+}
+
+/// Channels are established until one is refused. Each bound is within its local deadline, and the
+/// deadlines within the end-to-end deadline. Released in another order, they leave every table as
+/// it began; a table that admits the rest from scratch is equal.
+#[test]
+fn tables_keep_what_they_promise_and_are_empty_in_the_end() {
+    let mut row = Row::new(4);
+    let mut channels = Vec::new();
+    for number in 0..200 {
+        match row.open(contract(number)) {
+            (channel, Event::Established { .. }) => channels.push((channel, contract(number))),
+            (_, Event::Refused { refused, .. }) => {
+                assert!(refused.shortage.missing > 0, "{refused:?}");
+                break;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!((5..200).contains(&channels.len()), "{}", channels.len());
+    for (node, table) in
+        row.0.iter().enumerate().filter_map(|(n, m)| Some((n, m.resources().table(NodeId(n as u32 + 1))?)))
+    {
+        assert_eq!(table.len(), channels.len(), "{node}");
+        assert!(table.bounds().iter().all(|bound| bound.bound <= bound.deadline));
+    }
+    for (channel, contract) in &channels {
+        let taken: Span =
+            row.0.iter().flat_map(|m| m.held_of(*channel)).map(|h| h.deadline.unwrap() + h.way).sum();
+        assert!(taken <= contract.deadline);
+    }
+    let kept = channels.split_off(channels.len() / 2);
+    for (channel, _) in channels {
+        row.close(channel);
+    }
+    // From scratch: the same local deadlines in the order of establishment.
+    for node in &row.0 {
+        let mut scratch = tables(node.node().0, 4);
+        for (channel, contract) in &kept {
+            let held = node.held_of(*channel).next().unwrap();
+            let at = node.node().0;
+            let place = laxity_signalling::resources::Place {
+                from: at.checked_sub(1).map(NodeId),
+                to: (at < 3).then_some(NodeId(at + 1)),
+                port: Port(1),
+            };
+            let asked = laxity_signalling::resources::Asked {
+                contract: *contract,
+                place,
+                balance: contract.deadline,
+            };
+            let offer = scratch.reserve(&asked).unwrap();
+            scratch.commit(offer.id, held.deadline.unwrap()).unwrap();
+        }
+        assert_eq!(scratch.snapshot(), node.resources().snapshot());
+    }
+    for (channel, _) in kept {
+        row.close(channel);
+    }
+    for node in &row.0 {
+        assert_eq!(node.resources().snapshot(), tables(node.node().0, 4).snapshot());
+    }
+}
