@@ -7,8 +7,8 @@
 //! by the limit times the number of processes. Therefore each virtual interface has a queue of its
 //! own here, and the next item is chosen when there is room for it:
 //!
-//! * **By stamps**, items within their bandwidth. Each queue has a clock, `auxVC ← max(came, auxVC)
-//!   + Vtick`, as in VirtualClock, where `came` is when a doorbell *was rung* and not when it is
+//! * **By stamps**, items within their bandwidth. Each queue has a clock, `auxVC ←
+//!   max(came, auxVC) + Vtick`, as in VirtualClock, where `came` is when a doorbell *was rung* and not when it is
 //!   noticed. (Otherwise a message that waited would advance the clock of all that follow, and a
 //!   sender within its rate would get less.) An item is within the bandwidth while `auxVC` is at
 //!   most one message interval ahead of time. So a sender of one message per interval, each up to

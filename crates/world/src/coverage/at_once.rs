@@ -43,13 +43,13 @@ pub(super) fn open(
     window: &Window,
 ) -> Result<(Open, bool), Uncovered> {
     let AtOnce { open, ranked, filled, shared: _ } = at_once(experiment, node, description, window)?;
-    if filled {
-        // Whoever comes later passes nobody in one queue for all.
-        let one_queue = |stage: &Stage| matches!(&stage.queues[..], [queue] if queue.order == Order::Fifo && queue.spread == 1);
-        let passing = !description.transmit.iter().skip(1).all(one_queue);
-        return Ok((fed(experiment, node, open, passing)?, true));
+    if ranked && !filled {
+        return Ok((open, true));
     }
-    Ok((open, ranked))
+    // One queue for all classes is never overtaken.
+    let one_queue = |stage: &Stage| matches!(&stage.queues[..], [queue] if queue.order == Order::Fifo && queue.spread == 1);
+    let passing = !description.transmit.iter().skip(1).all(one_queue);
+    fed_or_alike(experiment, node, open, passing, filled)
 }
 
 /// The same with stages that keep rates apart, so that nothing is asked of what others send: `laxity_admission::station::Rated` has the proof.
@@ -162,10 +162,26 @@ pub(super) fn at_a_link(
 ) -> Result<(Link, bool), Uncovered> {
     let open = Open::new(Station::of_link(link), largest(experiment, node));
     let open = open.map_err(|_| Uncovered("no analysis covers a null device that is no link of its own"))?;
-    let filled = best_effort(experiment, node);
-    // It has one queue for all.
-    let open = if filled { fed(experiment, node, open, false)? } else { open };
-    Ok((Link::Open(Arc::new(open)), filled))
+    let (open, ranked) = fed_or_alike(experiment, node, open, false, best_effort(experiment, node))?;
+    Ok((Link::Open(Arc::new(open)), ranked))
+}
+
+/// `open` as fed by a slower host, which keeps the order of the host. An adapter that is `filled`
+/// with best effort has no other bound. Without best effort every packet in the adapter has a
+/// guarantee, so `open` bounds it as well, in any order: a channel of best effort that is removed
+/// must not take the order away.
+fn fed_or_alike(
+    experiment: &Experiment,
+    node: usize,
+    open: Open,
+    passing: bool,
+    filled: bool,
+) -> Result<(Open, bool), Uncovered> {
+    match fed(experiment, node, open.clone(), passing) {
+        Ok(fed) => Ok((fed, true)),
+        Err(why) if filled => Err(why),
+        Err(_) => Ok((open, false)),
+    }
 }
 
 /// Whether anything without a guarantee is sent at `node`.

@@ -1,7 +1,7 @@
 //! The names of the proofs that a station's bound rests on: the modules that contain them.
 
-use laxity_admission::{ResourceModel, Test};
 use laxity_admission::station::Link;
+use laxity_admission::{ResourceModel, Test};
 
 use crate::coverage::{Covered, Uncovered, coverage, receiving};
 use crate::experiment::{Experiment, MediumSpec};
