@@ -14,8 +14,8 @@ use crate::error::{Error, Refusal};
 use crate::layout::completions;
 use crate::link::{Link, garbled};
 use crate::memory::Memory;
-use crate::sleeper::{Place, Sleeper};
-use crate::wait::{self, Patience};
+use crate::sleeper::Sleeper;
+use crate::wait::Patience;
 
 /// Maximum number of entries of a completion queue.
 pub const MOST_ENTRIES: u32 = 1 << 16;
@@ -35,8 +35,6 @@ pub struct CompletionQueue {
     link: Arc<Link>,
     id: u32,
     memory: Arc<Memory>,
-    /// The same memory, for threads that sleep on the queue while it is replaced.
-    place: Place,
     entries: u32,
     taken: u32,
 }
@@ -46,24 +44,7 @@ impl CompletionQueue {
         let entries = entries(wanted).ok_or(Refusal::InvalidParameter)?;
         let (id, file) = link.make(Request::CreateQueue(entries))?;
         let memory = Arc::new(Memory::map(&file.ok_or_else(garbled)?, length(entries))?);
-        let place = Place::new(memory.clone());
-        Ok(Self { link: link.clone(), id, memory, place, entries, taken: 0 })
-    }
-
-    /// Resizes the queue to at least `wanted` entries and keeps its contents (`VipResizeCQ`);
-    /// refused if they exceed the new size.
-    pub fn resize(&mut self, wanted: u32) -> Result<(), Error> {
-        let entries = entries(wanted).ok_or(Refusal::InvalidParameter)?;
-        let (_, file) = self.link.ask(Request::ResizeQueue { queue: self.id, entries }, None)?;
-        let memory = Arc::new(Memory::map(&file.ok_or_else(garbled)?, length(entries))?);
-        let before = std::mem::replace(&mut self.memory, memory.clone());
-        self.entries = entries;
-        self.place.put(memory);
-        // A thread that sleeps on the old memory has to check the new one.
-        let word = before.word32(completions::PUT);
-        word.fetch_add(1, Ordering::AcqRel);
-        wait::wake(word, before.word32(completions::AWAITED));
-        Ok(())
+        Ok(Self { link: link.clone(), id, memory, entries, taken: 0 })
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -87,7 +68,7 @@ impl CompletionQueue {
 
     /// Handle with which another thread sleeps until there is an entry.
     pub fn sleeper(&self) -> Sleeper {
-        Sleeper::new(&self.link, &self.place, (completions::PUT, completions::AWAITED))
+        Sleeper::new(&self.link, &self.memory, (completions::PUT, completions::AWAITED))
     }
 
     /// Sleeps until there is an entry (`VipCQWait`). After the provider is [lost](Error::Lost) no

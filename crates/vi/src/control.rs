@@ -205,22 +205,6 @@ pub enum Request {
         /// Playout delay: minimum time from the doorbell to the completion here, in nanoseconds.
         playout: u64,
     },
-    /// Resize a completion queue; the response has a file.
-    ResizeQueue {
-        /// Completion queue.
-        queue: u32,
-        /// New number of entries.
-        entries: u32,
-    },
-    /// Connect to a peer that requests a connection to this side.
-    ConnectPeer {
-        /// Virtual interface.
-        vi: u32,
-        /// Address of the peer.
-        to: Address,
-        /// Discriminator of this side.
-        from: u64,
-    },
     /// Query the peer of a virtual interface; the response is [`Answer::Called`].
     Peer(u32),
 }
@@ -291,10 +275,6 @@ impl Request {
                     playout,
                 ]);
             }
-            Request::ResizeQueue { queue, entries } => put(&[18, queue.into(), entries.into()]),
-            Request::ConnectPeer { vi, to, from } => {
-                put(&[19, vi.into(), to.host.into(), to.discriminator, from]);
-            }
             Request::Peer(vi) => put(&[20, vi.into()]),
         }
         words
@@ -356,12 +336,6 @@ impl Request {
                 read: flag(5)?,
                 bandwidth: Bandwidth::of([words[6], words[7], words[8]])?,
                 playout: span(9)?,
-            },
-            18 => Request::ResizeQueue { queue: small(1)?, entries: small(2)? },
-            19 => Request::ConnectPeer {
-                vi: small(1)?,
-                to: Address { host: small(2)?, discriminator: words[3] },
-                from: words[4],
             },
             20 => Request::Peer(small(1)?),
             _ => return None,

@@ -111,27 +111,6 @@ impl CompletionEntries {
         Ok((Self { memory, entries, put: 0 }, file))
     }
 
-    /// Moves the pending entries of `other` here; false if they do not fit. The program's count
-    /// continues.
-    pub fn take_over(&mut self, other: &Self) -> bool {
-        let taken = other.memory.word32(completions::TAKEN).load(Ordering::Acquire);
-        let waiting = other.put.wrapping_sub(taken);
-        // An invalid count of the program means that it has taken all.
-        let waiting = if waiting <= other.entries { waiting } else { 0 };
-        if waiting > self.entries {
-            return false;
-        }
-        let at = |entries: u32, number: u32| completions::ENTRIES + 8 * (number & (entries - 1)) as usize;
-        for number in (0..waiting).map(|n| other.put.wrapping_sub(waiting).wrapping_add(n)) {
-            let entry = other.memory.word64(at(other.entries, number)).load(Ordering::Relaxed);
-            self.memory.word64(at(self.entries, number)).store(entry, Ordering::Relaxed);
-        }
-        self.put = other.put;
-        self.memory.word32(completions::TAKEN).store(other.put.wrapping_sub(waiting), Ordering::Relaxed);
-        self.memory.word32(completions::PUT).store(self.put, Ordering::Release);
-        true
-    }
-
     /// Puts `count` entries; false if they do not all fit, or the program's count is invalid.
     pub fn put(&mut self, vi: u32, which: Which, count: u32) -> bool {
         let taken = self.memory.word32(completions::TAKEN).load(Ordering::Acquire);

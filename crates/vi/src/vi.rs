@@ -14,7 +14,7 @@ use crate::link::{Link, garbled};
 use crate::memory::Memory;
 use crate::queue::Queue;
 use crate::region::{Access, Tag};
-use crate::sleeper::{Place, Sleeper};
+use crate::sleeper::Sleeper;
 use crate::wait::Patience;
 
 /// Attributes of a virtual interface.
@@ -105,7 +105,7 @@ impl Vi {
     /// Handle with which another thread sleeps until a descriptor of a queue is complete.
     pub fn sleeper(&self, which: Which) -> Sleeper {
         let words = (queues::COMPLETED[which as usize], queues::AWAITED[which as usize]);
-        Sleeper::new(&self.link, &Place::new(self.memory.clone()), words)
+        Sleeper::new(&self.link, &self.memory, words)
     }
 
     /// Descriptors that are posted and not reaped: to send, and to receive.
@@ -120,16 +120,9 @@ impl Vi {
         self.wait_connected(most)
     }
 
-    /// Requests a connection with a peer at `to`, which requests one to `from` here
-    /// (`VipConnectPeerRequest`). Does not wait: [`state`](Self::state) is pending until the peer's
-    /// request.
-    pub fn connect_peer(&mut self, from: u64, to: Address) -> Result<(), Error> {
-        self.link.ask(Request::ConnectPeer { vi: self.id, to, from }, None).map(drop)
-    }
-
     /// Waits until a requested connection exists (`VipConnectPeerWait`); withdraws the request
     /// after `most`.
-    pub fn wait_connected(&mut self, most: Option<Duration>) -> Result<(), Error> {
+    fn wait_connected(&mut self, most: Option<Duration>) -> Result<(), Error> {
         let patience = Patience::new(most);
         let word = self.memory.word32(queues::STATE);
         loop {

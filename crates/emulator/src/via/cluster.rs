@@ -89,14 +89,6 @@ struct Call {
     told: Option<u32>,
 }
 
-/// Request for a connection with a peer that makes the matching request.
-#[derive(Debug, Clone, Copy)]
-struct Peer {
-    vi: u32,
-    from: Address,
-    to: Address,
-}
-
 /// Violations that a correct program does not commit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Violations {
@@ -140,7 +132,6 @@ pub(super) struct Cluster {
     endpoints: Vec<Vec<Option<u32>>>,
     calls: Vec<Call>,
     calls_made: u64,
-    peers: Vec<Peer>,
     pool: Vec<Vec<u8>>,
     recorded: Vec<Recorded>,
     /// Observed channels.
@@ -179,7 +170,6 @@ impl Cluster {
             shares: Shares::default(),
             calls: Vec::new(),
             calls_made: 0,
-            peers: Vec::new(),
             pool: Vec::new(),
             recorded: Vec::new(),
             channels: Vec::new(),

@@ -198,7 +198,7 @@ fn bring(request: &Request, file: Option<OwnedFd>) -> Result<(Option<Thing>, Opt
             let (queues, file) = ViQueues::create().map_err(|_| Refusal::Resource)?;
             Ok((Some(Thing::Queues(queues)), Some(file)))
         }
-        (Request::CreateQueue(entries) | Request::ResizeQueue { entries, .. }, None) => {
+        (Request::CreateQueue(entries), None) => {
             let made = CompletionEntries::create(*entries);
             let (entries, file) = made.map_err(|error| match error.kind() {
                 io::ErrorKind::InvalidInput => Refusal::InvalidParameter,

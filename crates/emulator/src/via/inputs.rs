@@ -374,9 +374,7 @@ fn brought(request: &Request) -> Option<Thing> {
             Some(Thing::Memory(Memory::private(length).ok()?))
         }
         Request::CreateVi { .. } => Some(Thing::Queues(ViQueues::create().ok()?.0)),
-        Request::CreateQueue(entries) | Request::ResizeQueue { entries, .. } => {
-            Some(Thing::Entries(CompletionEntries::create(*entries).ok()?.0))
-        }
+        Request::CreateQueue(entries) => Some(Thing::Entries(CompletionEntries::create(*entries).ok()?.0)),
         _ => None,
     }
 }

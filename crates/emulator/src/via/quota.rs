@@ -92,7 +92,7 @@ impl Claim {
             }
             Request::Register { length, .. } => length,
             Request::CreateVi { .. } => ViQueues::BYTES as u64,
-            Request::CreateQueue(entries) | Request::ResizeQueue { entries, .. } => {
+            Request::CreateQueue(entries) => {
                 CompletionEntries::bytes(entries).ok_or(Refusal::InvalidParameter)? as u64
             }
             _ => 0,
@@ -161,9 +161,6 @@ impl Quotas {
             }
             (Request::CreateQueue(_), Answer::Made(queue)) => {
                 own.queues.insert(*queue, claim.bytes);
-            }
-            (Request::ResizeQueue { queue, .. }, Answer::Done) => {
-                bytes = own.queues.insert(queue, claim.bytes).unwrap_or(0);
             }
             (Request::Deregister(handle), Answer::Done) => bytes = own.regions.remove(&handle).unwrap_or(0),
             (Request::DestroyQueue(queue), Answer::Done) => bytes = own.queues.remove(&queue).unwrap_or(0),
@@ -253,7 +250,6 @@ mod tests {
             Just(create()),
             (0..300u64).prop_map(|mib| register(mib << 20)),
             (0..9u32).prop_map(Request::CreateQueue),
-            (number.clone(), 0..9u32).prop_map(|(queue, entries)| Request::ResizeQueue { queue, entries }),
             number.clone().prop_map(Request::DestroyVi),
             number.clone().prop_map(Request::DestroyQueue),
             number.prop_map(Request::Deregister),
@@ -279,7 +275,6 @@ mod tests {
                     (Request::Register { .. }, _) if !own.regions.contains_key(&number) => Answer::Made(number),
                     (Request::CreateVi { .. }, _) if !own.interfaces.contains_key(&number) => Answer::Made(number),
                     (Request::CreateQueue(_), _) if !own.queues.contains_key(&number) => Answer::Made(number),
-                    (Request::ResizeQueue { queue, .. }, _) if own.queues.contains_key(&queue) => Answer::Done,
                     (Request::Deregister(_) | Request::DestroyVi(_) | Request::DestroyQueue(_), _) => Answer::Done,
                     _ => Answer::Refused(Refusal::Resource),
                 };

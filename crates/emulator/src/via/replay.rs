@@ -130,7 +130,7 @@ mod tests {
             }),
             2 => (few(), few(), few()).prop_map(|(process, vi, host)| {
                 let to = laxity_vi::Address { host, discriminator: 1 };
-                ask(process, false, Request::ConnectPeer { vi, to, from: 1 })
+                ask(process, false, Request::Connect { vi, to, from: 1 })
             }),
             1 => (few(), any::<[u64; 16]>()).prop_map(|(process, words)| {
                 [Entry::Ask { process, brings: false }].into_iter().chain(words.map(Entry::Word)).collect()

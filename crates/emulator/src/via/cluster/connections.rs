@@ -8,7 +8,7 @@ use laxity_vi::{Address, Fault, Refusal, State};
 use laxity_world::Observed;
 
 use super::super::load::{Load, vtick};
-use super::{Call, Cluster, Decided, Event, Peer};
+use super::{Call, Cluster, Decided, Event};
 
 impl Cluster {
     pub(super) fn connect(&mut self, process: u32, vi: u32, to: Address, from: u64) -> Decided {
@@ -113,7 +113,6 @@ impl Cluster {
     /// Ends a virtual interface's part of a connection. The peer becomes broken, and is notified.
     pub(super) fn disconnect(&mut self, now: Time, vi: u32, calendar: &mut Calendar<Event>) {
         self.calls.retain(|call| call.vi != vi);
-        self.peers.retain(|peer| peer.vi != vi);
         if self.own(None, vi).is_ok_and(|own| own.peer.is_some()) {
             self.break_off(now, vi, Fault::ConnectionLost, calendar);
         }
@@ -121,39 +120,6 @@ impl Cluster {
         if let Ok(node) = self.own(None, vi).map(|own| own.node as usize) {
             self.settle(now, node, calendar);
         }
-    }
-
-    /// Connects with a matching peer request, or records this one until there is a match.
-    pub(super) fn connect_peer(
-        &mut self,
-        now: Time,
-        process: u32,
-        vi: u32,
-        to: Address,
-        from: u64,
-    ) -> Decided {
-        if to.host as usize >= self.adapters.len() {
-            return Err(Refusal::NotReachable);
-        }
-        let own = self.own(Some(process), vi)?;
-        if own.state != State::Idle {
-            return Err(Refusal::InvalidState);
-        }
-        let from = Address { host: own.node, discriminator: from };
-        let place = self.peers.iter().position(|peer| (peer.from, peer.to) == (to, from));
-        match place {
-            Some(place) => {
-                let peer = self.peers[place];
-                self.join(now, vi, peer.vi)?;
-                self.call_by_channel(peer.vi, vi, peer.to.discriminator);
-                self.peers.remove(place);
-            }
-            None => {
-                self.own(None, vi)?.show(State::Pending);
-                self.peers.push(Peer { vi, from, to });
-            }
-        }
-        Ok(Answer::Done)
     }
 
     pub(super) fn peer_of(&mut self, process: u32, vi: u32) -> Decided {

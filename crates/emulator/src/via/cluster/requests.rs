@@ -140,19 +140,6 @@ impl Cluster {
                 }
                 Ok(Answer::Done)
             }
-            (Request::ResizeQueue { queue, .. }, Some(Thing::Entries(mut entries))) => {
-                let place = own.queues.get_mut(queue as usize).and_then(Option::as_mut);
-                let refusal = match &place {
-                    None => Some(Refusal::InvalidParameter),
-                    Some(before) if !entries.take_over(before) => Some(Refusal::Resource),
-                    Some(_) => None,
-                };
-                if let (Some(before), None) = (place, refusal) {
-                    std::mem::swap(before, &mut entries);
-                }
-                rest.push(Thing::Entries(entries));
-                refusal.map_or(Ok(Answer::Done), Err)
-            }
             (Request::SetMemory { handle, tag, write, read }, None) => {
                 if !own.tags.contains(&tag) {
                     return Err(Refusal::InvalidTag);
@@ -181,7 +168,6 @@ impl Cluster {
             }
             (Request::DestroyVi(vi), None) => self.destroy(now, process, vi, rest, calendar),
             (Request::Connect { vi, to, from }, None) => self.connect(process, vi, to, from),
-            (Request::ConnectPeer { vi, to, from }, None) => self.connect_peer(now, process, vi, to, from),
             (Request::Peer(vi), None) => self.peer_of(process, vi),
             (Request::Await(discriminator), None) => self.call_for(process, discriminator),
             (Request::Accept { call, vi }, None) => self.accept(now, process, call, vi),
