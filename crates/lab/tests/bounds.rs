@@ -21,7 +21,7 @@ const SEED: u64 = 1;
 ///
 /// A word that is missing here has to have been drawn with a bound, if only for channels that do not come where it is said; one
 /// that is here, never.
-const UNCOVERED: [(&str, &str); 55] = [
+const UNCOVERED: [(&str, &str); 54] = [
     ("adapter.transmit.queue.order", "rcsp"),
     ("adapter.transmit.queue.order", "hrr"),
     ("admission.formula", "off"),
@@ -40,7 +40,6 @@ const UNCOVERED: [(&str, &str); 55] = [
     ("host.subsystem.cpu", "fifo_plus"),
     ("host.subsystem.cpu", "hop_laxity"),
     ("host.subsystem.enforcement", "false"),
-    ("host.subsystem.link.order", "fifo"),
     ("host.subsystem.link.order", "wfq"),
     ("host.subsystem.link.order", "wf2q_plus"),
     ("host.subsystem.link.order", "rcsp"),

@@ -307,10 +307,10 @@ title = "two cores"
 [host]
 profile = "mc68040"
 cores = 2
-subsystem = {{ link = {{ paradigm = "O2" }} }}
+speedup = 20.0
 [adapter]
 kind = "null"
-per_byte = "3 ps"
+per_byte = "300 ns"
 [run]
 time = "1 ps"
 {}{}"#,
