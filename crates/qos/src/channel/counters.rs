@@ -1,10 +1,10 @@
-//! What a subsystem counts of each channel.
+//! Counters of a channel.
 
 use std::collections::BTreeMap;
 
 use super::step::Dropped;
 
-/// What became of a channel's messages at this host.
+/// Counters of a channel's messages and packets at this host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Messages queued, the excess included.
