@@ -102,7 +102,7 @@ impl HostCosts {
         }
     }
 
-    /// The costs of a host whose packets all have `size`, with the costs per byte included in those
+    /// The costs of a host with packets of `size` only, with the costs per byte included in those
     /// per packet. An upper bound for packets of at most `size`.
     #[must_use]
     pub fn with_packets_of(self, size: Bytes) -> Self {

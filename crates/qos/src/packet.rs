@@ -90,7 +90,7 @@ impl Packet {
         self.carried.excess = self.carried.excess.saturating_sub(signed(usual.unwrap_or_default()));
     }
 
-    /// Records a wait of `waited` in a queue whose usual wait is `usual`.
+    /// Records a wait of `waited` in a queue with a usual wait of `usual`.
     pub fn waited(&mut self, waited: Span, usual: Span) {
         self.carried.excess = self.carried.excess.saturating_add(signed(waited) - signed(usual));
     }

@@ -34,7 +34,8 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A full bucket, for a channel with contract `spec` whose packets are up to `tolerance` late.
+    /// A full bucket, for a channel with contract `spec` and packets that are up to `tolerance`
+    /// late.
     pub fn new(spec: &TrafficSpec, tolerance: Span) -> Self {
         let message = u128::from(spec.max_message.get().max(1));
         let interval = u128::from(spec.min_interval.as_ps());

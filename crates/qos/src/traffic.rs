@@ -9,14 +9,14 @@
 //! ℓ(m_0) = t_0,   ℓ(m_i) = max(ℓ(m_{i−1}) + I_min, t_i),
 //! ```
 //!
-//! and its deadline counts from `ℓ`. A message whose `ℓ` lies ahead is *early*; from `ℓ` on it is
-//! *current*. A channel that exceeds its contract only delays its own messages.
+//! and its deadline counts from `ℓ`. A message is *early* before `ℓ`; from `ℓ` on it is *current*.
+//! A channel that exceeds its contract only delays its own messages.
 //!
 //! # Coverage of a contract
 //!
 //! A conforming message that is sent at `t` has `ℓ ≤ t + (B_max − 1) I_min`. The contract *covers*
-//! a message whose logical arrival is at most `B_max` intervals ahead when the message is sent. For
-//! a message larger than `M_max`, the logical arrival of the last piece counts.
+//! a message with a logical arrival at most `B_max` intervals ahead when the message is sent. For a
+//! message larger than `M_max`, the logical arrival of the last piece counts.
 //!
 //! ```text
 //! ℓ(m) ≤ t + B_max I_min                                                    (1)

@@ -208,8 +208,7 @@ mod tests {
         )
     }
 
-    /// Second of three fragments of a 5-byte message, whose 2 bytes are current at 1 us and due at
-    /// 2 us.
+    /// Second of three fragments of a 5-byte message: 2 bytes, current at 1 us and due at 2 us.
     fn header() -> Header {
         Header {
             class: Class::BestEffort,

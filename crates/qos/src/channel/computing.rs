@@ -39,7 +39,7 @@ impl Subsystem {
         self.computing.all.len() as u32 - 1
     }
 
-    /// Queues the applications of `core` whose next budget has begun by `now`.
+    /// Queues the applications of `core` with a budget that has begun by `now`.
     #[inline]
     pub(super) fn give_budgets(&mut self, core: CoreId, now: Time) {
         if seldom(self.cores[core].next_budget <= now) {

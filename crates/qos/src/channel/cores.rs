@@ -47,7 +47,7 @@ pub(super) struct Core {
     pub(super) running: Option<Running>,
     /// The running application that computes.
     pub(super) computing: Option<usize>,
-    /// The lane whose program runs.
+    /// The lane of the running program.
     pub(super) reading: Option<usize>,
     /// Beginning of the next budget of an application that has no work; [`Time::MAX`] if there is
     /// none.

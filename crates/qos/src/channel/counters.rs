@@ -17,7 +17,7 @@ pub struct Counters {
     pub dropped_packets: u64,
     /// Packets created.
     pub created: u64,
-    /// Packets whose transmission completed.
+    /// Completed transmissions of packets.
     pub transmitted: u64,
     /// Messages handed to the receiving application.
     pub delivered: u64,

@@ -1,8 +1,7 @@
 //! A lane: a message queue, its packet buffers and its handler.
 //!
-//! A channel has one lane. A channel whose excess is carried as best effort has a second lane for
-//! the excess, with its own buffers and handler, so that the excess cannot block messages within
-//! the contract.
+//! A channel has one lane. A channel that carries excess as best effort has a second lane for it,
+//! with its own buffers and handler, so that the excess cannot block messages within the contract.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};

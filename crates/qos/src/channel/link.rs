@@ -44,7 +44,7 @@ impl Links {
         self.all.len()
     }
 
-    /// Takes the next packet of any link whose adapter has a free place, for `core` to hand over.
+    /// Takes the next packet for an adapter with a free place; `core` has to hand it over.
     #[inline]
     pub(super) fn take(&mut self, core: CoreId, now: Time) -> Taken<Slot> {
         if self.lock.lets_in(core) {
@@ -100,8 +100,8 @@ impl Links {
         self.lock.is_held_by(core)
     }
 
-    /// The next packet of any link whose adapter has a free place. Links take turns, so that none
-    /// starves behind a link whose adapter is always ready.
+    /// The next packet for any adapter with a free place. Links take turns, so that none starves
+    /// behind a link with an adapter that is always ready.
     #[inline]
     fn next(&mut self, now: Time) -> Option<Slot> {
         if self.all.is_one() {
@@ -118,7 +118,7 @@ impl Links {
         None
     }
 
-    /// Links whose adapter has a free place and whose queue has an eligible packet.
+    /// Links with a free place at the adapter and an eligible packet in the queue.
     pub(super) fn that_can_start(&mut self, now: Time) -> impl Iterator<Item = LinkId> {
         (0..).zip(self.all.iter_mut()).filter_map(move |(id, link)| link.can_start(now).then_some(LinkId(id)))
     }

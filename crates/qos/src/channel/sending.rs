@@ -27,7 +27,7 @@ impl Subsystem {
         Ok(self.lane_has_room(lane) && covered() || self.lane_has_room(excess))
     }
 
-    /// Whether a message has a guarantee, on a channel whose excess is carried without one.
+    /// Whether a message has a guarantee, on a channel that carries its excess without one.
     fn is_covered(&self, clock: &LogicalClock, now: Time, size: Bytes) -> bool {
         !self.config.enforcement || clock.covers(now, size)
     }

@@ -200,7 +200,7 @@ impl Subsystem {
         self.handlers.len() - 1
     }
 
-    /// The table position of a channel whose packets arrive here; [`Label::NONE`] if the channel is
+    /// The table position of a channel that arrives here; [`Label::NONE`] if the channel is
     /// unknown.
     pub fn label(&self, channel: ChannelId) -> Label {
         self.channels.label(channel)

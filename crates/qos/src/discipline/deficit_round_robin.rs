@@ -100,7 +100,8 @@ impl<T> DeficitRoundRobin<T> {
     }
 
     pub(super) fn select(&mut self, _now: Time) -> Option<(Tag, T)> {
-        // A quantum covers any item, so the loop skips at most the first flow, whose turn is over.
+        // A quantum covers any item, so the loop skips at most the first flow, at the end of its
+        // turn.
         while let Some(&place) = self.turns.front() {
             let flow = &mut self.flows.all_mut()[place];
             if !std::mem::replace(&mut self.given, true) {

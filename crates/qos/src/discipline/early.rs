@@ -1,4 +1,4 @@
-//! Queue 3: items whose logical arrival time lies ahead.
+//! Queue 3: items before their logical arrival time.
 //!
 //! Early work must not delay on-time work, so it waits here until `ℓ`. The *horizon* of a resource
 //! limits how far before `ℓ` it may serve an item when it would otherwise idle. A horizon of zero

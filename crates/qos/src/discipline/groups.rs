@@ -1,4 +1,4 @@
-//! Groups of flows that share a rate. Groups may contain groups: a tree whose leaves are flows.
+//! Groups of flows that share a rate. Groups may contain groups: a tree with flows as leaves.
 //!
 //! A tenant has its part of a link whatever others send, and divides the part among its flows (link
 //! sharing: Floyd and Jacobson, "Link-sharing and resource management models for packet networks",

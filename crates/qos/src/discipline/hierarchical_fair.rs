@@ -64,7 +64,7 @@ pub struct HierarchicalFair<T> {
     /// The server, then the groups.
     nodes: Vec<Node>,
     flows: ByChannel<Flow<T>>,
-    /// The node whose item was begun last, if the node may not have seen yet that the item is done.
+    /// The node of the item begun last, if the end of the item may not have been recorded yet.
     last: Option<usize>,
     waiting: usize,
     arrivals: u64,
@@ -291,7 +291,8 @@ impl<T> HierarchicalFair<T> {
     }
 }
 
-/// The delay of the header, for each flow: `None` in a node whose parts reserve more than its rate.
+/// The delay of the header, for each flow: `None` in a node with parts that reserve more than its
+/// rate.
 pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
     let Sharing { flows, groups, .. } = sharing;
     let node = |within: Option<usize>| within.map_or(SERVER, |place| place + 1);

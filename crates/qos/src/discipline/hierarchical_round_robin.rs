@@ -70,7 +70,7 @@ struct Level {
     frame: u64,
     /// Flows that may send, in the order of their turns.
     turns: VecDeque<usize>,
-    /// Flows whose quota of the frame is used up.
+    /// Flows that have used up their quota of the frame.
     spent: Vec<usize>,
 }
 
@@ -144,7 +144,7 @@ impl<T> HierarchicalRoundRobin<T> {
         }
     }
 
-    /// Starts the next frame of flows whose frame is over.
+    /// Starts the next frame of each flow at the end of its frame.
     fn turn(&mut self, now: Time) {
         for (number, level) in (0..).zip(&mut self.levels) {
             if level.spent.is_empty() && level.turns.is_empty() {

@@ -16,8 +16,8 @@ use crate::virtual_clock::Vtick;
 const HELD: [Order; 4] =
     [Order::StopAndGo, Order::HierarchicalRoundRobin, Order::RateControlled, Order::FifoPlus];
 
-/// Number of flows that had a bound, by discipline: a bound whose conditions no flow meets would be
-/// tested by no case.
+/// Number of flows that had a bound, by discipline: if no flow meets the conditions of a bound, no
+/// case tests it.
 static BOUNDS: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
 
 proptest! {

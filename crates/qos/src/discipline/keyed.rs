@@ -142,7 +142,7 @@ impl<T, K: Ord + Copy> Keyed<T, K> {
         self.remove_last(|tag| tag.class == Class::RealTime && tag.deadline == due)
     }
 
-    /// Removes the last item whose tag satisfies `such`.
+    /// Removes the last item with a tag that satisfies `such`.
     fn remove_last(&mut self, such: impl Fn(&Tag) -> bool) -> Option<T> {
         let mut entries = std::mem::take(&mut self.others).into_vec();
         let found = entries.iter().enumerate().filter(|(_, Reverse(entry))| such(&entry.tag));

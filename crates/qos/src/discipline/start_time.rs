@@ -20,9 +20,9 @@
 //! departure ≤ EAT + Σ_{j ≠ i} L_j / C + L / C          so          D_i ≤ (σ_i − L) / r_i + Σ_{j ≠ i} L_j / C + L / C
 //! ```
 //!
-//! for a token bucket whose last item is `L` (ibid., Theorem 4): `L / r_i` less than self-clocked,
-//! `L / C` more. `bound` takes the smallest item, which makes the bound larger. Work-conserving,
-//! `O(log n)` an item.
+//! for a token bucket with last item `L` (ibid., Theorem 4): `L / r_i` less than self-clocked, `L /
+//! C` more. `bound` takes the smallest item, which makes the bound larger. Work-conserving, `O(log
+//! n)` an item.
 
 use laxity_units::Time;
 

@@ -32,9 +32,9 @@
 //! is less than `2 T_g` (ibid., Eq. 4).
 //!
 //! **Conditions.** The discipline does not enforce: a flow that exceeds its smoothness takes
-//! capacity from all flows whose frames are as long or longer. Contracts must be enforced before
-//! (in the papers, at the edge of the network). Frames begin with the simulation's zero here, at
-//! every link. In the papers those of an outgoing link are a propagation delay later; the
+//! capacity from all flows with frames of the same length or longer. Contracts must be enforced
+//! before (in the papers, at the edge of the network). Frames begin with the simulation's zero
+//! here, at every link. In the papers those of an outgoing link are a propagation delay later; the
 //! difference adds at most one frame to a hop. Delay and rate are tied: a flow's frame is the
 //! longest `2^k T` within the interval of its contract, and it reserves a contract's largest
 //! message in each. Items without a rate are served when no item is eligible. Not work-conserving.

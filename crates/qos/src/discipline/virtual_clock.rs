@@ -12,8 +12,8 @@
 //! A queue has packets, from hosts that enforce contracts and others that do not, so it keeps a
 //! clock for each flow.
 //!
-//! **Guarantee.** For flows whose rates sum up to at most the server's `C`, each item leaves by its
-//! stamp plus one largest item,
+//! **Guarantee.** For rates that sum up to at most the server's `C`, each item leaves by its stamp
+//! plus one largest item,
 //!
 //! ```text
 //! departure ≤ auxVC + L_max / C

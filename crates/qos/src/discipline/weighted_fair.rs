@@ -53,7 +53,7 @@ use crate::names::ChannelId;
 pub type WeightedFair<T> = Stamped<Fluid, T>;
 
 impl<T> WeightedFair<T> {
-    /// An empty queue in front of `server`, whose speed is that of the fluid server.
+    /// An empty queue in front of `server`; the fluid server has the same speed.
     pub fn of(server: &Server) -> Self {
         Self::by(Fluid { speed: server.speed, ..Fluid::default() })
     }

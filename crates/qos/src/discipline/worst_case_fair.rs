@@ -67,9 +67,9 @@ pub struct WorstCaseFair<T> {
     now: Virtual,
     at: Time,
     flows: ByChannel<Flow<T>>,
-    /// Flows whose first item is not eligible, by `S`.
+    /// Flows with a first item that is not eligible, by `S`.
     ahead: ByTag,
-    /// Flows whose first item is eligible, by `F`.
+    /// Flows with an eligible first item, by `F`.
     eligible: ByTag,
     /// The latest `F` of all flows.
     latest: Virtual,

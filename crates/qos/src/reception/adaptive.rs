@@ -1,4 +1,4 @@
-//! Adaptive moderation: coalescing whose parameters follow the traffic, as in Linux's DIM.
+//! Adaptive moderation: coalescing with parameters that follow the traffic, as in Linux's DIM.
 //!
 //! A ladder of [`PROFILES`] from short to long holdoff times. Every [`EVENTS`] interrupts the rates
 //! of bytes, packets and interrupts are compared with the previous ones. A step that improved them

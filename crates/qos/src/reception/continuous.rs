@@ -2,7 +2,7 @@
 //!
 //! Up to `Q` commands are taken, then the program works until it has no work left, then the adapter
 //! is polled again. Every packet taken is processed, so no work is wasted and no load causes
-//! livelock; Eq. 7.3 is the capacity. Continuous polling needs a host whose activities are all
+//! livelock; Eq. 7.3 is the capacity. Continuous polling needs a host with activities that are all
 //! known in advance, and leaves no CPU to others: the baseline of thesis 7.2.2. An application that
 //! polls for its own packets and never sleeps (busy polling) is the same loop.
 

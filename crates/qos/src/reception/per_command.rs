@@ -1,4 +1,4 @@
-//! An interrupt for each command: an adapter whose interrupts the host does not control.
+//! An interrupt for each command: the host does not control the adapter's interrupts.
 //!
 //! The policy has the lowest latency on an idle host, and livelocks a busy one. Where the *routine*
 //! does the protocol (the x-kernel of thesis 7.2.2), each packet costs `2 C_intr + C_ri` whether or

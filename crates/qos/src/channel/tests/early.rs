@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// The early message of a channel whose first one was sent at 0 too, so that the second is current
-/// at 10, beside best effort.
+/// The second message of a channel that sent its first at 0 too, so that the second is current at
+/// 10, beside best effort.
 fn early_and_best_effort(early: EarlyPolicy, processing: Processing) -> Subsystem {
     let mut s = Subsystem::new(Config { early, processing, ..config() });
     let id = s.open(real_time(5));
