@@ -43,7 +43,6 @@ pub fn pop_front<T>(queue: &mut VecDeque<T>) -> Option<T> {
     first
 }
 
-/// Prefetches the cache lines of `bytes` bytes.
 #[inline(always)]
 fn ask_all(at: *const i8, bytes: usize) {
     for line in 0..bytes.div_ceil(64) {

@@ -24,14 +24,12 @@ impl Label {
     }
 }
 
-/// Marks a missing value.
 const NOWHERE: u32 = u32::MAX;
 /// Lower numbers have an entry each, up to the last that has a value.
 const DIRECT: usize = 256;
 /// Entries of the smallest table.
 const LEAST: usize = 8;
 
-/// A channel number and the position of its value.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     channel: u32,
@@ -42,7 +40,6 @@ struct Entry {
 #[derive(Debug, Clone)]
 pub struct ByChannel<T> {
     all: Vec<T>,
-    /// The channel of each value.
     channels: Vec<ChannelId>,
     /// Positions of the values of small numbers.
     direct: Vec<u32>,
@@ -155,7 +152,6 @@ impl<T> ByChannel<T> {
         self.find(channel).map(|place| &mut self.all[place])
     }
 
-    /// The position of a channel that has a value.
     #[inline]
     fn known(&self, channel: ChannelId) -> usize {
         self.find(channel).expect("the channel is here")
@@ -226,7 +222,6 @@ impl<T> ByChannel<T> {
         }
     }
 
-    /// All values, by position.
     #[inline]
     pub(crate) fn all_mut(&mut self) -> &mut [T] {
         &mut self.all

@@ -189,7 +189,7 @@ macro_rules! disciplines {
 type Here<T> = T;
 
 /// Operations of each packet. The papers' own discipline is nearly always in use, so it is
-/// dispatched inline. The sixteen others are out of line, to keep a packet's code path compact.
+/// dispatched inline. The others are out of line, to keep a packet's code path compact.
 impl<T> Discipline<T> {
     /// Adds an item that arrives `now`.
     #[inline]

@@ -87,7 +87,6 @@ impl fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-/// The encoded deadline of best effort.
 const NEVER: u64 = u64::MAX;
 
 impl From<&Packet> for Header {

@@ -47,19 +47,16 @@ pub struct Computed {
     pub due: Time,
 }
 
-/// An application and its progress.
 #[derive(Debug)]
 pub(super) struct Application {
     pub(super) config: Computing,
     /// Remaining time of the current budget, or of the slice of an application without a budget.
     pub(super) left: Span,
-    /// Completed budgets.
     pub(super) done: u64,
     /// The application waits for the CPU or has it.
     pub(super) active: bool,
 }
 
-/// The applications of a host.
 #[derive(Debug, Default)]
 pub(super) struct Applications {
     pub(super) all: Vec<Application>,
@@ -80,7 +77,6 @@ impl Application {
         self.left.min(self.config.slice)
     }
 
-    /// The tag that ranks the application from `now` on.
     pub(super) fn tag(&self, now: Time, packet: Bytes) -> Tag {
         let Some(budget) = self.config.budget else { return Tag::best_effort(now) };
         let size = self.worth(budget.time, packet);

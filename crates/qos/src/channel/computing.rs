@@ -97,8 +97,8 @@ impl Subsystem {
         Step::Compute { thread: Thread::Computing(number), application: number, work }
     }
 
-    /// Ends the last [`Step::Compute`] of `core`, of which `left` remains because the driver
-    /// preempted it. Returns the budget that the work completed, if it completed one.
+    /// Ends the last [`Step::Compute`] of `core`, of which `left` remains if the driver preempted
+    /// it. Returns the budget that the work completed, if it completed one.
     pub fn computed(&mut self, core: CoreId, now: Time, left: Span) -> Option<Computed> {
         let number = self.cores[core].computing.take().expect("an application has the CPU");
         let application = &mut self.computing.all[number];
@@ -122,7 +122,6 @@ impl Subsystem {
         Some(Computed { application: number as u32, from, due: from.saturating_add(budget.deadline) })
     }
 
-    /// The tag of the application that has `core`, if one has it.
     pub(super) fn computing_tag(&self, core: CoreId, now: Time) -> Option<Tag> {
         let number = self.cores[core].computing?;
         Some(self.computing.all[number].tag(now, self.config.packet))

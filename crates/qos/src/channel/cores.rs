@@ -43,7 +43,6 @@ pub(super) struct Core {
     pub(super) applications: [VecDeque<ChannelId>; 2],
     /// Waiting threads of option O3, each by the link that it was created for.
     pub(super) link_threads: VecDeque<LinkId>,
-    /// The running handler.
     pub(super) running: Option<Running>,
     /// The running application that computes.
     pub(super) computing: Option<usize>,
@@ -120,7 +119,7 @@ impl IndexMut<CoreId> for Cores {
 pub enum Taken<P> {
     /// The next packet; the caller now holds the lock.
     Packet(P),
-    /// No packet is queued, or no adapter has a free place.
+    /// No packet is eligible, or no adapter has a free place.
     Nothing,
     /// A packet is queued and another core has the lock. The caller waits, and calls again when [it
     /// has the lock](super::Subsystem::is_let_in).
@@ -153,7 +152,6 @@ impl Lock {
         self.holder = Some(core);
     }
 
-    /// `core` joins the queue of the lock.
     pub(super) fn wait(&mut self, core: CoreId) {
         debug_assert!(!self.waiting.contains(&core), "who spins asks once");
         self.waiting.push_back(core);

@@ -5,7 +5,6 @@ use super::message::Message;
 /// A thread and its state.
 #[derive(Debug)]
 pub(super) struct Handler {
-    /// The lane that the handler serves.
     pub(super) lane: usize,
     /// The current message (sending side).
     pub(super) message: Option<Message>,
@@ -17,7 +16,6 @@ pub(super) struct Handler {
     pub(super) awake: bool,
     /// A packet was begun and preempted.
     pub(super) mid_packet: bool,
-    /// The thread was created for the current message.
     pub(super) new_thread: bool,
 }
 
@@ -28,11 +26,9 @@ impl Handler {
     }
 }
 
-/// The handler that has the CPU.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Running {
     pub(super) handler: usize,
-    /// The handler's position within its block.
     pub(super) doing: Doing,
     /// Packets until the next preemption point; `None` if there is none before the message's end.
     pub(super) budget: Option<u32>,

@@ -87,7 +87,6 @@ pub(super) struct Lane {
     /// Reassembles received messages. The excess has its own reassembler because its messages may
     /// be overtaken.
     pub(super) reassembler: Reassembler,
-    /// Messages that wait for the channel's program.
     pub(super) inbox: Inbox,
 }
 
@@ -173,7 +172,6 @@ impl Lane {
         last
     }
 
-    /// Whether a packet buffer is free.
     #[inline]
     pub(super) fn has_buffer(&self) -> bool {
         self.used_packets < self.terms.packet_slots

@@ -14,13 +14,11 @@ use crate::discipline::{Discipline, Groups, Request};
 use crate::few::Few;
 use crate::names::{CoreId, LinkId};
 
-/// The links of a host, at least one.
 #[derive(Debug)]
 pub(super) struct Links {
     all: Few<LinkScheduler>,
     /// The link that is served first when several can be: the successor of the link served last.
     turn: usize,
-    /// The lock of the link scheduler, among all cores.
     lock: Lock,
 }
 
@@ -88,7 +86,6 @@ impl Links {
         if any { Taken::Held } else { Taken::Nothing }
     }
 
-    /// `core` has handed its packet over.
     #[inline]
     pub(super) fn leave(&mut self, core: CoreId) {
         self.lock.leave(core);
@@ -137,7 +134,6 @@ impl Links {
         self.all.iter_mut().fold(None, |first, link| Time::earlier(first, link.next_wakeup(now)))
     }
 
-    /// Number of packets that wait, at all links.
     pub(super) fn len(&self) -> usize {
         self.all.iter().map(|link| link.queue.len()).sum()
     }

@@ -17,9 +17,7 @@ pub(super) struct Message {
     /// Start of the deadline's interval: `ℓ`, or the logical arrival of the last piece.
     pub(super) due_from: Time,
     pub(super) tag: Tag,
-    /// Packets made so far.
     pub(super) made: u64,
-    /// The division of the message into packets.
     pub(super) cut: Cut,
 }
 
@@ -59,7 +57,6 @@ impl Message {
         if self.done() { Bytes::ZERO } else { self.cut.size(self.made) }
     }
 
-    /// The next packet, created at `now`.
     #[inline]
     pub(super) fn next_packet(&mut self, channel: ChannelId, way: Way, now: Time) -> Packet {
         let index = self.made;

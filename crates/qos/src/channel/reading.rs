@@ -72,7 +72,6 @@ impl Subsystem {
         }
     }
 
-    /// Gives `waiting` a slot, if one is free.
     fn wait_for_program(&mut self, now: Time, lane: usize, waiting: Waiting) -> bool {
         let Lane { channel, inbox, .. } = &mut self.lanes[lane];
         let slots = self.channels[*channel].config.reader.map_or(0, |reader| reader.slots as usize);
@@ -106,8 +105,8 @@ impl Subsystem {
         Step::Read { thread: Thread::Reader(channel), channel, work }
     }
 
-    /// Ends the last [`Step::Read`] of `core`, of which `left` remains because the driver preempted
-    /// it. Returns the message to deliver if the work completed one.
+    /// Ends the last [`Step::Read`] of `core`, of which `left` remains if the driver preempted it.
+    /// Returns the message to deliver if the work completed one.
     pub fn read(&mut self, core: CoreId, now: Time, left: Span) -> Option<Delivery> {
         let lane = self.cores[core].reading.take().expect("a program has the CPU");
         let inbox = &mut self.lanes[lane].inbox;
@@ -125,7 +124,6 @@ impl Subsystem {
         Some(delivery)
     }
 
-    /// The tag of the program that has `core`, if one has it.
     pub(super) fn reading_tag(&self, core: CoreId) -> Option<Tag> {
         let inbox = &self.lanes[self.cores[core].reading?].inbox;
         inbox.waiting.front().map(|waiting| waiting.tag)

@@ -264,7 +264,6 @@ impl Subsystem {
         }
     }
 
-    /// Ends a packet of the current message.
     #[inline]
     fn finish_packet(&mut self, core: CoreId, now: Time, index: usize, packets: &mut Slots) {
         let handler = &mut self.handlers[index];

@@ -161,7 +161,6 @@ fn flows(order: Order, arrivals: &Arrivals) -> Vec<usize> {
     send(order, &server, arrivals, true).iter().map(|sent| sent.flow).collect()
 }
 
-/// A rate of one in `parts` of that link.
 fn one_in(parts: u64) -> Vtick {
     Vtick::new(Span::from_ns(parts), Bytes::new(1))
 }

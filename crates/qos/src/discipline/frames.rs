@@ -32,7 +32,6 @@ impl Frames {
         interval.div_ceil(self.base).max(1).checked_next_power_of_two().map_or(63, u64::ilog2) as u8
     }
 
-    /// Length of a frame of `level`.
     pub(super) fn length(self, level: u8) -> Span {
         self.base.saturating_mul(1u64.checked_shl(u32::from(level)).unwrap_or(u64::MAX))
     }

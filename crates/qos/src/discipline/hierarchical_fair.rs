@@ -49,7 +49,6 @@ use super::virtual_time::Virtual;
 use super::{Class, Rank, Request, Tag};
 use crate::by_channel::ByChannel;
 
-/// A part of a node, by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Flow(usize),

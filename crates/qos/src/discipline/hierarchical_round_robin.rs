@@ -66,7 +66,6 @@ pub struct HierarchicalRoundRobin<T> {
 /// Flows with items, with frames of one length.
 #[derive(Debug, Clone, Default)]
 struct Level {
-    /// Number of the frame.
     frame: u64,
     /// Flows that may send, in the order of their turns.
     turns: VecDeque<usize>,
@@ -100,7 +99,6 @@ impl<T> Flow<T> {
         (self.left, self.frame) = (kept + worth, Some(number));
     }
 
-    /// Whether the rest of the quota covers the first item.
     fn may_send(&self) -> bool {
         self.items.front().is_some_and(|(tick, ..)| *tick <= self.left)
     }

@@ -19,8 +19,8 @@
 //!
 //! **Guarantees.** Predicted service: no bound is published. Long and short paths are late about
 //! equally often (ibid., by simulation and on DARTnet). The discipline does not isolate, and trusts
-//! all deadlines. At an item's last hop it is earliest deadline first. Best effort goes by arrival
-//! when no other item waits. Work-conserving. Deadline and links left are in the simulated packet
+//! all deadlines. With a single hop it is earliest deadline first. Best effort goes by arrival when
+//! no other item waits. Work-conserving. Deadline and links left are in the simulated packet
 //! ([`Carried`](crate::packet::Carried)); the wire's header has no fields for them.
 
 use std::collections::{BTreeMap, VecDeque};

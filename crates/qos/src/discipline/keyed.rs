@@ -7,7 +7,6 @@ use laxity_units::Time;
 
 use super::{Class, Tag};
 
-/// Removes the last best-effort item of a queue.
 pub(super) fn evict<T>(queue: &mut VecDeque<(Tag, T)>) -> Option<T> {
     let last = queue.iter().rposition(|(tag, _)| tag.class == Class::BestEffort)?;
     queue.remove(last).map(|(_, item)| item)
@@ -98,7 +97,6 @@ impl<T, K: Ord + Copy> Keyed<T, K> {
         self.pop_entry().map(|entry| (entry.tag, entry.item))
     }
 
-    /// Removes the first item and returns it with its key.
     #[inline]
     pub(super) fn pop_keyed(&mut self) -> Option<(K, Tag, T)> {
         self.pop_entry().map(|entry| (entry.key.0, entry.tag, entry.item))
@@ -119,7 +117,6 @@ impl<T, K: Ord + Copy> Keyed<T, K> {
         self.first.is_none()
     }
 
-    /// Whether there is exactly one item.
     #[inline]
     pub(super) fn has_one(&self) -> bool {
         self.first.is_some() && self.others.is_empty()

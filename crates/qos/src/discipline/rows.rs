@@ -11,7 +11,6 @@ use super::*;
 use crate::costs::LinkCosts;
 use crate::virtual_clock::Vtick;
 
-/// Disciplines with a known latency.
 const KNOWN: [Order; 9] = [
     Order::VirtualClock,
     Order::WeightedFair,

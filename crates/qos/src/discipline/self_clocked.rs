@@ -50,7 +50,6 @@ pub type SelfClocked<T> = Stamped<FinishTags, T>;
 #[derive(Debug, Clone, Default)]
 pub struct FinishTags {
     now: Virtual,
-    /// The last tag of each flow.
     flows: ByChannel<Virtual>,
 }
 

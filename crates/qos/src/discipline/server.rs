@@ -10,7 +10,6 @@ use crate::names::ChannelId;
 use crate::packet::Carried;
 use crate::virtual_clock::Vtick;
 
-/// A transmitted item.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sent {
     /// Index among the arrivals.
@@ -70,13 +69,11 @@ pub(super) fn send_in(
     sent
 }
 
-/// An item of `size` bytes of `flow`, which has the rate `tick`.
 pub(super) fn item(flow: usize, size: u64, tick: Vtick, at: Time) -> Request {
     let tag = Tag::real_time(at, Span::from_ms(1), tick, flow.min(30) as u8);
     Request { flow: ChannelId(flow as u32), size: Bytes::new(size), tag, carried: Carried::NOTHING }
 }
 
-/// A generated flow.
 #[derive(Debug, Clone)]
 struct Drawn {
     /// Its part of the reserved rate.
@@ -142,7 +139,6 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// The groups, with the members of each.
     pub(super) fn groups(&self) -> Groups {
         let flows = self.sharing.flows.iter().enumerate();
         let members = flows.filter_map(|(n, flow)| Some((ChannelId(n as u32), flow.group?)));

@@ -97,7 +97,6 @@ impl Sharing {
         (0..self.flows.len()).map(|flow| self.item(flow)).fold(self.without(), Span::saturating_add)
     }
 
-    /// The same latency for every flow.
     pub(super) fn all_alike(&self, latency: Latency) -> Vec<Latency> {
         vec![latency; self.flows.len()]
     }

@@ -39,9 +39,7 @@ pub type StartTimeFair<T> = Stamped<StartTags, T>;
 #[derive(Debug, Clone, Default)]
 pub struct StartTags {
     now: Virtual,
-    /// The latest finish tag so far.
     latest: Virtual,
-    /// The last finish tag of each flow.
     flows: ByChannel<Virtual>,
 }
 

@@ -15,7 +15,6 @@ use crate::virtual_clock::Vtick;
 /// Number of tested pairs of groups, and of flows in a group, with fair service.
 static PAIRS: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
-/// A part of a node: a flow or a group, by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Flow(usize),

@@ -71,7 +71,6 @@ pub struct WorstCaseFair<T> {
     ahead: ByTag,
     /// Flows with an eligible first item, by `F`.
     eligible: ByTag,
-    /// The latest `F` of all flows.
     latest: Virtual,
     waiting: usize,
     arrivals: u64,

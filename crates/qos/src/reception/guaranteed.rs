@@ -77,7 +77,6 @@ impl Guaranteed {
             && taken < self.quota.saturating_mul(Self::COMMANDS)
     }
 
-    /// End of the current period.
     fn ends(&self) -> Time {
         self.began.saturating_add(self.period)
     }

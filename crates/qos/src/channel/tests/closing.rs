@@ -48,7 +48,6 @@ fn an_open_channel_is_not_forgotten() {
     assert_eq!(drain(&mut s, at(0)).1.len(), 1);
 }
 
-/// An application that waits to send has no message left to send.
 #[test]
 fn its_application_does_not_get_the_cpu() {
     let mut s = Subsystem::new(config());

@@ -112,7 +112,6 @@ fn the_link_holds_or_works_ahead() {
     assert_eq!(links(horizon(9)), (vec![1, 0], None));
 }
 
-/// A full adapter accepts no packet, so no wake-up is pending.
 #[test]
 fn a_full_adapter_asks_for_no_wake_up() {
     let mut s = Subsystem::new(Config { early: EarlyPolicy::CONSERVE, ..config() });
@@ -141,7 +140,6 @@ fn an_earlier_message_is_woken_for_earlier() {
     }
 }
 
-/// A late wake-up clears the pending one.
 #[test]
 fn a_late_wake_up_is_not_asked_for_again() {
     let mut s = Subsystem::new(config());

@@ -148,7 +148,6 @@ fn an_incomplete_message_is_counted() {
     assert_eq!(s.counters(id).delivered, 1);
 }
 
-/// Channel, message and index identify a packet everywhere.
 #[test]
 fn packets_are_told_apart() {
     let one = packet(Class::RealTime, 2, 1, 3, 5);
