@@ -49,7 +49,7 @@ pub struct HostCosts {
     pub send_call: Span,
     /// Copying, checksumming or encrypting a sent byte, beside `C_p`.
     pub send_byte: Span,
-    /// The same for a byte that is received or relayed.
+    /// As `send_byte`, for a byte that is received or relayed.
     pub receive_byte: Span,
     /// Moving a byte to the adapter by the CPU (programmed I/O), beside `C_l`; zero where the
     /// adapter fetches it.

@@ -7,7 +7,8 @@
 //! An on-time message therefore waits for one slice and not for a budget.
 //!
 //! ```text
-//! start + k period ──▶ budget ──slice──▶ preemption point ──slice──▶ … done    (late if that is after start + k period + deadline)
+//! start + k period ──▶ budget ──slice──▶ preemption point ──slice──▶ … done
+//!                                     (late if after start + k period + deadline)
 //! ```
 //!
 //! An application does its budgets in order: an unfinished budget is executed before the next one.

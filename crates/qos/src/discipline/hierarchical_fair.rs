@@ -3,9 +3,9 @@
 //!
 //! ```text
 //!             server                    each node chooses, by start tags, a part of it that waits:
-//!        ┌──────┴───────┐               S ← max(F, v of the node),   F = S + L / r,   v = S of the part in service
-//!     group A        group B
-//!    ┌───┴───┐      ┌───┴───┐           from the server down to a flow, whose first item is served; L is then
+//!        ┌──────┴───────┐               S ← max(F, v of the node),   F = S + L / r,
+//!     group A        group B            v = S of the part in service;
+//!    ┌───┴───┐      ┌───┴───┐           so down to a flow: its first item is served, and L is
 //!  flow     flow  flow    group C …     charged to each node of that path, at its own rate
 //! ```
 //!
@@ -26,15 +26,15 @@
 //! require, and worsens by at most an item of each part. With `P` the parent node of a part,
 //!
 //! ```text
-//! Δ of the server = an item that has no rate / C
-//! Δ of a group    = Δ_P + Σ_{n part of P} L_n / r_P + L / r                         (SIGCOMM 1996, Theorem 3)
-//! departure       ≤ EAT + Δ_P + Σ_{n part of P} L_n / r_P                           (Theorem 4; EAT as in start-time fair queueing)
+//! Δ of the server = an item without a rate / C
+//! Δ of a group    = Δ_P + Σ_{n part of P} L_n / r_P + L / r          (SIGCOMM 1996, Theorem 3)
+//! departure       ≤ EAT + Δ_P + Σ_{n part of P} L_n / r_P            (ibid., Theorem 4)
 //! ```
 //!
-//! with `L` the largest item of a part, if the rates of each node's parts sum up to no more than
-//! its own. The bound grows with each level by an item at the group's rate. Work-conserving; `O(log
-//! n)` an item and level. Items without a rate are served when no other item waits, in a group or
-//! not.
+//! with `L` the largest item of a part and `EAT` as in start-time fair queueing, if the rates of
+//! each node's parts sum up to no more than its own. The bound grows with each level by an item at
+//! the group's rate. Work-conserving; `O(log n)` an item and level. Items without a rate are served
+//! when no other item waits, in a group or not.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -17,7 +17,7 @@ pub(super) fn latest<T>(queue: &VecDeque<(Tag, T)>) -> Option<Time> {
     last_due(queue.iter().map(|(tag, _)| tag))
 }
 
-/// Removes that item; of several, the one that arrived last.
+/// Removes the guaranteed item with the latest deadline; of several, the last to arrive.
 pub(super) fn remove_latest<T>(queue: &mut VecDeque<(Tag, T)>) -> Option<T> {
     let due = latest(queue)?;
     let last = queue.iter().rposition(|(tag, _)| tag.class == Class::RealTime && tag.deadline == due)?;
@@ -133,7 +133,7 @@ impl<T, K: Ord + Copy> Keyed<T, K> {
         last_due(self.first.iter().chain(others).map(|entry| &entry.tag))
     }
 
-    /// Removes that item; of several, the one that would be served last. Linear.
+    /// Removes the guaranteed item with the latest deadline; of several, the last in order. Linear.
     pub(super) fn remove_latest(&mut self) -> Option<T> {
         let due = self.latest()?;
         self.remove_last(|tag| tag.class == Class::RealTime && tag.deadline == due)

@@ -26,9 +26,10 @@
 //! with tag `v` may have arrived later. So a token bucket `(σ, r)` waits for
 //!
 //! ```text
-//! D_i ≤ σ_i / r_i + Σ_{j ≠ i} L_j / C        (Golestani, "Network delay analysis of a class of fair queueing algorithms", JSAC 13(6), 1995)
+//! D_i ≤ σ_i / r_i + Σ_{j ≠ i} L_j / C
 //! ```
 //!
+//! (Golestani, "Network delay analysis of a class of fair queueing algorithms", JSAC 13(6), 1995),
 //! where items without a rate add the one that was begun before. The sum makes the discipline a
 //! poor choice for many flows, compared with WFQ's `L_max / C` (Stiliadis and Varma, "Latency-rate
 //! servers", IEEE/ACM ToN 6(5), 1998, have `(V − 1) L_max / C`). The bound grows with the number of

@@ -193,7 +193,8 @@ impl Latency {
     /// delay,
     ///
     /// ```text
-    /// arrival ≤ end_n + α_n + τ      end_{n+1} ≤ end_n + c,   c = τ + X_n,   or   τ + α_n + max L / r     (induction over items)
+    /// arrival ≤ end_n + α_n + τ
+    /// end_{n+1} ≤ end_n + c,   c = τ + X_n,   or   τ + α_n + max L / r     (induction over items)
     /// departure ≤ end_{n+1} + α_{n+1} ≤ end_n + c + α_{n+1}
     /// ```
     ///

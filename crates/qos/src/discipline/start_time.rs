@@ -17,7 +17,8 @@
 //! **Delay.** With `EAT` the time by which the flow's earlier items would be done at its own rate,
 //!
 //! ```text
-//! departure ≤ EAT + Σ_{j ≠ i} L_j / C + L / C          so          D_i ≤ (σ_i − L) / r_i + Σ_{j ≠ i} L_j / C + L / C
+//! departure ≤ EAT + Σ_{j ≠ i} L_j / C + L / C,   so
+//! D_i ≤ (σ_i − L) / r_i + Σ_{j ≠ i} L_j / C + L / C
 //! ```
 //!
 //! for a token bucket with last item `L` (ibid., Theorem 4): `L / r_i` less than self-clocked, `L /

@@ -222,7 +222,7 @@ fn bounds_by_hand() {
     // flow beside it has one.
     let less = Sharing { groups: vec![group(3, None), group(8, Some(0))], ..sharing.clone() };
     assert_eq!(after(&less), [None, None, None, Some(350)]);
-    // The same holds if all flows together exceed the link.
+    // The result is equal if all flows together exceed the link.
     let mut crowded = sharing.clone();
     crowded.flows.extend([share(2, Some(0)); 3]);
     assert!(!crowded.fits() && after(&crowded)[..4] == [None, None, None, Some(350)]);

@@ -7,7 +7,8 @@
 //! needs no fluid server,
 //!
 //! ```text
-//! V(t + τ) = max(V(t) + τ, min_{i waits} S_i)          S = F of the flow's last, or max(F, V) at an idle flow,   F = S + L / r
+//! V(t + τ) = max(V(t) + τ, min_{i waits} S_i)
+//! S = F of the flow's last, or max(F, V) at an idle flow,   F = S + L / r
 //! eligible: S ≤ V          served: the eligible item with the least F
 //! ```
 //!
@@ -20,13 +21,14 @@
 //! **Guarantee**, if rates sum up to at most `C`:
 //!
 //! ```text
-//! D_i ≤ σ_i / r_i + L_max / C                                                    of a token bucket
-//! departure ≤ arrival + Q_i / r_i + (L_i / r_i + (L_max − L_i) / C)              with Q_i the flow's backlog then, the item included
+//! D_i ≤ σ_i / r_i + L_max / C                                            of a token bucket
+//! departure ≤ arrival + Q_i / r_i + (L_i / r_i + (L_max − L_i) / C)
 //! ```
 //!
-//! (ibid., Theorems 3 and 4). The second is its *worst-case fairness*: whatever its earlier
-//! service, a flow is never without service for longer than an item at its own rate plus one item
-//! of another flow. `T-WFI` of WFQ grows with the number of flows instead.
+//! with `Q_i` the flow's backlog at the arrival, the item included (ibid., Theorems 3 and 4). The
+//! second is its *worst-case fairness*: whatever its earlier service, a flow is never without
+//! service for longer than an item at its own rate plus one item of another flow. `T-WFI` of WFQ
+//! grows with the number of flows instead.
 //!
 //! *Beside items without a rate*, which the paper does not have, the first guarantee needs an
 //! argument. Let `X(t) = V(t) − t`. `X` never falls, and rises only when no waiting item is
@@ -34,11 +36,16 @@
 //! clock (`end`, [`Latency`]), as for any earliest-deadline schedule:
 //!
 //! ```text
-//! F ≤ end + X                                                     by induction: S = max(F, V),   end = max(end, arrival) + L / r,   and X does not fall
-//! all items begun since t₁ up to this one have S ≥ V(t₁), F ≤ its own     t₁: the last time before its begin at which an item with later F or no rate was begun, or none was eligible
-//! so they take at most F − V(t₁)                                  [S, F] of a flow do not overlap, and last L / r each
-//! departure ≤ t₁ + L_max / C + F − V(t₁) = F − X(t₁) + L_max / C  X(t₁) is X until it leaves, since it or one before it is eligible throughout
+//! F ≤ end + X                                                         (a)
+//! departure ≤ t₁ + L_max / C + F − V(t₁) = F − X(t₁) + L_max / C      (b)
 //! ```
+//!
+//! (a) holds by induction: `S = max(F, V)`, `end = max(end, arrival) + L / r`, and `X` does not
+//!     fall. In (b) `t₁` is the last time before the item's begin at which an item with later `F`
+//!     or without a rate was begun, or no item was eligible. All items begun since `t₁` up to this
+//!     one have `S ≥ V(t₁)`, and `F` at most its own. The intervals `[S, F]` of a flow do not
+//!     overlap and last `L / r` each, so these items take at most `F − V(t₁)`. `X` stays at `X(t₁)`
+//!     until the item leaves, because this item or an earlier one is eligible throughout.
 //!
 //! Start tags need more: their clock is the item in service, so it stands still unless it is
 //! advanced explicitly ([`StartTimeFair`](super::StartTimeFair)). Work-conserving; `O(log n)` an

@@ -13,8 +13,8 @@ fn two(paradigm: LinkParadigm) -> (Subsystem, [ChannelId; 2]) {
     (s, ids)
 }
 
-/// The same with two messages on each: the second is early, and these links hold it until it is
-/// current.
+/// The host of [`two`] with two messages on each link: the second is early, and these links hold it
+/// until it is current.
 fn two_busy(paradigm: LinkParadigm) -> (Subsystem, [ChannelId; 2]) {
     let (mut s, ids) = two(paradigm);
     for id in ids {
@@ -59,8 +59,8 @@ fn a_timer_starts_every_link() {
     assert_eq!(channels(&started), [0, 1]);
 }
 
-/// The same under O3: a thread for each link, and a thread that finds its packet gone takes no
-/// packet of another link.
+/// O3 creates a thread for each link; a thread that finds its packet gone takes no packet of
+/// another link.
 #[test]
 fn o3_makes_a_thread_for_each_link() {
     let (mut s, ids) = two_busy(LinkParadigm::O3);
