@@ -50,7 +50,7 @@ impl Frames {
     /// Whether every frame up to level `own` has capacity for the work that must leave in it, plus
     /// one item of another flow that was begun before.
     ///
-    /// Flow `i` has frames of `level(i)`, and `work` in each of them. All levels with frames that
+    /// Flow `i` has frames of `level(i)`, and `work(i)` in each of them. All levels with frames that
     /// are not longer count, because their work has to leave before the end of this frame.
     pub(super) fn have_room(
         self,

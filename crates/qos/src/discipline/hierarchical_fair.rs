@@ -157,7 +157,8 @@ impl<T> HierarchicalFair<T> {
         }
     }
 
-    /// Adds to `within` a part that begins to wait, and to the nodes above.
+    /// A part of `within` begins to wait; a node above begins to wait too if no other part of it
+    /// waits.
     fn wake(&mut self, mut within: usize, mut finish: Virtual, (arrival, mut part): (u64, Part)) {
         loop {
             let node = &mut self.nodes[within];

@@ -21,7 +21,7 @@
 //! Σ_{T_p ≤ T_g} (T_g / T_p) · (r_p T_p + L_p) / C  +  L_max / C  ≤  T_g
 //! ```
 //!
-//! the flow can use within a frame its whole quota at the beginning of that frame. For a token
+//! every flow can use within a frame the whole quota that it has when the frame begins. For a token
 //! bucket
 //!
 //! ```text
