@@ -1,7 +1,9 @@
-//! What one decision costs: an item is taken and the next of its flow comes, as often as the link is free.
+//! The cost of one decision: an item is selected and the next of its flow arrives, each time the
+//! link is free.
 //!
-//! Every flow always has two items waiting, with rates from one to eight parts that sum up to the link's. What a discipline holds back is asked for
-//! when it says, and those looks are counted in. All take turns, five times; the median counts. EDF is the yardstick: it keeps nothing of flows.
+//! Every flow always has two items waiting, with rates from one to eight parts that sum up to the
+//! link's. Held items are polled at their release times, and those polls count too. All disciplines
+//! take turns, five times; the median counts. EDF is the reference: it stores no state of flows.
 
 use std::hint::black_box;
 use std::time::Instant;

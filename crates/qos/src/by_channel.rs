@@ -1,21 +1,22 @@
-//! What there is one of for each channel, where a host has few of all the channels of a network.
+//! A map from channels to values, for hosts with few of the network's channels.
 //!
-//! Channels have one number everywhere, so that a packet keeps its own from host to host, and a host should keep nothing of those that
-//! never come there. So only the first few hundred numbers have an entry each, which is all that a host by itself needs; where the value of
-//! a greater one lies is looked up in a table of open addressing, half of it free at least.
+//! Channels have the same number everywhere, so that a packet keeps its own from host to host. A
+//! host should store no state for channels that never pass it. So only the first few hundred
+//! numbers have an entry each, which is enough for a single host. The positions of greater ones are
+//! in a hash table of open addressing, at least half of it free.
 
 use std::ops::{Index, IndexMut};
 
 use crate::ahead::fetch;
 use crate::names::ChannelId;
 
-/// Where a station keeps what it knows of a channel, so that a packet on its way there may say it and nobody looks it up by the channel's number: what
-/// MPLS calls a label.
+/// Position of a channel in a station's table. A packet carries the label to the station, which
+/// then needs no lookup by number; MPLS uses the same term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Label(u32);
 
 impl Label {
-    /// Nobody has said where.
+    /// No position is known.
     pub const NONE: Label = Label(NOWHERE);
 
     pub(crate) fn place(self) -> usize {
@@ -23,32 +24,29 @@ impl Label {
     }
 }
 
-/// Where there is no value.
 const NOWHERE: u32 = u32::MAX;
-/// The numbers below have an entry each, up to the last that has a value.
+/// Lower numbers have an entry each, up to the last that has a value.
 const DIRECT: usize = 256;
 /// Entries of the smallest table.
 const LEAST: usize = 8;
 
-/// A number, and where its value lies.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     channel: u32,
     place: u32,
 }
 
-/// Values by channel, for the channels that were given one.
+/// Values by channel, for channels that have one.
 #[derive(Debug, Clone)]
 pub struct ByChannel<T> {
     all: Vec<T>,
-    /// The channel of each of them.
     channels: Vec<ChannelId>,
-    /// Where the values of small numbers lie.
+    /// Positions of the values of small numbers.
     direct: Vec<u32>,
-    /// Those of others: empty, or a power of two of entries, of which so many are taken.
+    /// Positions for other numbers: empty, or a power of two of entries, `taken` of them in use.
     table: Vec<Entry>,
     taken: usize,
-    /// The number behind the last.
+    /// The number after the greatest so far.
     next: u32,
 }
 
@@ -66,12 +64,13 @@ impl<T> Default for ByChannel<T> {
 }
 
 impl<T> ByChannel<T> {
-    /// The number behind the last that has a value; the greatest number if that has one.
+    /// The number after the greatest that has a value; the greatest possible number if that has
+    /// one.
     pub fn next(&self) -> ChannelId {
         ChannelId(self.next)
     }
 
-    /// Gives `channel` its value. Panics if it has one.
+    /// Inserts the value of `channel`. Panics if it has one.
     pub fn insert(&mut self, channel: ChannelId, value: T) {
         assert!(self.find(channel).is_none(), "channel {} was opened before", channel.0);
         self.all.push(value);
@@ -80,12 +79,13 @@ impl<T> ByChannel<T> {
         self.say_where(channel, self.all.len() - 1);
     }
 
-    /// Takes the value of `channel` away, if it has one. Takes as long as there are values.
+    /// Removes the value of `channel`, if it has one. Linear in the number of values.
     pub fn remove(&mut self, channel: ChannelId) -> Option<T> {
         let place = self.find(channel)?;
         let value = self.all.swap_remove(place);
         self.channels.swap_remove(place);
-        // In a table of open addressing others are found past an entry, so one is not just left out.
+        // With open addressing other entries are found past an entry, so removing one means to
+        // rebuild the table.
         self.direct.fill(NOWHERE);
         self.table.iter_mut().for_each(|entry| entry.place = NOWHERE);
         self.taken = 0;
@@ -123,8 +123,8 @@ impl<T> ByChannel<T> {
         self.table[at] = entry;
     }
 
-    /// Where in the table a channel is looked for first: by the upper bits of a product (Knuth, *The Art of Computer Programming*, 6.4), so that
-    /// neither numbers in a row nor numbers far apart meet.
+    /// The first table position of a channel, by the upper bits of a product (Knuth, *The Art of
+    /// Computer Programming*, 6.4), so that neither consecutive numbers nor distant ones collide.
     #[inline]
     fn first(&self, channel: u32) -> usize {
         let bits = self.table.len().trailing_zeros();
@@ -146,13 +146,12 @@ impl<T> ByChannel<T> {
         self.find(channel).map(|place| &self.all[place])
     }
 
-    /// The value of `channel`, if it has one, to write into.
+    /// The value of `channel`, if it has one, mutable.
     #[inline]
     pub fn get_mut(&mut self, channel: ChannelId) -> Option<&mut T> {
         self.find(channel).map(|place| &mut self.all[place])
     }
 
-    /// The same of one that has a value.
     #[inline]
     fn known(&self, channel: ChannelId) -> usize {
         self.find(channel).expect("the channel is here")
@@ -172,7 +171,8 @@ impl<T> ByChannel<T> {
         }
     }
 
-    /// Where the value of `channel` lies among all that there are, which it does from now on; made if it has none.
+    /// The position of the value of `channel`, which is created if missing, and stays until a
+    /// removal.
     #[inline]
     pub(crate) fn place(&mut self, channel: ChannelId) -> usize
     where
@@ -187,12 +187,14 @@ impl<T> ByChannel<T> {
         }
     }
 
-    /// Where the value of `channel` lies until any is [removed](Self::remove), for who comes again; none if it has none.
+    /// The label of `channel`, valid until any value is [removed](Self::remove); [`Label::NONE`] if
+    /// it has no value.
     pub fn label(&self, channel: ChannelId) -> Label {
         self.find(channel).map_or(Label::NONE, |place| Label(place as u32))
     }
 
-    /// The same for a packet of `channel` that came with `label`. Panics if it has none here.
+    /// The label of a packet of `channel` that arrived with `label`. Panics if the channel has no
+    /// value here.
     #[inline]
     pub fn labelled(&self, label: Label, channel: ChannelId) -> Label {
         if label == Label::NONE {
@@ -202,7 +204,7 @@ impl<T> ByChannel<T> {
         label
     }
 
-    /// Asks for what a label stands for.
+    /// Prefetches the value at a label.
     #[inline]
     pub fn fetch(&self, label: Label) {
         if let Some(value) = self.all.get(label.0 as usize) {
@@ -210,7 +212,7 @@ impl<T> ByChannel<T> {
         }
     }
 
-    /// Asks for what will be looked at to find `channel` by its number.
+    /// Prefetches the entries for a lookup of `channel` by number.
     #[inline]
     pub fn fetch_way(&self, channel: ChannelId) {
         match self.direct.get(channel.0 as usize) {
@@ -220,7 +222,6 @@ impl<T> ByChannel<T> {
         }
     }
 
-    /// All values, by the place where each lies.
     #[inline]
     pub(crate) fn all_mut(&mut self) -> &mut [T] {
         &mut self.all
@@ -286,7 +287,7 @@ mod tests {
         assert_eq!(all, [(2, "zwei"), (5, "five")]);
     }
 
-    /// However numbers lie, each leads to its own value and the others to none.
+    /// However numbers are spaced, each leads to its own value and the others to none.
     #[test]
     fn every_number_is_found() {
         for step in [1, 2, 7, 64, 100, 1 << 16] {
@@ -303,7 +304,8 @@ mod tests {
         }
     }
 
-    /// A label leads where the number does, from whatever packet: one that came with it, or with none.
+    /// A label leads to the same value as the number, whether the packet arrived with the label or
+    /// without.
     #[test]
     fn a_label_stands_for_a_number() {
         for step in [1, 1 << 16] {
@@ -321,7 +323,8 @@ mod tests {
         }
     }
 
-    /// Whatever is taken away, what is left is found and nothing else, and what comes back is found again.
+    /// After any removals exactly the remaining values are found, and a reinserted one is found
+    /// again.
     #[test]
     fn what_was_taken_away_is_not_there() {
         for step in [1, 64, 1 << 16] {

@@ -1,11 +1,11 @@
 //! The QoS-sensitive communication subsystem of a host (structuring §3).
 //!
-//! Every channel has a *handler*, a thread that takes messages from the channel's queue and turns them
-//! into packets; handlers share a core under one scheduler and their packets share the link under
-//! another. [`Subsystem`] holds all of it and decides, and only decides: it is told what happened
-//! (a message was sent, a packet left the adapter, a packet came in) and answers what the CPU is to do
-//! next ([`Step`]). Whoever drives it pays for the step, by charging virtual time or by doing the work,
-//! and calls [`Subsystem::finish`].
+//! Every channel has a *handler*, a thread that takes messages from the channel's queue and turns
+//! them into packets. Handlers share a core under one scheduler, and their packets share the link
+//! under another. [`Subsystem`] holds this state and only decides. The driver reports each event
+//! (message sent, packet left the adapter, packet received), and the subsystem returns the CPU's
+//! next [`Step`]. The driver pays for the step, in virtual time or by doing the work, and then
+//! calls [`Subsystem::finish`].
 //!
 //! ```text
 //! send ──police──▶ message queue ─▶ handler ─▶ packet ─▶ link scheduler ─▶ adapter

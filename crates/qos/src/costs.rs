@@ -1,7 +1,7 @@
-//! What a step costs, in the symbols of the papers.
+//! The cost of each step, in the symbols of the papers.
 //!
-//! Admission adds these up to prove a bound; the simulation charges them to a CPU and a link. Both read
-//! the same two structs, so a bound and its measurement cannot differ by a parameter.
+//! Admission sums these costs to prove a bound; the simulation charges them to a CPU and a link.
+//! Both read the same two structs, so the parameters of a bound and of its measurement are equal.
 
 mod delay;
 
@@ -11,14 +11,16 @@ use crate::paradigm::LinkParadigm;
 
 pub use delay::Delay;
 
-/// Host CPU costs (structuring Table 1, resource Table 1); bytes by themselves cost nothing in the papers but in thesis §3.4.1.
+/// Host CPU costs (structuring Table 1, resource Table 1). In the papers bytes by themselves have
+/// no cost, except in thesis §3.4.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HostCosts {
     /// `C_sw`: time to switch contexts between threads.
     pub context_switch: Span,
     /// `C_cm`: penalty of the cache misses that follow a context switch.
     pub cache_miss: Span,
-    /// `C_p^1st`: protocol processing of a message's first packet, with the fixed cost of the message.
+    /// `C_p^1st`: protocol processing of a message's first packet, with the fixed cost of the
+    /// message.
     pub first_packet: Span,
     /// `C_p`: protocol processing of every further packet.
     pub packet: Span,
@@ -26,52 +28,56 @@ pub struct HostCosts {
     pub link_scheduling: Span,
     /// Issuing a transmit command where the adapter schedules the link, in place of `C_l`.
     pub hand_over: Span,
-    /// Entering and leaving an interrupt, without what is done inside; zero where `C_l` includes it.
+    /// Entering and leaving an interrupt, without the work inside; zero where `C_l` includes it.
     pub interrupt: Span,
-    /// Looking for responses of the adapter without an interrupt, whether there are any or not.
+    /// A poll for responses of the adapter without an interrupt, whether there are any or not.
     pub poll: Span,
-    /// Taking one response out of the adapter's queue, beside the interrupt or look that found it.
+    /// Taking one response out of the adapter's queue, beside the interrupt or poll that found it.
     pub response: Span,
-    /// What a timer's interrupt costs, by which work is noticed that waited for its time; zero where `C_p` includes it.
+    /// A timer's interrupt, which releases work that waited for its time; zero where `C_p` includes
+    /// it.
     pub timer: Span,
-    /// What a core pays that had nothing to do and is called by another: an inter-processor interrupt (IPI), until it looks for work.
+    /// An inter-processor interrupt (IPI) to an idle core, until the core starts to schedule.
     pub ipi: Span,
-    /// Creating a thread: paid per message with a process per message, per packet with option O3.
+    /// Creating a thread: once a message with a thread per message, once a packet with option O3.
     pub thread_creation: Span,
     /// Protocol processing of a received packet: demultiplexing, header, reassembly queue.
     pub receive_packet: Span,
     /// Completing a reassembled message and handing it to the application.
     pub receive_message: Span,
-    /// What an application's send costs the CPU per message, if the application shares the CPU.
+    /// CPU time of an application's send per message, if the application shares the CPU.
     pub send_call: Span,
-    /// Copying, summing up or encrypting a byte of what is sent, beside `C_p`.
+    /// Copying, checksumming or encrypting a sent byte, beside `C_p`.
     pub send_byte: Span,
-    /// The same for a byte of what is received or passed on.
+    /// As `send_byte`, for a byte that is received or relayed.
     pub receive_byte: Span,
-    /// Moving a byte to the adapter by the CPU (programmed I/O), beside `C_l`; zero where the adapter fetches it.
+    /// Moving a byte to the adapter by the CPU (programmed I/O), beside `C_l`; zero where the
+    /// adapter fetches it.
     pub transfer_byte: Span,
 }
 
 impl HostCosts {
-    /// `C_sw + C_cm`: the whole price of letting another thread run.
+    /// `C_sw + C_cm`: the whole cost of a switch to another thread.
     pub fn switch(&self) -> Span {
         self.context_switch + self.cache_miss
     }
 
-    /// The same for a host that is interrupted for each response: taking it is then part of the interrupt.
+    /// The costs of a host that is interrupted for each response: taking the response is then part
+    /// of the interrupt.
     #[must_use]
     pub fn interrupted_for_each(self) -> Self {
         Self { interrupt: self.interrupt + self.response, response: Span::ZERO, ..self }
     }
 
-    /// Every cost divided by `C_sf`, rounded to the picosecond: a host that much faster (thesis §4.4.2).
+    /// Every cost divided by `C_sf`, rounded to the picosecond: a host faster by that factor
+    /// (thesis §4.4.2).
     #[must_use]
     pub fn with_speedup(self, csf: f64) -> Self {
         let part = |span: Span| Span::from_ps((span.as_ps() as f64 / csf).round() as u64);
         self.zip(self, |cost, _| part(cost))
     }
 
-    /// Each cost made of the two of its name, `of` this host's and the `other`'s.
+    /// Combines each cost with the `other`'s cost of the same name by `of`.
     #[must_use]
     pub fn zip(self, other: Self, of: impl Fn(Span, Span) -> Span) -> Self {
         Self {
@@ -96,8 +102,8 @@ impl HostCosts {
         }
     }
 
-    /// The same for a host whose packets all have `size`, with what their bytes cost in what each of them costs. Where none is
-    /// larger, nothing takes longer than by these.
+    /// The costs of a host with packets of `size` only, with the costs per byte included in those
+    /// per packet. An upper bound for packets of at most `size`.
     #[must_use]
     pub fn with_packets_of(self, size: Bytes) -> Self {
         let bytes = size.get();
@@ -116,8 +122,8 @@ impl HostCosts {
         }
     }
 
-    /// What a host pays to start a transmission: `C_l`, or what is left of it where nobody schedules the link
-    /// there.
+    /// The cost of starting a transmission: `C_l`, or `hand_over` where the adapter schedules the
+    /// link.
     pub fn transmit(&self, paradigm: LinkParadigm) -> Span {
         match paradigm {
             LinkParadigm::Adapter => self.hand_over,
@@ -141,11 +147,13 @@ pub struct LinkCosts {
     pub startup: Span,
     /// Time per byte of the slower of link and host transfer.
     pub per_byte: ByteTime,
-    /// The least that a packet is filled up to on the link: 46 B behind the header of Ethernet, nothing elsewhere.
+    /// Minimum size to which the link pads a packet: 46 B behind the header of Ethernet, zero
+    /// elsewhere.
     pub shortest: Bytes,
     /// Bytes on the link beside the packet, the interframe gap included; each takes `per_byte`.
     pub around: Bytes,
-    /// The interframe gap: the end of the transmission time, when the last byte of the frame has left already.
+    /// The interframe gap: the end of the transmission time, when the last byte of the frame has
+    /// left already.
     pub gap: Span,
 }
 
@@ -162,15 +170,17 @@ impl LinkCosts {
         self.startup + self.per_byte.time(size.max(self.shortest) + self.around)
     }
 
-    /// The part of [`transmit`](Self::transmit) that does not depend on the size, rounded up, for packets that are not filled up.
+    /// The part of [`transmit`](Self::transmit) that does not depend on the size, rounded up, for
+    /// packets that are not padded.
     pub fn fixed(&self) -> Span {
         self.startup + self.per_byte.time(self.around)
     }
 
-    /// No less than [`transmit`](Self::transmit), and in proportion to the size it falls.
+    /// At least [`transmit`](Self::transmit), and a bound that stays valid in proportion to the
+    /// size.
     ///
-    /// Rounding up takes up to a picosecond for each packet, however small; where the share of a link is worked out from the
-    /// smallest packets, that picosecond has to be counted.
+    /// Rounding up adds up to a picosecond to each packet, however small. Where the share of a link
+    /// is computed from the smallest packets, that picosecond has to be counted.
     pub fn transmit_in_proportion(&self, size: Bytes) -> Span {
         self.transmit(size) + self.per_byte.rounding()
     }
@@ -226,7 +236,8 @@ mod tests {
         assert_eq!(paradigms.map(|paradigm| COSTS.transmit(paradigm)), [10, 10, 10, 7].map(Span::from_us));
     }
 
-    /// To the nearest picosecond: a third of 10 us down, a sixth of 40 us up. One that is as fast changes nothing.
+    /// To the nearest picosecond: a third of 10 us down, a sixth of 40 us up. A factor of one has
+    /// no effect.
     #[test]
     fn a_faster_host_pays_less() {
         assert_eq!(COSTS.with_speedup(1.0), COSTS);

@@ -1,9 +1,9 @@
-//! Scheduling disciplines: who is next.
+//! Scheduling disciplines: the order in which waiting items are served.
 //!
-//! A discipline owns no time and no resource. It is handed items, each with a [`Request`], and asked, at some
-//! `now`, which one to serve. The resource that asks (CPU, link, adapter stage, port) knows when it is free
-//! and what service costs. That split keeps each discipline to a page and lets the same ones order
-//! handlers on a CPU, packets on a link and descriptors on an adapter.
+//! A discipline owns no time and no resource. It gets items, each with a [`Request`], and selects
+//! one at a given `now`. The resource (CPU, link, adapter stage, port) knows when it is free and
+//! what service costs. This split keeps each discipline short. The same disciplines order handlers
+//! on a CPU, packets on a link and descriptors on an adapter.
 //!
 //! | discipline | orders by | holds items |
 //! |---|---|---|
@@ -11,21 +11,22 @@
 //! | [`FixedPriority`] | level, then arrival | until `ℓ` |
 //! | [`Edf`] | deadline | no |
 //! | [`MultiClassEdf`] | current real time by deadline, best effort by arrival, early by `ℓ` | until `ℓ` |
-//! | [`VirtualClock`] | when an item would be done at its flow's own rate | no |
-//! | [`WeightedFair`] (WFQ, PGPS) | when the fluid server would be done with it | no |
-//! | [`WorstCaseFair`] (WF2Q+) | the same, of what that server would have begun | no |
+//! | [`VirtualClock`] | finish time at the flow's own rate | no |
+//! | [`WeightedFair`] (WFQ, PGPS) | finish time in the fluid server | no |
+//! | [`WorstCaseFair`] (WF2Q+) | as WFQ, among items that the fluid server would have begun | no |
 //! | [`SelfClocked`] (SCFQ) | finish tags; the clock is the tag in service | no |
 //! | [`StartTimeFair`] (SFQ) | start tags; the clock is the tag in service | no |
-//! | [`HierarchicalFair`] (H-SFQ) | start tags of groups, then of what is in them | no |
-//! | [`DeficitRoundRobin`] (DRR) | turns, each worth the same time at one's own rate | no |
-//! | [`StopAndGo`] | length of frames, then arrival | until the frame in which they came is over |
-//! | [`HierarchicalRoundRobin`] (HRR) | length of frames, then turns | when a frame's worth is used up |
-//! | [`RateControlled`] (RCSP) | level, then when they were let go | until they are due at their flow's rate |
-//! | [`FifoPlus`] (FIFO+) | arrival, had they waited at each hop so far as is usual there | no |
-//! | [`HopLaxity`] | time left for each link that is left | no |
+//! | [`HierarchicalFair`] (H-SFQ) | start tags of groups, then of their members | no |
+//! | [`DeficitRoundRobin`] (DRR) | turns, each worth the same time at the flow's own rate | no |
+//! | [`StopAndGo`] | length of frames, then arrival | until the frame of arrival ends |
+//! | [`HierarchicalRoundRobin`] (HRR) | length of frames, then turns | when the frame's quota is used up |
+//! | [`RateControlled`] (RCSP) | level, then release time | until the item is due at its flow's rate |
+//! | [`FifoPlus`] (FIFO+) | arrival, corrected by the excess wait at earlier hops | no |
+//! | [`HopLaxity`] | remaining time per remaining link | no |
 //!
-//! Those that share by rates take a flow's from its [`Tag::tick`]. What has none, best effort that says no `share` and what
-//! exceeds a contract, goes by arrival when nothing else waits.
+//! Rate-based disciplines take a flow's rate from its [`Tag::tick`]. Items without a rate are
+//! served by arrival when no item with a rate waits. These are best effort without a `share`, and
+//! excess.
 
 mod bounds;
 mod deficit_round_robin;
@@ -78,8 +79,9 @@ pub use worst_case_fair::WorstCaseFair;
 
 use laxity_units::{Span, Time};
 
-/// Declares every discipline once: its type and name, how the field abbreviates it, how it lies in a [`Discipline`], and an empty queue of it. Those that
-/// are larger than the papers' own lie elsewhere: each resource of a large network has one, and few have these.
+/// Declares every discipline once: its type and name, its abbreviation in the literature, its
+/// storage in a [`Discipline`], and an empty queue. Disciplines larger than the papers' own are
+/// boxed, because each resource of a large network has a discipline and few have these.
 macro_rules! disciplines {
     ($($discipline:ident $short:literal $lies:ident $empty:expr;)*) => {
         /// A discipline by name; [`Order::discipline`] makes one.
@@ -89,17 +91,17 @@ macro_rules! disciplines {
         }
 
         impl Order {
-            /// Every one.
+            /// All disciplines.
             pub const ALL: &'static [Order] = &[$(Order::$discipline),*];
 
-            /// An empty queue of this discipline before `server`.
+            /// An empty queue of this discipline in front of `server`.
             pub fn discipline<T>(self, server: &Server) -> Discipline<T> {
                 match self {
                     $(Order::$discipline => Discipline::$discipline($lies::from($empty(server))),)*
                 }
             }
 
-            /// As the field abbreviates it.
+            /// The abbreviation in the literature.
             pub fn short(self) -> &'static str {
                 match self {
                     $(Order::$discipline => $short,)*
@@ -149,14 +151,15 @@ macro_rules! disciplines {
                 }
             }
 
-            /// Rank that an item with `tag` has at `now`.
+            /// Rank of an item with `tag` at `now`.
             pub fn rank(&self, tag: &Tag, now: Time) -> Rank {
                 match self {
                     $(Discipline::$discipline(queue) => queue.rank(tag, now),)*
                 }
             }
 
-            /// Whoever was served last has been, and nobody waits: what was taken then is nobody's loss.
+            /// The last service has ended and no item waits: service taken before does not count
+            /// against a flow.
             #[inline]
             pub fn idle(&mut self) {
                 match self {
@@ -164,8 +167,8 @@ macro_rules! disciplines {
                 }
             }
 
-            /// Removes the best-effort item that would be served last, of flows whose items with a rate are all of one class. Takes time with the
-            /// number of items.
+            /// Removes the best-effort item that would be served last. The items with a rate of
+            /// each flow must be of one class. Linear in the number of items.
             pub fn evict(&mut self) -> Option<T> {
                 match self {
                     $(Discipline::$discipline(queue) => queue.evict(),)*
@@ -182,13 +185,13 @@ macro_rules! disciplines {
     };
 }
 
-/// It lies in the discipline itself.
+/// The queue is stored inline.
 type Here<T> = T;
 
-/// What is asked for each packet, and several times. The papers' own discipline is nearly always the one that answers: it is asked in place, and all others out
-/// of the way, so that sixteen of them do not stand between one line of a packet's way and the next.
+/// Operations of each packet. The papers' own discipline is nearly always in use, so it is
+/// dispatched inline. The others are out of line, to keep a packet's code path compact.
 impl<T> Discipline<T> {
-    /// Adds an item that comes `now`.
+    /// Adds an item that arrives `now`.
     #[inline]
     pub fn enqueue(&mut self, now: Time, request: &Request, item: T) {
         match self {
@@ -206,7 +209,8 @@ impl<T> Discipline<T> {
         }
     }
 
-    /// When an early item next becomes eligible or current, always after `now`; `None` if there is none.
+    /// When an early item next becomes eligible or current, always after `now`; `None` if there is
+    /// none.
     #[inline]
     pub fn next_eligible(&mut self, now: Time) -> Option<Time> {
         match self {
@@ -215,7 +219,8 @@ impl<T> Discipline<T> {
         }
     }
 
-    /// Whether [`next_eligible`](Self::next_eligible) may have a time to name; where nothing is early it has none.
+    /// Whether [`next_eligible`](Self::next_eligible) may return a time; without early items it
+    /// returns `None`.
     #[inline]
     pub fn may_hold(&self) -> bool {
         match self {
@@ -225,7 +230,7 @@ impl<T> Discipline<T> {
         }
     }
 
-    /// How many items wait, eligible or not.
+    /// Number of items that wait, eligible or not.
     #[inline]
     pub fn len(&self) -> usize {
         match self {
@@ -234,7 +239,7 @@ impl<T> Discipline<T> {
         }
     }
 
-    /// Whether nothing waits.
+    /// Whether no item waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -242,8 +247,9 @@ impl<T> Discipline<T> {
 }
 
 impl<T> Discipline<T> {
-    /// Removes the item with a guarantee that is due last, if that is after `deadline`: for orders that say how urgent an item is by no more
-    /// than its tag ([`Order::displaces`]). Takes time with the number of items.
+    /// Removes the guaranteed item with the latest deadline, if that is after `deadline`. Only for
+    /// orders that rank an item by its tag alone ([`Order::displaces`]). Linear in the number of
+    /// items.
     pub fn displace(&mut self, deadline: Time) -> Option<T> {
         match self {
             Discipline::Fifo(queue) => queue.displace(deadline),
@@ -254,14 +260,15 @@ impl<T> Discipline<T> {
         }
     }
 
-    /// Which groups of flows have a rate together, where that counts. Nothing may have come before.
+    /// Sets the groups of flows that share a rate, for disciplines that use groups. Call it before
+    /// the first item.
     pub fn group(&mut self, groups: &Groups) {
         if let Discipline::HierarchicalFair(queue) = self {
             queue.group(groups);
         }
     }
 
-    /// What real time waits here, where that is counted for what items carry on.
+    /// Usual wait of real-time items here, for the discipline that carries it from hop to hop.
     pub fn usual_wait(&self) -> Option<Span> {
         match self {
             Discipline::FifoPlus(queue) => Some(queue.usual_wait()),
@@ -271,17 +278,18 @@ impl<T> Discipline<T> {
 }
 
 impl Order {
-    /// Whether it lets a resource idle that could serve what waits, whatever early items may do.
+    /// Whether the discipline is non-work-conserving, whatever the policy for early items.
     pub fn holds(self) -> bool {
         self.has_frames() || self == Order::RateControlled
     }
 
-    /// Whether an item can be taken out of the middle of what waits without a trace: those that share by rates have counted it.
+    /// Whether an item can be removed from the middle of the queue without a trace; rate-based
+    /// disciplines have counted it already.
     pub fn displaces(self) -> bool {
         matches!(self, Order::Fifo | Order::Edf | Order::MultiClassEdf | Order::FixedPriority)
     }
 
-    /// Whether it needs to be told a frame.
+    /// Whether the discipline needs the length of a frame.
     pub fn has_frames(self) -> bool {
         matches!(self, Order::StopAndGo | Order::HierarchicalRoundRobin)
     }

@@ -1,11 +1,12 @@
-//! One of something, or a few.
+//! One item, or a few.
 //!
-//! Most hosts have one core, one adapter and one link, and a way that is gone for each packet should neither count them nor look for the only one
-//! behind a pointer. Of [`Few`] the first lies where the whole lies.
+//! Most hosts have one core, one adapter and one link. Code that runs for each packet should
+//! neither count them nor dereference a pointer to the only one. A [`Few`] stores its first item
+//! inline.
 
 use std::ops::{Index, IndexMut};
 
-/// One of something, or a few, in an order.
+/// At least one item, in a fixed order.
 #[derive(Debug, Clone)]
 pub struct Few<T> {
     first: T,
@@ -13,16 +14,16 @@ pub struct Few<T> {
 }
 
 impl<T> Few<T> {
-    /// One.
+    /// A single item.
     pub fn one(first: T) -> Self {
         Self { first, others: Vec::new() }
     }
 
-    /// So many, at least one; `of` is told each one's place.
+    /// `count` items, at least one; `of` makes each from its index.
     ///
     /// # Panics
     ///
-    /// If there are to be none.
+    /// If `count` is zero.
     pub fn new(count: usize, of: impl FnMut(usize) -> T) -> Self {
         assert!(count > 0, "there is one at least");
         let mut all = (0..count).map(of);
@@ -30,12 +31,12 @@ impl<T> Few<T> {
         Self { first, others: all.collect() }
     }
 
-    /// Adds another behind all there are.
+    /// Appends an item.
     pub fn push(&mut self, another: T) {
         self.others.push(another);
     }
 
-    /// How many there are.
+    /// Number of items.
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "there is always one")]
     pub fn len(&self) -> usize {
@@ -48,38 +49,38 @@ impl<T> Few<T> {
         self.others.is_empty()
     }
 
-    /// The first.
+    /// The first item.
     #[inline]
     pub fn first(&self) -> &T {
         &self.first
     }
 
-    /// The first, to change.
+    /// The first item, mutable.
     #[inline]
     pub fn first_mut(&mut self) -> &mut T {
         &mut self.first
     }
 
-    /// Whether any of them `is`.
+    /// Whether `is` holds for any item.
     #[inline]
     pub fn any(&self, mut is: impl FnMut(&T) -> bool) -> bool {
         is(&self.first) || self.others.iter().any(is)
     }
 
-    /// Does `what` to each of them.
+    /// Applies `what` to each item.
     #[inline]
     pub fn each(&mut self, mut what: impl FnMut(&mut T)) {
         what(&mut self.first);
         self.others.iter_mut().for_each(what);
     }
 
-    /// All of them.
+    /// All items.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// All of them, to change.
+    /// All items, mutable.
     #[inline]
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         std::iter::once(&mut self.first).chain(&mut self.others)

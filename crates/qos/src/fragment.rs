@@ -1,8 +1,8 @@
-//! FRAG: a message as packets, and packets as a message again.
+//! FRAG: fragmentation of messages into packets, and reassembly.
 //!
-//! The fragmentation protocol is unreliable (structuring §4.1): fragments carry a sequence number and a
-//! length, a receiver that misses one discards the message, and nothing is ever asked for again, since
-//! by the time it came it would be late.
+//! The fragmentation protocol is unreliable (structuring §4.1). Fragments carry a sequence number
+//! and a length, and a receiver that misses a fragment discards the message. There is no
+//! retransmission, because a repeated fragment would be late.
 
 use std::collections::VecDeque;
 
@@ -10,19 +10,19 @@ use laxity_units::Bytes;
 
 use crate::ahead::fetch_back;
 
-/// How a message of some size falls into packets of at most `S` bytes.
+/// The division of a message into packets of at most `S` bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragmentation {
     message: Bytes,
     packet: Bytes,
-    /// `N_pkts`: asked for several times a packet, and a division.
+    /// `N_pkts`, stored because it is read several times a packet and costs a division.
     packets: u64,
 }
 
 impl Fragmentation {
     /// `message` bytes in packets of at most `packet` bytes; panics if `packet` is zero.
     ///
-    /// An empty message is one empty packet: its arrival is still news.
+    /// An empty message is one empty packet, because its arrival is still an event.
     pub fn new(message: Bytes, packet: Bytes) -> Self {
         assert!(!packet.is_zero(), "a packet carries at least one byte");
         Self { message, packet, packets: message.div_ceil(packet).max(1) }
@@ -53,12 +53,12 @@ impl Fragmentation {
     }
 }
 
-/// How a message falls into packets if no part of it may be larger than its contract's largest message.
+/// The division of a message into packets if no part may exceed its contract's largest message.
 ///
-/// A message of more than `M_max` is carried as the contract's messages would be: in *pieces* of `M_max`, each cut into
-/// packets by itself, and a last piece of what is left. Cut as a whole it would have packets that no message
-/// of the contract has (a contract of 1 KiB messages has no packet of 4 KiB), and more of them in an interval than were
-/// reserved.
+/// A message of more than `M_max` is carried like messages of the contract: in *pieces* of `M_max`,
+/// each divided into packets by itself, and a last piece of the rest. Divided as a whole, the
+/// message would have packets that no message of the contract has (a contract of 1 KiB messages has
+/// no packet of 4 KiB). It would also have more of them in an interval than were reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
     piece: Fragmentation,
@@ -68,7 +68,8 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// `message` bytes in pieces of at most `largest` and packets of at most `packet`; panics if `packet` is zero.
+    /// `message` bytes in pieces of at most `largest` and packets of at most `packet`; panics if
+    /// `packet` is zero.
     pub fn new(message: Bytes, largest: Bytes, packet: Bytes) -> Self {
         let largest = largest.max(Bytes::new(1));
         let whole = message.div_ceil(largest).max(1) - 1;
@@ -118,25 +119,25 @@ impl Cut {
     }
 }
 
-/// What a fragment brought about.
+/// The result of a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reassembled {
     /// The fragment completed its message.
     pub complete: bool,
-    /// Messages that were given up for it, those of which nothing ever came included.
+    /// Messages given up for the fragment, including those of which no fragment arrived.
     pub discarded: u64,
 }
 
-/// Puts messages of one channel together again.
+/// Reassembles the messages of one channel.
 ///
-/// Fragments of a message may come in any order and twice. A channel delivers in sequence, so once a
-/// message is complete every older one that is not will never be asked for and is discarded; and no more
-/// than [`Reassembler::OPEN`] messages are kept open, so that a sender of first fragments cannot take the
-/// receiver's memory.
+/// Fragments of a message may arrive in any order, and twice. A channel delivers in sequence, so
+/// once a message is complete every older incomplete one is useless and is discarded. At most
+/// [`Reassembler::OPEN`] messages are open at a time, so that a sender of first fragments cannot
+/// exhaust the receiver's memory.
 #[derive(Debug, Clone, Default)]
 pub struct Reassembler {
     open: VecDeque<Partial>,
-    /// Numbers below this are delivered or given up.
+    /// Messages with lower numbers are delivered or given up.
     next: u64,
 }
 
@@ -145,7 +146,8 @@ struct Partial {
     message: u64,
     count: u32,
     missing: u32,
-    /// Which have come of the first 64, all there are of most messages; and of those behind, in words of as many.
+    /// Bits of the fragments received: the first 64, which is all of most messages, and the further
+    /// ones in words of 64.
     first: u64,
     others: Vec<u64>,
 }
@@ -153,24 +155,24 @@ struct Partial {
 impl Reassembler {
     /// Messages kept open at a time.
     pub const OPEN: usize = 16;
-    /// Fragments in a message, at most; a fragment that claims more is ignored.
+    /// Maximum number of fragments in a message; a fragment that claims more is ignored.
     pub const MAX_FRAGMENTS: u32 = 1 << 20;
 
-    /// Messages of which something has come, and not all.
+    /// Messages with some fragments received, but not all.
     pub fn incomplete(&self) -> u64 {
         self.open.len() as u64
     }
 
-    /// A message is to come: asks for where it will lie.
+    /// Prefetches the place of the next message.
     #[inline]
     pub fn fetch(&self) {
         fetch_back(&self.open);
     }
 
-    /// Takes fragment `index` of the `count` that make up `message`.
+    /// Accepts fragment `index` of the `count` fragments of `message`.
     ///
-    /// Fragments that contradict themselves or what their message said before, duplicates, and fragments
-    /// of messages already delivered or given up change nothing.
+    /// Contradictory fragments, duplicates, and fragments of messages already delivered or given up
+    /// change no state.
     pub fn accept(&mut self, message: u64, index: u32, count: u32) -> Reassembled {
         let mut outcome = Reassembled::default();
         if index >= count || count > Self::MAX_FRAGMENTS || message < self.next || message == u64::MAX {
@@ -181,7 +183,8 @@ impl Reassembler {
             Err(at) => {
                 let others = vec![0; count.div_ceil(64) as usize - 1];
                 let partial = Partial { message, count, missing: count, first: 0, others };
-                // In front of nothing else it would lie at the far end of the queue's memory.
+                // Inserted at the front of an empty queue, it would lie at the far end of the
+                // queue's memory.
                 match at == self.open.len() {
                     true => self.open.push_back(partial),
                     false => self.open.insert(at, partial),
@@ -190,7 +193,7 @@ impl Reassembler {
             }
         };
         let partial = &mut self.open[at];
-        // It may contradict what its message said before of how many there are.
+        // `index` may contradict the earlier number of fragments.
         let word = match (index / 64).min(partial.count.div_ceil(64) - 1) {
             0 => &mut partial.first,
             further => &mut partial.others[further as usize - 1],
@@ -241,7 +244,7 @@ mod tests {
         assert!(r.accept(5, 1, 3).complete);
     }
 
-    /// 130 fragments are marked in three words; the last to come completes them, once.
+    /// 130 fragments are marked in three words; the last to arrive completes them, once.
     #[test]
     fn long_messages_complete_once() {
         let mut r = Reassembler::default();
@@ -253,7 +256,8 @@ mod tests {
         assert_eq!(r.accept(0, 0, 130), Reassembled::default());
     }
 
-    /// Sixteen messages are open; the seventeenth costs the oldest, and with it those before it of which nothing came.
+    /// Sixteen messages are open; the seventeenth evicts the oldest, and with it the earlier ones
+    /// of which no fragment arrived.
     #[test]
     fn so_many_are_kept_open() {
         let mut r = Reassembler::default();
@@ -263,7 +267,8 @@ mod tests {
         assert_eq!(r.accept(19, 0, 2), Reassembled { complete: false, discarded: 4 });
         assert_eq!(r.accept(3, 1, 2), Reassembled::default(), "it is given up");
         assert_eq!(r.accept(20, 0, 2), Reassembled { complete: false, discarded: 1 });
-        // 5 completes; nothing before it is open any more. Then 9 does, and 6, 7 and 8 are given up.
+        // 5 completes; no message before it is open any more. Then 9 does, and 6, 7 and 8 are given
+        // up.
         assert_eq!(r.accept(5, 1, 2), Reassembled { complete: true, discarded: 0 });
         assert_eq!(r.accept(9, 1, 2), Reassembled { complete: true, discarded: 3 });
     }
@@ -272,7 +277,8 @@ mod tests {
     fn limits_are_inclusive() {
         let mut r = Reassembler::default();
         assert_eq!(Reassembler::MAX_FRAGMENTS, 1_048_576);
-        // One message of as many fragments as may be is open, so that another count contradicts it; one of more is not.
+        // A message with the maximum number of fragments is open, so that another count contradicts
+        // it; a message with one more is not.
         r.accept(0, 0, Reassembler::MAX_FRAGMENTS);
         assert_eq!(r.accept(0, 0, 1), Reassembled::default());
         r.accept(1, 0, Reassembler::MAX_FRAGMENTS + 1);
@@ -326,7 +332,7 @@ mod tests {
         assert_eq!(sizes, [4096, 512, 4096, 512, 1024]);
         let begins: Vec<u64> = (0..cut.packets()).filter(|&i| cut.begins_piece(i)).collect();
         assert_eq!(begins, [2, 4]);
-        // Twice the contract is two pieces, and none of nothing.
+        // Twice the contract is two pieces, without an empty third.
         let twice = Cut::new(Bytes::new(9_216), Bytes::new(4_608), Bytes::from_kib(4));
         assert_eq!((twice.pieces(), twice.packets(), twice.last()), (2, 4, Bytes::new(512)));
         let empty = Cut::new(Bytes::ZERO, Bytes::new(4_608), Bytes::from_kib(4));

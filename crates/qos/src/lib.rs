@@ -1,14 +1,15 @@
-//! The data path: traffic contracts, scheduling disciplines, reception policies and the communication
-//! subsystem that enforces contracts. The proofs that a contract can be kept are in `laxity-admission`.
+//! The data path: traffic contracts, scheduling disciplines, reception policies and the
+//! communication subsystem that enforces contracts. The proofs that a contract can be kept are in
+//! `laxity-admission`.
 //!
-//! Nothing here reads a clock, sleeps, draws a random number or touches a socket. Time is an argument,
-//! and the subsystem only *decides* the next step; a driver (the simulation's or the real one) pays
-//! for it. The code that a simulation schedules with is the code that a service runs.
+//! The crate reads no clock, does not sleep, draws no random number and opens no socket. Time is an
+//! argument, and the subsystem only *decides* the next step; a driver (simulated or real) pays for
+//! it. Simulation and service run the same scheduling code.
 //!
 //! # Embedding
 //!
-//! A driver asks for the next step, does it, and reports its end. Here a step takes a fixed time; a service does the work and
-//! reads its own clock.
+//! A driver gets the next step, does it, and reports its end. Here a step takes a fixed time; a
+//! service does the work and reads its own clock.
 //!
 //! ```
 //! use laxity_qos::channel::{

@@ -1,34 +1,37 @@
-//! Reception policies: when a host takes what has come in, and how much of it at a time.
+//! Reception policies: when a host takes received packets, and how many at a time.
 //!
-//! A host schedules what it sends; what it receives comes when it comes. If every packet may interrupt, a host that is
-//! offered enough of them does nothing else, and delivers nothing: *receive livelock* (thesis chapter 7; Mogul and
-//! Ramakrishnan 1997). Every way out bounds, somewhere, how often the adapter is heard and how much is taken each time.
+//! A host schedules the packets that it sends, but not the arrivals. If every packet may interrupt,
+//! a sufficient load keeps the host in interrupts, and it delivers no packet: *receive livelock*
+//! (thesis chapter 7; Mogul and Ramakrishnan 1997). Every solution bounds the frequency of
+//! interrupts or polls, and the number of commands taken each time.
 //!
-//! A policy owns no time, no queue and no CPU. It is a table of [`Operations`], of which most policies need three:
+//! A policy owns no time, no queue and no CPU. It is a table of [`Operations`], of which most
+//! policies define three:
 //!
 //! ```text
 //!  adapter posts a command ─▶ posted ─▶ interrupt_at? ──────▶ entered ─▶ a batch: up to `quota` commands while it `stays`
 //!                                       host's own clock ──▶                 │
-//!  nothing else to do ──────▶ idle                                           ▼
+//!  host is idle ────────────▶ idle                                           ▼
 //!                                                              left ─▶ Again: at a signal, after the program …
 //! ```
 //!
-//! Who executes a batch is its [`Context`]; the model charges what that costs and runs the program in what is left.
+//! The [`Context`] executes a batch. The model charges the batch's cost and runs the program in the
+//! remaining time.
 //!
 //! | policy | the adapter interrupts | a batch | runs in |
 //! |---|---|---|---|
 //! | [`PerCommand`] | for each command | one command | the routine, or the kernel after it |
-//! | [`Continuous`] | never | up to Q, then the program until it has nothing left | a thread |
+//! | [`Continuous`] | never | up to Q, then the program until it has no work left | a thread |
 //! | [`Timed`] | never; a clock does every I | up to Q | a thread |
-//! | [`Clocked`] | never; a hard or a soft timer does | up to Q by class, begun anew by each tick | the kernel |
+//! | [`Clocked`] | never; a hard or a soft timer does | up to Q by class, restarted by each tick | the kernel |
 //! | [`Explicit`] | once, then not for I or until the host is idle | up to Q | the routine |
-//! | [`Limited`] | every I at most | up to Q | the routine |
-//! | [`Backoff`] | every *period* at most, which follows the host's load | up to Q, until overloaded | the routine |
-//! | [`Guaranteed`] | for a reserved number of commands in each period, and while the program has little to do | what is reserved, and what is spare | the routine |
-//! | [`Coalescing`] | after so many commands or so long | all | the routine |
-//! | [`Adaptive`] | the same, its numbers by measured rates (DIM) | all | the kernel |
-//! | [`Napi`] | once, then not until nothing waits | up to Q, in turn with the program | the kernel |
-//! | [`CycleLimited`] | once, then not until nothing waits | up to Q while a share of the CPU lasts | the kernel |
+//! | [`Limited`] | at most once an I | up to Q | the routine |
+//! | [`Backoff`] | at most once a *period*, which follows the host's load | up to Q, until overloaded | the routine |
+//! | [`Guaranteed`] | for a reserved number of packets in each period, and while the program's backlog is short | the reserved and the spare packets | the routine |
+//! | [`Coalescing`] | after a number of commands or a holdoff time | all | the routine |
+//! | [`Adaptive`] | as [`Coalescing`], with parameters by measured rates (DIM) | all | the kernel |
+//! | [`Napi`] | once, then not until no command waits | up to Q, in turn with the program | the kernel |
+//! | [`CycleLimited`] | once, then not until no command waits | up to Q while a share of the CPU lasts | the kernel |
 //! | [`Lazy`] | when the program waits; in software for each | all, without the protocol | the routine |
 
 mod adaptive;
@@ -69,79 +72,82 @@ pub use policer::Policer;
 pub use sharing::Sharing;
 pub use timed::Timed;
 
-/// Who executes a batch of commands.
+/// The context that executes a batch of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Context {
-    /// The interrupt routine: at once, and nothing of this host stops it.
+    /// The interrupt routine: at once, not preempted by this host.
     Routine,
-    /// The kernel, after the routine and before every thread: interrupts and clock ticks stop it, and it resumes.
+    /// The kernel, after the routine and before every thread: interrupts and clock ticks preempt
+    /// it, and it resumes.
     Kernel,
-    /// A thread that goes before the program's, and begins when the program has done with a packet, after a context switch.
+    /// A thread with priority over the program's, which begins when the program has finished a
+    /// packet, after a context switch.
     Thread,
 }
 
-/// What the host has of an interface.
+/// The load of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     /// Commands that the adapter has posted and the host has not taken.
     pub waiting: u32,
-    /// Receive buffers that hold nothing.
+    /// Free receive buffers.
     pub free: u32,
     /// Receive buffers in all.
     pub buffers: u32,
-    /// Buffers of those free that are promised to packets which were announced and have not come.
+    /// Free buffers reserved for packets that were announced and have not arrived.
     pub promised: u32,
-    /// Packets that the program has before it, of all interfaces.
+    /// Packets that wait for the program, of all interfaces.
     pub backlog: u32,
-    /// Commands that the batch under way has taken.
+    /// Commands taken by the current batch.
     pub taken: u32,
     /// Those among them that brought a packet.
     pub received: u32,
 }
 
-/// What the adapter holds for the host when it decides whether to interrupt; at least one command waits.
+/// Posted commands at the time when the adapter decides whether to interrupt; at least one command
+/// waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Posted {
     /// Commands that wait.
     pub waiting: u32,
     /// When the first of them was posted.
     pub oldest: Time,
-    /// Packets that the program has before it, of all interfaces.
+    /// Packets that wait for the program, of all interfaces.
     pub backlog: u32,
 }
 
-/// A batch that is over.
+/// A completed batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
     /// When its first command was taken.
     pub began: Time,
     /// Commands taken.
     pub taken: u32,
-    /// Those among them that brought a packet: not announcements, and not what was refused.
+    /// Those among them that brought a packet: no announcements, no refused packets.
     pub received: u32,
-    /// CPU time that it took, what stopped it not counted.
+    /// CPU time of the batch, without preemptions.
     pub used: Span,
 }
 
-/// What a policy wants after a batch.
+/// The next batch that a policy requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Again {
-    /// Another batch at the next interrupt or tick.
+    /// At the next interrupt or tick.
     OnSignal,
-    /// Another as soon as the program has nothing left to do.
+    /// When the program has no work left.
     AfterProgram,
-    /// Another as soon as the program has had so much of the CPU, or has nothing left to do.
+    /// When the program has had this much of the CPU, or has no work left.
     AfterShare(Span),
-    /// Another at once.
+    /// At once.
     AtOnce,
 }
 
-/// What a policy decides; each default is what most do.
+/// The decisions of a policy; each default is that of most policies.
 pub trait Operations {
-    /// Who executes a batch.
+    /// The context that executes a batch.
     fn context(&self) -> Context;
 
-    /// Commands taken in a batch, at most.
+    /// Maximum number of commands in a batch.
     fn quota(&self) -> u32 {
         u32::MAX
     }
@@ -152,7 +158,7 @@ pub trait Operations {
     /// The adapter had no slot for a packet.
     fn lost(&mut self, _now: Time) {}
 
-    /// When the adapter may interrupt, a time that has passed being now; `None` while it may not.
+    /// When the adapter may interrupt; a time in the past means now, and `None` means not at all.
     fn interrupt_at(&self, _posted: &Posted) -> Option<Time> {
         None
     }
@@ -160,7 +166,7 @@ pub trait Operations {
     /// The host has taken an interrupt or a tick.
     fn entered(&mut self, _now: Time) {}
 
-    /// Whether a batch goes on to the next command, its quota aside.
+    /// Whether a batch continues with the next command, apart from its quota.
     fn stays(&self, _load: &Load) -> bool {
         true
     }
@@ -170,20 +176,20 @@ pub trait Operations {
         Again::OnSignal
     }
 
-    /// The host has nothing else to do.
+    /// The host is idle.
     fn idle(&mut self, _now: Time) {}
 
-    /// What comes before the first signal.
+    /// The request before the first signal.
     fn first(&self) -> Again {
         Again::OnSignal
     }
 
-    /// Whether a host with nothing to do asks the adapter without end, so that no CPU is left for others.
+    /// Whether an idle host polls the adapter without end, so that no CPU is left for others.
     fn spins(&self) -> bool {
         false
     }
 
-    /// Whether the protocol is the program's to execute, and a batch only says whose packet it is.
+    /// Whether the program executes the protocol, and a batch only demultiplexes.
     fn defers_protocol(&self) -> bool {
         false
     }
@@ -220,27 +226,27 @@ pub enum Policy {
     Lazy(Lazy),
 }
 
-/// What of a policy never changes, so that whoever takes packets need not ask it for each.
+/// Constant properties of a policy, read once instead of for each packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fixed {
-    /// Who executes a batch.
+    /// The context that executes a batch.
     pub context: Context,
-    /// Commands taken in a batch, at most.
+    /// Maximum number of commands in a batch.
     pub quota: u32,
-    /// Whether its adapter ever interrupts, or is only asked.
+    /// Whether its adapter ever interrupts; if not, the host polls.
     pub interrupts: bool,
-    /// What of a packet's protocol a batch executes.
+    /// The part of a packet's protocol that a batch executes.
     pub protocol: Protocol,
 }
 
-/// What a batch does with a packet.
+/// The protocol work of a batch for a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// The whole protocol.
     Whole,
-    /// It finds out whose it is; the rest is the program's.
+    /// Demultiplexing; the program executes the rest.
     WhoseItIs,
-    /// Nothing: the adapter knows whose it is.
+    /// No work: the adapter demultiplexes.
     Nothing,
 }
 
@@ -265,7 +271,7 @@ macro_rules! each {
 }
 
 impl Policy {
-    /// What of it never changes.
+    /// The constant properties of the policy.
     pub fn fixed(&self) -> Fixed {
         let interrupts = !matches!(self, Policy::Continuous(_) | Policy::Timed(_) | Policy::Clocked(_));
         let protocol = match self {
@@ -276,7 +282,7 @@ impl Policy {
         Fixed { context: self.context(), quota: self.quota(), interrupts, protocol }
     }
 
-    /// [`Operations::stays`], for whom `load` is worked out only by policies that look at it.
+    /// [`Operations::stays`]; `load` is evaluated only by policies that use it.
     #[inline]
     pub fn stays_with(&self, load: impl FnOnce() -> Load) -> bool {
         each!(self, policy => policy.stays(&load()))

@@ -1,10 +1,11 @@
-//! What is asked of every packet though few hosts and adapters have it.
+//! Branch hints for features that few hosts and adapters have but every packet tests.
 //!
-//! A packet's way is some thousands of instructions, nearly all of which it executes once. So it is short in time only if it lies close together: a processor
-//! has 32 KB for instructions at hand, and what is skipped takes room there as well as what is done. A compiler cannot know which way is
-//! gone; where it matters it is told here, and puts the other out of the way.
+//! A packet's path is some thousands of instructions, most of them executed once. Its speed depends
+//! on a compact layout: a processor has 32 KB of instruction cache, and skipped code occupies it
+//! too. The hints move the cold path out of the hot code, because a compiler cannot know which path
+//! is cold.
 
-/// `asked`, which is mostly not so.
+/// Returns `asked`, which is usually false.
 #[inline(always)]
 pub fn seldom(asked: bool) -> bool {
     if asked {
@@ -13,7 +14,7 @@ pub fn seldom(asked: bool) -> bool {
     asked
 }
 
-/// `asked`, which is mostly so.
+/// Returns `asked`, which is usually true.
 #[inline(always)]
 pub fn mostly(asked: bool) -> bool {
     if !asked {
@@ -22,7 +23,7 @@ pub fn mostly(asked: bool) -> bool {
     asked
 }
 
-/// Whatever calls this is on a way that is seldom gone.
+/// Marks its caller as a cold path.
 #[cold]
 #[inline(always)]
 fn out_of_the_way() {}

@@ -1,19 +1,19 @@
-//! A queue that is mostly short.
+//! A queue for usually one item.
 //!
-//! Between two components of a host there is a queue for the case that one of them is busy, and mostly it is not: what is put in is the only one there,
-//! and is taken out before another comes. Of a [`ShortQueue`] the first lies where the whole lies, so that one that comes and goes is written and read in its place,
-//! with no look behind a pointer; only who has to wait behind it lies elsewhere.
+//! Most queues between two components of a host hold at most one item: the item is removed before
+//! the next one arrives. A [`ShortQueue`] stores its first item inline, which saves a pointer
+//! dereference; only further items lie elsewhere.
 
 use std::collections::VecDeque;
 
 use crate::ahead::{fetch_back, pop_front};
 use crate::seldom::seldom;
 
-/// First in, first out.
+/// A first-in, first-out queue.
 #[derive(Debug, Clone)]
 pub struct ShortQueue<T> {
     first: Option<T>,
-    /// Empty where there is no first.
+    /// Empty if `first` is `None`.
     behind: VecDeque<T>,
 }
 
@@ -24,40 +24,40 @@ impl<T> Default for ShortQueue<T> {
 }
 
 impl<T> ShortQueue<T> {
-    /// An empty one.
+    /// An empty queue.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many there are.
+    /// Number of items.
     #[inline]
     pub fn len(&self) -> usize {
         usize::from(self.first.is_some()) + self.behind.len()
     }
 
-    /// Whether there are none.
+    /// Whether the queue has no item.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.first.is_none()
     }
 
-    /// Who came first of those that are there.
+    /// The first item.
     #[inline]
     pub fn front(&self) -> Option<&T> {
         self.first.as_ref()
     }
 
-    /// Puts `item` behind all there are.
+    /// Appends `item`.
     #[inline(always)]
     pub fn push_back(&mut self, item: T) {
         match self.first {
             None => self.first = Some(item),
-            // Here and not in a function of its own, to which an item would be handed in memory.
+            // Inline, because a separate function would get the item through memory.
             Some(_) => self.behind.push_back(item),
         }
     }
 
-    /// Takes out who came first.
+    /// Removes the first item.
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
         let first = self.first.take();
@@ -72,23 +72,23 @@ impl<T> ShortQueue<T> {
         self.first = pop_front(&mut self.behind);
     }
 
-    /// One is to come: asks for where it will lie if another is there.
+    /// Prefetches the place of the next item, if another item is there.
     #[inline]
     pub fn fetch_back(&self) {
         fetch_back(&self.behind);
     }
 
-    /// All that are there, in the order in which they came.
+    /// All items, in order of arrival.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.first.iter().chain(&self.behind)
     }
 
-    /// Takes out all, in that order.
+    /// Removes all items, in order of arrival.
     pub fn drain(&mut self) -> impl Iterator<Item = T> + '_ {
         self.first.take().into_iter().chain(self.behind.drain(..))
     }
 
-    /// Takes out those that `keeps` does not want to keep.
+    /// Removes the items for which `keeps` is false.
     pub fn retain(&mut self, mut keeps: impl FnMut(&T) -> bool) {
         self.behind.retain(&mut keeps);
         if self.first.as_ref().is_some_and(|first| !keeps(first)) {
@@ -104,7 +104,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever is put in, taken out and thrown out, it is the queue that the standard library has.
+        /// Any sequence of insertions and removals gives the same result as with the queue of the
+        /// standard library.
         #[test]
         fn it_is_a_queue(steps in prop::collection::vec(0u8..6, 0..80)) {
             let (mut short, mut queue) = (ShortQueue::new(), VecDeque::new());

@@ -1,37 +1,41 @@
-//! Keeping a channel to the rate of its contract where only its packets are seen.
+//! Policing a channel by its packets alone.
 //!
-//! [`crate::traffic`] counts messages, and an adapter has packets. So here a contract is what it comes to in bytes: a bucket that holds
-//! `B_max M_max` and is filled with `M_max` in each `I_min`. A packet that finds its size in it conforms, and takes that out. Packets
-//! do not come when their messages did: a handler that had to wait makes those of two messages one right after the other. If each is late
-//! by at most `τ`, those of an interval `δ` are of messages of `δ + τ`, so a policer that is to take nothing from who keeps a contract has
-//! to let through what is early by `τ`, as ATM's usage parameter control does with its cell delay variation tolerance (ITU-T I.371, the
-//! generic cell rate algorithm, of which this is the form by virtual scheduling, in bytes). In any interval `δ` at most
+//! [`crate::traffic`] counts messages, but an adapter sees packets. So the contract is expressed in
+//! bytes here: a bucket that holds `B_max M_max` and is filled with `M_max` in each `I_min`. A
+//! packet conforms if the bucket contains its size, and removes that. Packets do not arrive when
+//! their messages did: a handler that had to wait makes the packets of two messages back to back.
+//! If each packet is late by at most `τ`, the packets of an interval `δ` belong to messages of `δ +
+//! τ`. A policer that must not drop conforming packets therefore has to pass packets that are early
+//! by `τ`. ATM's usage parameter control does so with its cell delay variation tolerance (ITU-T
+//! I.371, the generic cell rate algorithm, of which this is the virtual scheduling form, in bytes).
+//! In any interval `δ` at most
 //!
 //! ```text
 //! B_max M_max + (δ + τ) M_max / I_min
 //! ```
 //!
-//! bytes pass. Times are kept multiplied by `M_max`, so nothing is rounded.
+//! bytes pass. Times are stored multiplied by `M_max`, so there is no rounding.
 
 use laxity_units::{Bytes, Span, Time};
 
 use crate::traffic::TrafficSpec;
 
-/// What tells which packets of one channel conform to its contract.
+/// The policer of one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenBucket {
-    /// `I_min`, which a byte takes `1 / M_max` of.
+    /// `I_min`; a byte takes `1 / M_max` of it.
     interval: u128,
     /// `M_max`.
     message: u128,
-    /// How far ahead the bytes that passed may be of the time, multiplied by `M_max`.
+    /// Maximum of `due` minus the current time, multiplied by `M_max`.
     ahead: u128,
-    /// When the bytes that have passed would all be due at the contract's rate, multiplied by `M_max`.
+    /// When the bytes that passed would all be due at the contract's rate, multiplied by `M_max`.
     due: u128,
 }
 
 impl TokenBucket {
-    /// Full, for a channel that promises `spec` and whose packets come up to `tolerance` late.
+    /// A full bucket, for a channel with contract `spec` and packets that are up to `tolerance`
+    /// late.
     pub fn new(spec: &TrafficSpec, tolerance: Span) -> Self {
         let message = u128::from(spec.max_message.get().max(1));
         let interval = u128::from(spec.min_interval.as_ps());
@@ -39,13 +43,13 @@ impl TokenBucket {
         Self { interval, message, ahead: burst.saturating_mul(message), due: 0 }
     }
 
-    /// Whether a packet of `size` that comes `now` conforms.
+    /// Whether a packet of `size` that arrives `now` conforms.
     pub fn conforms(&self, now: Time, size: Bytes) -> bool {
         let now = self.message * u128::from(now.as_ps());
         self.due.saturating_sub(now) + self.worth(size) <= self.ahead
     }
 
-    /// Counts a packet of `size` that has come `now`.
+    /// Counts a packet of `size` that arrived `now`.
     pub fn count(&mut self, now: Time, size: Bytes) {
         self.due = self.due.max(self.message * u128::from(now.as_ps())) + self.worth(size);
     }
@@ -80,7 +84,8 @@ mod tests {
         packets.iter().map(|(us, size)| pass(*us, *size)).collect()
     }
 
-    /// 2000 bytes at once, then 100 of them in each microsecond, to the byte; an empty bucket fills to 2000 and no further.
+    /// 2000 bytes at once, then 100 bytes in each microsecond, to the byte; an empty bucket fills
+    /// to 2000 and no further.
     #[test]
     fn a_bucket_is_a_burst_and_fills_at_the_rate() {
         let packets =
@@ -88,7 +93,8 @@ mod tests {
         assert_eq!(passed(2, 0, &packets), [true, true, false, false, true, false, false, true, true]);
     }
 
-    /// Of a burst of one: the second message comes 4 early, which a tolerance of 4 allows and one of 3 does not.
+    /// With a burst of one: the second message is 4 early, which a tolerance of 4 allows and one of
+    /// 3 does not.
     #[test]
     fn what_is_late_makes_what_follows_early() {
         let packets = [(4, 1000), (10, 1000), (20, 1000), (30, 1000)];
@@ -96,8 +102,8 @@ mod tests {
         assert_eq!(passed(1, 3, &packets), [true, false, true, true]);
     }
 
-    /// Random messages of a contract, in packets, each late by up to the tolerance: all pass. Of a flood no more passes than the
-    /// contract has.
+    /// Random messages of a contract, in packets, each late by up to the tolerance: all pass. Of a
+    /// flood no more passes than the contract allows.
     #[test]
     fn who_keeps_the_contract_loses_nothing_and_nobody_exceeds_it() {
         let mut random = 99u64;

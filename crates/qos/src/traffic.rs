@@ -1,47 +1,49 @@
 //! The traffic contract: a linear bounded arrival process, and the logical time that enforces it.
 //!
-//! A real-time channel promises at most `B_max + δ·R_max` messages of at most `M_max` bytes in any
-//! interval `δ` (resource §2.1). Bursts are allowed, yet admission reserves for one message every
-//! `I_min = 1/R_max` only. What reconciles the two is *logical arrival time*: each message is treated as
-//! if it had come no sooner than `I_min` after its predecessor,
+//! A real-time channel sends at most `B_max + δ·R_max` messages of at most `M_max` bytes in any
+//! interval `δ` (resource §2.1). Bursts are allowed, yet admission reserves only one message every
+//! `I_min = 1/R_max`. *Logical arrival time* reconciles the two: each message counts as arriving no
+//! sooner than `I_min` after its predecessor,
 //!
 //! ```text
 //! ℓ(m_0) = t_0,   ℓ(m_i) = max(ℓ(m_{i−1}) + I_min, t_i),
 //! ```
 //!
-//! and its deadline counts from `ℓ`. A message whose `ℓ` lies ahead is *early*; when `ℓ` has come it is
-//! *current*. A channel that sends faster than it said only delays its own messages.
+//! and its deadline counts from `ℓ`. A message is *early* before `ℓ`; from `ℓ` on it is *current*.
+//! A channel that exceeds its contract only delays its own messages.
 //!
-//! # What a contract covers
+//! # Coverage of a contract
 //!
-//! A conforming message that is sent at `t` has `ℓ ≤ t + (B_max − 1) I_min`. The contract *covers* a message whose logical
-//! arrival is at most `B_max` intervals ahead when the message is sent. Of a message larger than `M_max`, the logical arrival
-//! of the last piece counts.
+//! A conforming message that is sent at `t` has `ℓ ≤ t + (B_max − 1) I_min`. The contract *covers*
+//! a message with a logical arrival at most `B_max` intervals ahead when the message is sent. For a
+//! message larger than `M_max`, the logical arrival of the last piece counts.
 //!
 //! ```text
 //! ℓ(m) ≤ t + B_max I_min                                                    (1)
 //! ```
 //!
-//! Rule (1) is a token bucket for `B_max + 1` messages, filled at `R_max`. The one message more is for an application that
-//! waits for the CPU up to one `I_min`: the messages behind that wait come closer together than the source sent them. If only
-//! covered messages get a guarantee, at most `B_max` guaranteed messages are ahead of their logical arrival.
+//! Rule (1) is a token bucket for `B_max + 1` messages, filled at `R_max`. The additional message
+//! is for an application that waits for the CPU for up to one `I_min`: the messages after that wait
+//! are closer together than the source sent them. If only covered messages get a guarantee, at most
+//! `B_max` guaranteed messages are ahead of their logical arrival.
 
 use laxity_units::{Bytes, Rate, Span, Time};
 
 use crate::fragment::{Cut, Fragmentation};
 use crate::virtual_clock::Vtick;
 
-/// What a channel promises to send at most.
+/// The traffic contract of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrafficSpec {
     /// `M_max`: largest message.
     pub max_message: Bytes,
-    /// Smallest message, at most `max_message`. Not in the papers: small packets complete often, and
-    /// under O1 every completion takes the CPU from whoever has it, so a bound needs to know how often.
+    /// Smallest message, at most `max_message`. Not in the papers: small packets complete often,
+    /// and under O1 every completion interrupts the running thread, so a bound needs the minimum
+    /// size.
     pub min_message: Bytes,
     /// `B_max`: longest burst, in messages; at least 1.
     pub burst: u32,
-    /// `I_min = 1/R_max`: least average spacing of messages; not zero.
+    /// `I_min = 1/R_max`: minimum average spacing of messages; not zero.
     pub min_interval: Span,
 }
 
@@ -51,23 +53,23 @@ impl TrafficSpec {
         Rate::of(self.max_message, self.min_interval)
     }
 
-    /// The same as `Vtick`: the largest message in each interval.
+    /// The reserved rate as `Vtick`: the largest message in each interval.
     pub fn tick(&self) -> Vtick {
         Vtick::new(self.min_interval, self.max_message)
     }
 
-    /// How a message of `size` falls into packets, if it is carried under this contract.
+    /// The division of a message of `size` into packets, carried under this contract.
     pub fn cut(&self, size: Bytes, packet: Bytes) -> Cut {
         Cut::new(size, self.max_message, packet)
     }
 
-    /// How the largest message falls into packets.
+    /// The division of the largest message into packets.
     pub fn fragmentation(&self, packet: Bytes) -> Fragmentation {
         Fragmentation::new(self.max_message, packet)
     }
 
-    /// Smallest packet that a conforming message can contain when cut at `packet`: the whole range of
-    /// sizes is searched for the shortest tail.
+    /// Smallest packet that a conforming message can contain with packets of at most `packet`: the
+    /// shortest tail over the whole range of sizes.
     pub fn smallest_packet(&self, packet: Bytes) -> Bytes {
         let (low, high) = (self.min_message.get(), self.max_message.get());
         let s = packet.get();
@@ -83,15 +85,15 @@ impl TrafficSpec {
     }
 }
 
-/// How a message fits the contract at the moment it is sent.
+/// The logical arrival of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogicalArrival {
-    /// `ℓ`: from when on the message, or the first piece of it, may use resources as of right.
+    /// `ℓ`: from this time on the message, or its first piece, may use its reservation.
     pub at: Time,
-    /// How much later than `ℓ` the last piece may, and the deadline of the whole counts from, because the message was
-    /// too large.
+    /// Delay of the last piece's logical arrival after `ℓ`, because the message is oversize. The
+    /// deadline of the whole message counts from the last piece.
     pub stretch: Span,
-    /// The message came before `ℓ`: sent ahead of `R_max`, within a burst or beyond it.
+    /// The message was sent before `ℓ`: faster than `R_max`, within a burst or beyond it.
     pub early: bool,
     /// The message was larger than `M_max`.
     pub oversize: bool,
@@ -99,12 +101,12 @@ pub struct LogicalArrival {
 
 /// The logical clock of one channel.
 ///
-/// A message larger than `M_max` is as many messages of the contract as it takes to carry its bytes, and these arrive one
-/// `I_min` after the other. Structuring §3.1 lengthens the spacing "in proportion to the extra packets" instead,
-/// and lets the whole message begin at `ℓ` with a later deadline. That keeps the rate and not the promise: all its
-/// packets are then one demand, a block of a handler that yields between messages is as long as the
-/// sender likes, and the next host, where the whole message becomes current at once, has reserved for one message and
-/// gets many.
+/// A message larger than `M_max` counts as several messages of the contract, one `I_min` apart.
+/// Structuring §3.1 lengthens the spacing "in proportion to the extra packets" instead, and lets
+/// the whole message begin at `ℓ` with a later deadline. That keeps the rate but not the guarantee.
+/// All its packets are then one demand, so the block of a handler that yields between messages has
+/// no bound. The next host, where the whole message becomes current at once, has reserved one
+/// message and receives several.
 #[derive(Debug, Clone, Copy)]
 pub struct LogicalClock {
     spec: TrafficSpec,
@@ -118,7 +120,7 @@ impl LogicalClock {
         Self { spec, next: Time::ZERO }
     }
 
-    /// Accounts for a message of `size` sent at `now`, and says when it counts as arrived.
+    /// Accounts for a message of `size` sent at `now`, and returns its logical arrival.
     pub fn arrive(&mut self, now: Time, size: Bytes) -> LogicalArrival {
         let at = self.next.max(now);
         let stretch = self.stretch(size);
@@ -126,38 +128,42 @@ impl LogicalClock {
         LogicalArrival { at, stretch, early: at > now, oversize: size > self.spec.max_message }
     }
 
-    /// Whether the contract covers a message of `size` that is sent at `now`, by rule (1) of the module.
+    /// Whether the contract covers a message of `size` that is sent at `now`, by rule (1) of the
+    /// module.
     pub fn covers(&self, now: Time, size: Bytes) -> bool {
         self.is_within(now, size, self.spec.burst)
     }
 
-    /// Whether a message of `size` that is sent at `now` keeps the contract: `ℓ ≤ t + (B_max − 1) I_min` for its last piece.
+    /// Whether a message of `size` that is sent at `now` keeps the contract: `ℓ ≤ t + (B_max − 1)
+    /// I_min` for its last piece.
     pub fn conforms(&self, now: Time, size: Bytes) -> bool {
         self.is_within(now, size, self.spec.burst - 1)
     }
 
-    /// Whether the last piece of a message of `size` arrives logically within so many intervals of `now`.
+    /// Whether the last piece of a message of `size` arrives logically within `intervals` intervals
+    /// of `now`.
     fn is_within(&self, now: Time, size: Bytes, intervals: u32) -> bool {
         let last_piece = self.next.max(now).saturating_add(self.stretch(size));
         last_piece <= now.saturating_add(self.spec.min_interval.saturating_mul(intervals.into()))
     }
 
-    /// From the logical arrival of the first piece of a message of `size` to that of the last.
+    /// Time from the logical arrival of the first piece of a message of `size` to that of the last.
     fn stretch(&self, size: Bytes) -> Span {
         let pieces = size.div_ceil(self.spec.max_message.max(Bytes::new(1))).max(1);
         self.spec.min_interval.saturating_mul(pieces - 1)
     }
 
-    /// From now on messages may come `min_interval` apart. The next is due when it was.
+    /// Sets a new `min_interval` for future messages. The logical arrival of the next message does
+    /// not change.
     pub fn renegotiate(&mut self, min_interval: Span) {
         self.spec.min_interval = min_interval;
     }
 
-    /// Takes back the latest arrival, at `logical`, for a message of which nothing was sent.
+    /// Retracts the latest arrival, at `logical`, for a message of which no packet was sent.
     ///
-    /// Without this a source that overruns its buffers would push its own logical time ahead with every
-    /// message it loses, until what it does get through waits for ever. Only the latest can be taken back:
-    /// later ones stand on it.
+    /// Otherwise a source that overruns its buffers would advance its logical time with every lost
+    /// message, and its accepted messages would be delayed without limit. Only the latest arrival
+    /// can be retracted, because later ones depend on it.
     pub fn retract(&mut self, logical: Time) {
         self.next = logical;
     }
@@ -188,8 +194,9 @@ mod tests {
         assert_eq!((before, after), ([ms(10), ms(60)], [ms(110), ms(130), ms(150)]));
     }
 
-    /// Logical arrivals at 10, 60, 110 and 160 ms are at most three intervals ahead at 10 ms, and 210 ms is at 60 ms and not
-    /// before. Of a message in pieces the last piece counts: four pieces arrive within three intervals, and five do not.
+    /// Logical arrivals at 10, 60, 110 and 160 ms are at most three intervals ahead at 10 ms; 210
+    /// ms is so at 60 ms and not before. For a message in pieces the last piece counts: four pieces
+    /// arrive within three intervals, and five do not.
     #[test]
     fn a_contract_covers_what_is_a_burst_ahead() {
         let mut clock = LogicalClock::new(SPEC);
@@ -242,8 +249,8 @@ mod tests {
         assert_eq!((cut.pieces(), cut.packets()), (2, 16));
     }
 
-    /// A message is early if its time lies ahead, and oversize if it is larger than the contract's largest: neither at the very
-    /// limit.
+    /// A message is early if its logical arrival lies ahead, and oversize if it is larger than the
+    /// contract's largest: neither at the very limit.
     #[test]
     fn a_message_is_early_or_oversize_past_the_limit() {
         let mut clock = LogicalClock::new(SPEC);
@@ -255,7 +262,8 @@ mod tests {
         assert_eq!((due.at, due.early, due.oversize), (ms(150), false, false));
     }
 
-    /// Sizes from 100 to 4096 have no tail, 4097 has one of a byte; a size that may be nothing may be nothing.
+    /// Sizes from 100 to 4096 have no tail, 4097 has one of a byte; a minimum size of zero gives an
+    /// empty packet.
     #[test]
     fn the_smallest_packet_at_the_limits() {
         let s = Bytes::from_kib(4);

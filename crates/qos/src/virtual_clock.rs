@@ -1,21 +1,22 @@
-//! `auxVC` and `Vtick`: a clock for each flow that ticks with what it sends.
+//! `auxVC` and `Vtick`: a clock for each flow that ticks with the flow's items.
 //!
-//! An item that comes at `t` moves its flow's clock to
+//! An item that arrives at `t` advances its flow's clock to
 //!
 //! ```text
-//! auxVC ← max(t, auxVC) + Vtick        Vtick = what the item would take at the flow's own rate
+//! auxVC ← max(t, auxVC) + Vtick        Vtick = the time of the item at the flow's own rate
 //! ```
 //!
-//! and is served in the order of these stamps (L. Zhang, "VirtualClock: a new traffic control algorithm for packet-switched
-//! networks", ACM TOCS 9(2), 1991). A flow that sends more than it reserved runs its clock ahead of time, and waits behind those
-//! that do not. What has no reservation has a tick without end and goes when nothing else waits.
+//! and is served in the order of these stamps (L. Zhang, "VirtualClock: a new traffic control
+//! algorithm for packet-switched networks", ACM TOCS 9(2), 1991). A flow that sends more than it
+//! reserved advances its clock beyond real time, and waits behind flows that do not. An item
+//! without a reservation has an infinite tick and is served when no other item waits.
 
 use laxity_units::{Bytes, Rate, Span, Time};
 
-/// `Vtick` as an adapter is told it: what so many bytes take at the rate that was reserved.
+/// `Vtick` as an adapter gets it: the time that `size` bytes take at the reserved rate.
 ///
-/// Every packet carries it. So it is three half words, which leave the packet with two lines of memory: more than four gigabytes are told in units of two,
-/// four and so on.
+/// Every packet carries it. It has three half words, which keeps the packet within two cache lines:
+/// sizes over four gigabytes are scaled down by powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vtick {
     /// Low half first.
@@ -24,39 +25,39 @@ pub struct Vtick {
 }
 
 impl Vtick {
-    /// Without an end: of a flow that has reserved nothing.
+    /// Infinite: for a flow without a reservation.
     pub const NONE: Self = Self { interval: [u32::MAX; 2], size: 1 };
 
-    /// That `size`, which is not zero, takes `interval`.
+    /// A rate of `size`, which is not zero, per `interval`.
     pub const fn new(interval: Span, size: Bytes) -> Self {
         let (mut interval, mut size) = (interval.as_ps(), size.get());
         while size > u32::MAX as u64 {
-            // No faster than what was reserved.
+            // Rounded so that the rate is no faster than reserved.
             (interval, size) = (interval.div_ceil(2), size / 2);
         }
         Self { interval: [interval as u32, (interval >> 32) as u32], size: size as u32 }
     }
 
-    /// How long.
+    /// The interval.
     #[inline]
     pub fn interval(self) -> Span {
         let [low, high] = self.interval;
         Span::from_ps(u64::from(high) << 32 | u64::from(low))
     }
 
-    /// For how much; not zero.
+    /// The size per interval; not zero.
     #[inline]
     pub fn size(self) -> Bytes {
         Bytes::new(u64::from(self.size))
     }
 
-    /// Whether it has no end.
+    /// Whether the tick is infinite.
     #[inline]
     pub fn is_none(self) -> bool {
         self.interval() == Span::MAX
     }
 
-    /// The rate, rounded down; nothing without one.
+    /// The rate, rounded down; zero for an infinite tick.
     pub fn rate(self) -> Rate {
         let picoseconds = u128::from(self.interval().as_ps().max(1));
         let bits = u128::from(self.size().get()) * 8_000_000_000_000 / picoseconds;
@@ -80,8 +81,8 @@ impl Vtick {
 pub struct FlowClock(Time);
 
 impl FlowClock {
-    /// The stamp of an item that comes `now` and takes `tick` at the flow's rate. Without a rate it is [`Time::MAX`], and the clock
-    /// stays as it is.
+    /// The stamp of an item that arrives `now` and takes `tick` at the flow's rate. Without a rate
+    /// it is [`Time::MAX`], and the clock does not change.
     #[inline]
     pub fn stamp(&mut self, now: Time, tick: Option<Span>) -> Time {
         let Some(tick) = tick else { return Time::MAX };
@@ -95,7 +96,7 @@ impl FlowClock {
         self.0.max(now).saturating_add(tick)
     }
 
-    /// The last stamp: until then the flow has used up its rate.
+    /// The last stamp: the flow has used its rate up to this time.
     pub fn reading(&self) -> Time {
         self.0
     }
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!((exceeds.stamp(us(30), None), exceeds.reading()), (Time::MAX, us(300)));
     }
 
-    /// Nine times too much for its half word: by 16 less, and never faster for it.
+    /// Nine times too large for its half word: scaled by 16, and never faster for it.
     #[test]
     fn much_is_told_in_greater_units() {
         let vtick = Vtick::new(Span::from_ps(1001), Bytes::new(9 << 32));

@@ -1,8 +1,8 @@
-//! The header that every packet carries, as bytes.
+//! The header of every packet, as bytes.
 //!
-//! 48 bytes, big-endian, at fixed places: a channel, FRAG's sequence number and lengths, and the message's
-//! logical arrival time and deadline, from which the next node derives its own. Times are nanoseconds
-//! since an epoch that both ends share (clock synchronisation is not this header's business).
+//! 48 bytes, big-endian, at fixed offsets: a channel, FRAG's sequence number and lengths, and the
+//! message's logical arrival time and deadline, from which the next node derives its own. Times are
+//! nanoseconds since a shared epoch (clock synchronisation is outside this header).
 //!
 //! ```text
 //!  0  magic "LX"   2  version   3  class   4  channel (u32)
@@ -13,8 +13,8 @@
 //! 40  deadline, ns (u64)
 //! ```
 //!
-//! What a network delivers is not to be trusted: [`Header::decode`] accepts nothing that contradicts
-//! itself, and a decoded header encodes to the same bytes again.
+//! Received bytes are not trusted: [`Header::decode`] refuses contradictory headers, and a decoded
+//! header encodes to the same bytes again.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ pub const HEADER_LEN: usize = 48;
 const MAGIC: [u8; 2] = *b"LX";
 const VERSION: u8 = 1;
 
-/// What a packet says of itself.
+/// The decoded header of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// Class of service.
@@ -57,17 +57,17 @@ pub struct Header {
 pub enum WireError {
     /// Fewer bytes than a header has.
     Short,
-    /// Not this protocol.
+    /// The bytes belong to another protocol.
     Magic,
-    /// A version this code does not know.
+    /// An unknown version.
     Version(u8),
     /// A class that does not exist.
     Class(u8),
-    /// Fragment number past the number of fragments, or no fragments at all.
+    /// Fragment number past the number of fragments, or zero fragments.
     Fragment,
     /// Payload longer than the message, or not the length of the bytes behind the header.
     Length,
-    /// Deadline before the logical arrival, or a time that cannot be named.
+    /// Deadline before the logical arrival, or a time out of range.
     Time,
 }
 
@@ -87,11 +87,10 @@ impl fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-/// The deadline of a packet that has none.
 const NEVER: u64 = u64::MAX;
 
 impl From<&Packet> for Header {
-    /// The header that a packet carries from the host that scheduled it so.
+    /// The header of a packet, with the times of the host that scheduled it.
     fn from(packet: &Packet) -> Self {
         Header {
             class: packet.tag.class,
@@ -127,7 +126,7 @@ impl Header {
         out
     }
 
-    /// Reads the header at the front of `packet`, and checks it against the bytes behind it.
+    /// Decodes the header at the front of `packet`, and checks it against the bytes behind it.
     pub fn decode(packet: &[u8]) -> Result<(Header, &[u8]), WireError> {
         let (header, payload) = packet.split_at_checked(HEADER_LEN).ok_or(WireError::Short)?;
         let word = |at: usize| u32::from_be_bytes(header[at..at + 4].try_into().expect("four bytes"));
@@ -208,7 +207,7 @@ mod tests {
         )
     }
 
-    /// Second of three fragments of a 5-byte message, whose 2 bytes are current at 1 us and due at 2 us.
+    /// Second of three fragments of a 5-byte message: 2 bytes, current at 1 us and due at 2 us.
     fn header() -> Header {
         Header {
             class: Class::BestEffort,
@@ -223,7 +222,7 @@ mod tests {
         }
     }
 
-    /// What a decoder says of the header's bytes and two of payload, after one change.
+    /// The result of decoding the header's bytes and two of payload, after one change.
     fn after(change: impl FnOnce(&mut Vec<u8>)) -> Result<Header, WireError> {
         let mut bytes = [&header().encode()[..], &[7, 7]].concat();
         change(&mut bytes);
@@ -240,7 +239,7 @@ mod tests {
             &[5, 6, 7, 8, 9, 10, 11, 12],
             &[0, 0, 0, 1, 0, 0, 0, 3],
             &[0, 0, 0, 5, 0, 0, 0, 2],
-            // 1000 and 2000 ns, the picoseconds cut off.
+            // 1000 and 2000 ns, with the picoseconds cut off.
             &[0, 0, 0, 0, 0, 0, 3, 0xE8, 0, 0, 0, 0, 0, 0, 7, 0xD0],
         ];
         assert_eq!(bytes[2..], expected.concat());
@@ -257,7 +256,8 @@ mod tests {
         assert_eq!(after(|b| b[3] = 2), Err(WireError::Class(2)));
         assert_eq!(after(|b| b[19] = 3), Err(WireError::Fragment));
         assert!(after(|b| b[19] = 2).is_ok());
-        // Fewer or more bytes than it says; more than the message has; a whole message with less than that.
+        // Fewer or more bytes than the header states; more than the message has; a whole message
+        // with fewer.
         assert_eq!(after(|b| b.push(7)), Err(WireError::Length));
         assert_eq!(after(|b| b.truncate(HEADER_LEN + 1)), Err(WireError::Length));
         assert_eq!(after(|b| b[27] = 1), Err(WireError::Length));
@@ -271,7 +271,8 @@ mod tests {
             })
             .is_ok()
         );
-        // Due before it is current, at the same time, never; and a time beyond what a clock counts.
+        // Deadline before the logical arrival, at the same time, and never; and a time out of
+        // range.
         assert_eq!(after(|b| b[46..48].copy_from_slice(&[3, 0xE7])), Err(WireError::Time));
         assert!(after(|b| b[46..48].copy_from_slice(&[3, 0xE8])).is_ok());
         let never = after(|b| b[40..].iter_mut().take(8).for_each(|byte| *byte = 0xFF));

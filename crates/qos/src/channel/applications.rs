@@ -1,4 +1,4 @@
-//! Applications that compute: their parameters, and how far each is.
+//! Applications that compute: their parameters and their progress.
 //!
 //! `computing.rs` schedules them.
 
@@ -8,65 +8,63 @@ use crate::names::{ChannelId, CoreId};
 use crate::tag::Tag;
 use crate::virtual_clock::Vtick;
 
-/// What an application is to compute.
+/// Parameters of an application that computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Computing {
-    /// What it is called where the CPU is shared by rates: a number that no channel of the host has.
+    /// Flow number where the CPU is shared by rates; no channel of the host has this number.
     pub flow: ChannelId,
-    /// Its core.
+    /// The core on which the application runs.
     pub core: CoreId,
-    /// How long it keeps that at most before others are asked; not zero.
+    /// Maximum time between two preemption points; not zero.
     pub slice: Span,
-    /// What it has to do; `None` for as much as there is time for.
+    /// CPU time reserved per period; `None` if the application computes without end.
     pub budget: Option<Budget>,
 }
 
 /// CPU time in each period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// How much; not zero.
+    /// Time per period; not zero.
     pub time: Span,
-    /// How often; not zero.
+    /// Length of a period; not zero.
     pub period: Span,
     /// When the first period begins.
     pub start: Time,
-    /// By when it is to be done, from the beginning of its period.
+    /// Deadline, counted from the beginning of the period.
     pub deadline: Span,
-    /// Fixed priority, 0 the most urgent.
+    /// Fixed priority; 0 is the highest.
     pub level: u8,
 }
 
-/// A budget that an application has done.
+/// A completed budget of an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Computed {
-    /// Whose, in the order in which they were added.
+    /// Number of the application, in the order in which applications were added.
     pub application: u32,
-    /// When its period began.
+    /// Beginning of the period.
     pub from: Time,
-    /// When it was due.
+    /// Absolute deadline.
     pub due: Time,
 }
 
-/// An application, and how far it is.
 #[derive(Debug)]
 pub(super) struct Application {
     pub(super) config: Computing,
-    /// What is left of the budget in hand, or of the slice of one without.
+    /// Remaining time of the current budget, or of the slice of an application without a budget.
     pub(super) left: Span,
-    /// Budgets that have been done.
     pub(super) done: u64,
-    /// It waits for the CPU, or has it.
+    /// The application waits for the CPU or has it.
     pub(super) active: bool,
 }
 
-/// The applications of a host.
 #[derive(Debug, Default)]
 pub(super) struct Applications {
     pub(super) all: Vec<Application>,
 }
 
 impl Application {
-    /// When the period of the budget in hand, or of the next if there is none, begins.
+    /// Beginning of the current budget's period, or of the next period if there is no current
+    /// budget.
     pub(super) fn begins(&self) -> Time {
         match self.config.budget {
             Some(budget) => budget.start.saturating_add(budget.period.saturating_mul(self.done)),
@@ -74,12 +72,11 @@ impl Application {
         }
     }
 
-    /// What it executes next.
+    /// The work until the next preemption point.
     pub(super) fn slice(&self) -> Span {
         self.left.min(self.config.slice)
     }
 
-    /// By what it is ranked from `now` on.
     pub(super) fn tag(&self, now: Time, packet: Bytes) -> Tag {
         let Some(budget) = self.config.budget else { return Tag::best_effort(now) };
         let size = self.worth(budget.time, packet);
@@ -87,7 +84,7 @@ impl Application {
         Tag::real_time(self.begins(), budget.deadline, tick, budget.level)
     }
 
-    /// How many bytes so much work counts as where the CPU is shared by rates.
+    /// Number of bytes that `work` counts as where the CPU is shared by rates.
     pub(super) fn worth(&self, work: Span, packet: Bytes) -> Bytes {
         let (work, slice) = (u128::from(work.as_ps()), u128::from(self.config.slice.as_ps()));
         let bytes = (u128::from(packet.get()) * work).div_ceil(slice);

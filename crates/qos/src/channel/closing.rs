@@ -1,11 +1,14 @@
-//! The end of a channel (`rtc_close` and teardown, thesis 3.2.2).
+//! Closing and removing a channel (`rtc_close` and teardown, thesis 3.2.2).
 //!
-//! What a channel has reserved may be promised to others when nothing of it is left at a host, and not when its application says
-//! that this was all: a message that waits for its logical arrival is work that the host has still to do, and others' bounds count it. So an end has two steps. From
-//! [`close`](Subsystem::close) on nothing more is accepted, and what was goes its way as before, in its time. Once that is over
-//! [`forget`](Subsystem::forget) gives back what the channel had here, its threads and queues, and answers what became of its messages; then admission may let go of it, too.
+//! A channel's reservation can be released when the host has no more work of the channel, which is
+//! later than the application's close. A message that waits for its logical arrival is still work,
+//! and the bounds of other channels count it. A channel therefore ends in two steps. After
+//! [`close`](Subsystem::close) the channel accepts no more messages, and accepted messages proceed
+//! as before. Once they are finished, [`forget`](Subsystem::forget) releases the channel's threads
+//! and queues and returns its counters. Admission may then release the reservation.
 //!
-//! A channel ends at its sender first, and at each host behind that when nothing of it is on the way there any more.
+//! A channel ends at its sender first, and at each later host when no packet of it is on the path
+//! to that host any more.
 
 use super::counters::Counters;
 use super::misuse::Misuse;
@@ -14,10 +17,11 @@ use super::subsystem::{Channel, Subsystem};
 use crate::names::ChannelId;
 
 impl Subsystem {
-    /// The application of `channel` sends no more, or, where it is received, nothing more is to come. What was accepted is not affected.
+    /// Closes `channel`: its application sends no more, or, at the receiver, no more packets will
+    /// arrive. Accepted messages are not affected.
     ///
-    /// From now on [`send`](Subsystem::send) refuses the channel as [closed](Misuse::Closed).
-    /// To close it again changes no state.
+    /// From now on [`send`](Subsystem::send) refuses the channel as [closed](Misuse::Closed). To
+    /// close it again changes no state.
     ///
     /// # Errors
     ///
@@ -34,8 +38,11 @@ impl Subsystem {
         Ok(())
     }
 
-    /// Takes a closed channel away, if nothing of it is left, and answers what became of its messages: what has come of one that never became whole
-    /// is dropped with it, as [incomplete](Dropped::Incomplete). `None` while it is open or something is left. Its number may be given to another then.
+    /// Removes a closed channel that has no work left, and returns its counters. `None` while the
+    /// channel is open or has work left.
+    ///
+    /// Packets of a message that never became complete are dropped as
+    /// [incomplete](Dropped::Incomplete). The channel's number may then be used again.
     ///
     /// # Errors
     ///
@@ -60,7 +67,7 @@ impl Subsystem {
         Ok(Some(counters))
     }
 
-    /// Whether a lane is closed, and nobody has or does anything of it.
+    /// Whether a lane is closed and has no message, packet or working thread.
     fn has_nothing_left(&self, place: usize) -> bool {
         let lane = &self.lanes[place];
         let at_work = || self.handlers.iter().any(|handler| handler.lane == place && handler.is_at_work());

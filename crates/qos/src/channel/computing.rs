@@ -1,18 +1,22 @@
-//! Applications that compute beside the handlers, on the same cores and by the same discipline.
+//! Applications that compute beside the handlers, on the same cores and under the same discipline.
 //!
-//! The papers give the CPU to communication alone; a host has other things to do, and whoever reserves for channels wants to know what
-//! is left of it, and what of it can be promised. An application is an item in the queue of handlers like any other: with a budget it is
-//! real time, due by a deadline in each period; without, best effort that always has more to do. What it executes between two
-//! preemption points is a *slice*, as a handler's is a block, so that a message on time waits for one slice and not for a budget.
+//! The papers give the CPU to communication alone. A host has other work, and its CPU reservations
+//! have to fit beside those of channels. An application is an item in the queue of handlers. With a
+//! budget it is real time, with a deadline in each period; without a budget it is best effort and
+//! never finishes. The work between two preemption points is a *slice*, as a handler's is a block.
+//! An on-time message therefore waits for one slice and not for a budget.
 //!
 //! ```text
-//! start + k period ──▶ budget ──slice──▶ preemption point ──slice──▶ … done    (late if that is after start + k period + deadline)
+//! start + k period ──▶ budget ──slice──▶ preemption point ──slice──▶ … done
+//!                                     (late if after start + k period + deadline)
 //! ```
 //!
-//! A budget that is not done when the next is given goes first: an application does what it has to do in its order, and a host that
-//! has promised too much is late with it for as long as it is overloaded, which is what is measured.
+//! An application does its budgets in order: an unfinished budget is executed before the next one.
+//! An overloaded host is late with each budget for as long as the overload lasts, and this delay is
+//! measured.
 //!
-//! Where the CPU is shared by rates a slice counts as a packet of `S` bytes, a shorter one in proportion, and a budget is the rate of its slices.
+//! Where the CPU is shared by rates a slice counts as a packet of `S` bytes, a shorter one in
+//! proportion, and a budget is the rate of its slices.
 
 use laxity_units::{Bytes, Span, Time};
 
@@ -27,7 +31,7 @@ use crate::seldom::seldom;
 use crate::tag::Tag;
 
 impl Subsystem {
-    /// Adds an application that computes, before the run; answers its number.
+    /// Adds an application that computes, before the run; returns its number.
     pub fn compute(&mut self, config: Computing) -> u32 {
         let application = Application { config, left: Span::ZERO, done: 0, active: false };
         let core = &mut self.cores[config.core];
@@ -36,7 +40,7 @@ impl Subsystem {
         self.computing.all.len() as u32 - 1
     }
 
-    /// Lets applications of `core` wait for it that have been given something to do by `now`.
+    /// Queues the applications of `core` with a budget that has begun by `now`.
     #[inline]
     pub(super) fn give_budgets(&mut self, core: CoreId, now: Time) {
         if seldom(self.cores[core].next_budget <= now) {
@@ -64,7 +68,7 @@ impl Subsystem {
         self.cores[core].next_budget = next;
     }
 
-    /// Puts an application that has something to do among the handlers that wait.
+    /// Queues an application that has work among the handlers that wait.
     fn line_up(&mut self, now: Time, number: usize) {
         let application = &self.computing.all[number];
         let packet = self.config.packet;
@@ -73,7 +77,7 @@ impl Subsystem {
         self.wait_for_cpu(core, now, flow, (size, tag), Ready::Application(number as u32));
     }
 
-    /// Lets `who` wait for `core` beside the handlers, for work of that size and tag.
+    /// Queues `who` for `core` beside the handlers, for work of that size and tag.
     pub(super) fn wait_for_cpu(
         &mut self,
         core: CoreId,
@@ -88,15 +92,14 @@ impl Subsystem {
         core.cpu.enqueue(now, &Request { flow, size, tag, carried }, who);
     }
 
-    /// An application was chosen.
     pub(super) fn begin_slice(&mut self, core: CoreId, number: u32) -> Step {
         self.cores[core].computing = Some(number as usize);
         let work = self.computing.all[number as usize].slice();
         Step::Compute { thread: Thread::Computing(number), application: number, work }
     }
 
-    /// The work of the last [`Step::Compute`] of `core` is done but for `left` of it, for which the driver took the core; answers the budget that was
-    /// the last of, if it was.
+    /// Ends the last [`Step::Compute`] of `core`, of which `left` remains if the driver preempted
+    /// it. Returns the budget that the work completed, if it completed one.
     pub fn computed(&mut self, core: CoreId, now: Time, left: Span) -> Option<Computed> {
         let number = self.cores[core].computing.take().expect("an application has the CPU");
         let application = &mut self.computing.all[number];
@@ -120,7 +123,6 @@ impl Subsystem {
         Some(Computed { application: number as u32, from, due: from.saturating_add(budget.deadline) })
     }
 
-    /// By what the application that has `core` is ranked, if one has.
     pub(super) fn computing_tag(&self, core: CoreId, now: Time) -> Option<Tag> {
         let number = self.cores[core].computing?;
         Some(self.computing.all[number].tag(now, self.config.packet))

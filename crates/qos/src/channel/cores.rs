@@ -1,16 +1,19 @@
-//! A core of the host: who waits for it, who has it, and the lock of what all cores share.
+//! A core of the host: its queues, its running thread, and the lock of the link scheduler.
 //!
-//! Scheduling is *partitioned*, as real-time systems mostly have it: each handler, application and program has one core, where it waits
-//! in a queue of that core's own, all of one discipline. Nobody migrates, so a core by itself is the one CPU that it always was.
+//! Scheduling is *partitioned*, as in most real-time systems: each handler, application and program
+//! has one core and waits in that core's queue. Threads do not migrate, so each core by itself is a
+//! single CPU.
 //!
-//! What cores share is the way out. Packets lie in the queues of the links, whoever made them, and the link scheduler is a critical
-//! section: from when a packet is chosen until it is handed to its adapter one core is in it at a time. A core that finds somebody else in
-//! there and a packet to start *spins*: it does nothing else and takes no interrupt, or the interrupt's routine could wait behind the thread
-//! that it stopped, for ever. They are let in first come, first served, as by a ticket lock (Mellor-Crummey and Scott 1991), so that
-//! nobody waits for more than one critical section of each other core (Gai, Lipari and Di Natale 2001: MSRP). Whoever finds nothing to
-//! start, because adapters are full, sees that without the lock and goes on.
+//! Cores share the path to the links. Any core may queue packets for any link, and the link
+//! scheduler is a critical section: one core at a time chooses a packet and hands it to the
+//! adapter. A core that has a packet to start and finds the section occupied *spins*. A spinning
+//! core takes no interrupt, because the interrupt's routine could wait for ever behind the thread
+//! that it stopped. Cores enter first come, first served, as by a ticket lock (Mellor-Crummey and
+//! Scott 1991), so that a core waits for at most one critical section of each other core (Gai,
+//! Lipari and Di Natale 2001: MSRP). A core that can start no packet, because adapters are full,
+//! finds this out without the lock.
 //!
-//! Putting a packet into a link's queue is part of making it, and needs no lock.
+//! Putting a packet into a link's queue is part of making the packet, and needs no lock.
 
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
@@ -23,42 +26,38 @@ use crate::discipline::{Discipline, Groups, Server};
 use crate::few::Few;
 use crate::names::{ChannelId, CoreId, LinkId};
 
-/// Who waits for the CPU.
+/// An item that waits for the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ready {
-    /// A handler.
     Handler(u32),
-    /// An application that computes.
     Application(u32),
     /// The program of a lane that has a message for it.
     Reader(u32),
 }
 
-/// A core.
 #[derive(Debug)]
 pub(super) struct Core {
-    /// Handlers, applications that compute and programs that wait for it.
+    /// Handlers, computing applications and programs that wait.
     pub(super) cpu: Discipline<Ready>,
-    /// Applications that wait for it to send, those of real-time channels first.
+    /// Applications that wait to send, those of real-time channels first.
     pub(super) applications: [VecDeque<ChannelId>; 2],
-    /// Threads of option O3 that wait for it, each by the link that it was created for.
+    /// Waiting threads of option O3, each by the link that it was created for.
     pub(super) link_threads: VecDeque<LinkId>,
-    /// The handler that has it.
     pub(super) running: Option<Running>,
-    /// The application that computes on it.
+    /// The running application that computes.
     pub(super) computing: Option<usize>,
-    /// The lane whose program has it.
+    /// The lane of the running program.
     pub(super) reading: Option<usize>,
-    /// When an application of its that has nothing to do is next given something; [`Time::MAX`] if none will be.
+    /// Beginning of the next budget of an application that has no work; [`Time::MAX`] if there is
+    /// none.
     pub(super) next_budget: Time,
-    /// The wake-up that was asked for last and has not come; [`Time::MAX`] if none was.
+    /// The pending wake-up; [`Time::MAX`] if there is none.
     pub(super) awaited: Time,
-    /// Somebody has been put in line for it since it was last asked whether.
+    /// An item was queued since the flag was last read.
     pub(super) called: bool,
 }
 
 impl Core {
-    /// Whether an application waits for it to send.
     #[inline]
     pub(super) fn has_applications(&self) -> bool {
         self.applications.iter().any(|queue| !queue.is_empty())
@@ -93,7 +92,7 @@ impl Cores {
         self.0.iter()
     }
 
-    /// Whether a thread waits for one of them that was created for `link`.
+    /// Whether a thread that was created for `link` waits for a core.
     pub(super) fn have_thread_for(&self, link: LinkId) -> bool {
         self.0.iter().any(|core| core.link_threads.contains(&link))
     }
@@ -115,19 +114,20 @@ impl IndexMut<CoreId> for Cores {
     }
 }
 
-/// What calling the link scheduler came to; `P` is by what a packet is named.
+/// The result of a call of the link scheduler; `P` names a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken<P> {
-    /// The packet that is next, and the lock with it.
+    /// The next packet; the caller now holds the lock.
     Packet(P),
-    /// There is none, or no adapter has a place.
+    /// No packet is eligible, or no adapter has a free place.
     Nothing,
-    /// There is one, and another core has the lock: this one waits for it, and is to call again when
-    /// [it has it](super::Subsystem::is_let_in).
+    /// A packet is queued and another core has the lock. The caller waits, and calls again when [it
+    /// has the lock](super::Subsystem::is_let_in).
     Held,
 }
 
-/// Who is in the link scheduler, and who is next. It is not asked for by a core that has it: until the packet is handed over that does nothing else.
+/// The core in the link scheduler, and the cores that wait. A core that has the lock does not call
+/// the scheduler before it has handed its packet over.
 #[derive(Debug, Default)]
 pub(super) struct Lock {
     holder: Option<CoreId>,
@@ -135,31 +135,29 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Whether `core` has the lock, or it is free.
+    /// Whether `core` has the lock, or the lock is free.
     #[inline]
     pub(super) fn lets_in(&self, core: CoreId) -> bool {
         self.holder.is_none_or(|holder| holder == core)
     }
 
-    /// Whether `core` has it.
     #[inline]
     pub(super) fn is_held_by(&self, core: CoreId) -> bool {
         self.holder == Some(core)
     }
 
-    /// `core`, which may, takes it.
+    /// `core` takes the lock, which it may.
     #[inline]
     pub(super) fn enter(&mut self, core: CoreId) {
         self.holder = Some(core);
     }
 
-    /// `core` gets in line.
     pub(super) fn wait(&mut self, core: CoreId) {
         debug_assert!(!self.waiting.contains(&core), "who spins asks once");
         self.waiting.push_back(core);
     }
 
-    /// `core` gives it to whoever has waited longest, if it has it.
+    /// `core` passes the lock to the core that has waited longest, if `core` holds the lock.
     #[inline]
     pub(super) fn leave(&mut self, core: CoreId) {
         if self.is_held_by(core) {

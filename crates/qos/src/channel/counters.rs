@@ -1,10 +1,10 @@
-//! What a subsystem counts of each channel.
+//! Counters of a channel.
 
 use std::collections::BTreeMap;
 
 use super::step::Dropped;
 
-/// What became of a channel's messages at this host.
+/// Counters of a channel's messages and packets at this host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Messages queued, the excess included.
@@ -17,7 +17,7 @@ pub struct Counters {
     pub dropped_packets: u64,
     /// Packets created.
     pub created: u64,
-    /// Packets whose transmission completed.
+    /// Completed transmissions of packets.
     pub transmitted: u64,
     /// Messages handed to the receiving application.
     pub delivered: u64,

@@ -1,56 +1,52 @@
-//! Handlers: the threads that process.
+//! Handlers: the threads that process messages.
 
 use super::message::Message;
 
-/// A thread, and what it is in the middle of.
+/// A thread and its state.
 #[derive(Debug)]
 pub(super) struct Handler {
-    /// The lane it serves.
     pub(super) lane: usize,
-    /// The message in hand (sending side).
+    /// The current message (sending side).
     pub(super) message: Option<Message>,
     /// Identifies the thread for switching costs; a reused slot is a new thread.
     pub(super) thread: u32,
-    /// Waits in the CPU scheduler's queues, or runs.
+    /// The handler waits in the CPU scheduler's queues, or runs.
     pub(super) active: bool,
-    /// A proxy has woken it before its time.
+    /// A proxy woke the handler before its release time.
     pub(super) awake: bool,
     /// A packet was begun and preempted.
     pub(super) mid_packet: bool,
-    /// Its thread was created for this message.
     pub(super) new_thread: bool,
 }
 
 impl Handler {
-    /// Whether it has something to do, or waits for a buffer to do it.
+    /// Whether the handler has work, or waits for a buffer.
     pub(super) fn is_at_work(&self) -> bool {
         self.active || self.message.is_some()
     }
 }
 
-/// The handler that has the CPU.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Running {
     pub(super) handler: usize,
-    /// What it does now; `None` between two packets of a block.
     pub(super) doing: Doing,
     /// Packets until the next preemption point; `None` if there is none before the message's end.
     pub(super) budget: Option<u32>,
-    /// Stops at the end of a message.
+    /// The handler stops at the end of a message.
     pub(super) one_message: bool,
-    /// Goes on with the next message of its queue.
+    /// The handler continues with the next message of its queue.
     pub(super) drains: bool,
 }
 
-/// Where in its block the running handler is.
+/// The running handler's position within its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doing {
     /// Processing a packet.
     Packet,
-    /// Its proxy signals it.
+    /// The handler's proxy signals it.
     Signal,
-    /// A packet is done; it calls the link scheduler before anything else (O1, O3).
+    /// A packet is done, and the handler calls the link scheduler next (O1, O3).
     LinkCall,
-    /// Ready for the next packet of the block.
+    /// The handler is between two packets of the block.
     Between,
 }

@@ -1,7 +1,7 @@
-//! A message queue, its packet buffers and who empties it.
+//! A lane: a message queue, its packet buffers and its handler.
 //!
-//! A channel has one lane; a channel whose excess is carried as best effort has a second one for that,
-//! with buffers and a handler of its own, so that the excess cannot hold up what is within the contract.
+//! A channel has one lane. A channel that carries excess as best effort has a second lane for it,
+//! with its own buffers and handler, so that the excess cannot block messages within the contract.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -18,7 +18,8 @@ use crate::names::{ChannelId, CoreId, LinkId};
 use crate::short_queue::ShortQueue;
 use crate::tag::Tag;
 
-/// What a packet's way through a lane asks of its channel's configuration: of ten thousand lanes each is looked at for an instant, and brings no more along than that.
+/// The part of the channel's configuration that each packet needs. It is small because each of ten
+/// thousand lanes is in the cache only briefly.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms {
     pub(super) way: Way,
@@ -29,7 +30,7 @@ pub(super) struct Terms {
     pub(super) core: CoreId,
     pub(super) role: Role,
     pub(super) packet_overflow: PacketOverflow,
-    /// A program reads what comes.
+    /// A program reads received messages.
     pub(super) is_read: bool,
 }
 
@@ -49,41 +50,43 @@ impl Terms {
     }
 }
 
-/// A received packet that waits for its handler: where it lies, and what its turn depends on.
+/// A received packet that waits for its handler: its slot, and the values that rank it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Incoming {
     pub(super) slot: Slot,
-    /// It completes its message, if none was lost.
+    /// The packet completes its message, if no packet was lost.
     pub(super) is_last: bool,
     pub(super) size: Bytes,
     pub(super) tag: Tag,
 }
 
-/// In this order, so that a packet that is made looks at the first three lines of memory, and one that comes at three more.
+/// The order of the fields matters: making a packet reads the first three cache lines, and
+/// receiving a packet reads three more.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Lane {
     pub(super) channel: ChannelId,
-    /// Nothing more is accepted.
+    /// No more messages are accepted.
     pub(super) closed: bool,
     pub(super) terms: Terms,
     /// Packets between creation (or reception) and completed transmission.
     pub(super) used_packets: u64,
-    /// The most of them that there ever were.
+    /// Maximum of `used_packets` so far.
     pub(super) most_packets: u64,
     /// The lane's handler with a process per channel; `None` with a process per message.
     pub(super) handler: Option<usize>,
-    /// Messages not yet taken by a handler.
+    /// Messages that no handler has taken yet.
     pub(super) messages: VecDeque<Message>,
-    /// Messages that threads of their own are processing, and how many packets each has still to make.
+    /// Messages in processing by threads of their own, with the number of packets still to be made.
     pub(super) unfinished: BTreeMap<u64, u64>,
-    /// Handlers waiting for a packet buffer, that of the message with the least number first.
+    /// Handlers that wait for a packet buffer, the handler of the message with the lowest number
+    /// first.
     pub(super) blocked: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Received packets not yet taken by a handler.
+    /// Received packets that no handler has taken yet.
     pub(super) packets: ShortQueue<Incoming>,
-    /// Puts received messages together; the excess has one of its own, for it may be overtaken.
+    /// Reassembles received messages. The excess has its own reassembler because its messages may
+    /// be overtaken.
     pub(super) reassembler: Reassembler,
-    /// Messages that wait for the channel's program.
     pub(super) inbox: Inbox,
 }
 
@@ -105,23 +108,23 @@ impl Lane {
         }
     }
 
-    /// A message comes for it, to be sent: asks for what will be looked at.
+    /// Prefetches the fields that sending a message reads.
     #[inline]
     pub(super) fn fetch_sender(&self) {
         fetch_before(self, &self.packets);
     }
 
-    /// Whether packets wait that were received: who only sends is not asked.
+    /// Whether received packets wait; reads no queue for a lane that only sends.
     #[inline]
     pub(super) fn has_received(&self) -> bool {
         self.terms.role != Role::Send && !self.packets.is_empty()
     }
 
-    /// How many further messages have a place.
+    /// Number of free message slots.
     ///
-    /// A handler's message has left the queue: the papers' handler dequeues, then waits until the
-    /// message is current. A message with a thread of its own keeps its place until it is processed,
-    /// for otherwise nothing would bound the number of threads.
+    /// With a handler per channel, the current message has left the queue: the papers' handler
+    /// dequeues, then waits until the message is current. A message with its own thread keeps its
+    /// slot until it is processed; otherwise the number of threads would be unbounded.
     #[inline]
     pub(super) fn room(&self, processing: Processing) -> u64 {
         let held = match processing {
@@ -131,11 +134,11 @@ impl Lane {
         u64::from(self.terms.message_slots).saturating_sub(held as u64)
     }
 
-    /// Whether the next packet of `message` has a buffer that no earlier message will want.
+    /// Whether the next packet of `message` has a buffer that no earlier message needs.
     ///
-    /// Threads of one channel make packets at the same time, and ahead of time too. Were the last buffers taken by a
-    /// later message, whose packets the link holds until they are current, the earlier one would wait for
-    /// them past its own deadline.
+    /// Threads of one channel make packets at the same time, and before their release time too. If
+    /// a later message took the last buffers, the link would hold its packets until they are
+    /// current. The earlier message would then wait for a buffer past its own deadline.
     #[inline]
     pub(super) fn has_buffer_for(&self, message: u64) -> bool {
         if self.unfinished.is_empty() {
@@ -145,14 +148,14 @@ impl Lane {
         self.used_packets + wanted < self.terms.packet_slots
     }
 
-    /// A packet takes a buffer.
     #[inline]
     pub(super) fn take_buffer(&mut self) {
         self.used_packets += 1;
         self.most_packets = self.most_packets.max(self.used_packets);
     }
 
-    /// A packet of `message` was made; answers whether that was the last of one that has a thread of its own.
+    /// Counts a packet of `message` as made; returns whether it was the last of a message with its
+    /// own thread.
     #[inline]
     pub(super) fn made(&mut self, message: u64) -> bool {
         !self.unfinished.is_empty() && self.made_by_thread(message)
@@ -169,7 +172,6 @@ impl Lane {
         last
     }
 
-    /// Whether a further packet has a buffer.
     #[inline]
     pub(super) fn has_buffer(&self) -> bool {
         self.used_packets < self.terms.packet_slots

@@ -1,6 +1,7 @@
-//! The link scheduler: which packet is next, and whether the adapter takes one.
+//! The link scheduler: selects the next packet for an adapter with a free place.
 //!
-//! A host has one for each adapter: what waits for one link does not wait for another, and only the CPU that runs them is shared.
+//! A host has one for each adapter. Packets for one link do not wait for packets of another; the
+//! links share only the CPU.
 
 use std::ops::{Index, IndexMut};
 
@@ -13,13 +14,11 @@ use crate::discipline::{Discipline, Groups, Request};
 use crate::few::Few;
 use crate::names::{CoreId, LinkId};
 
-/// The links of a host, at least one.
 #[derive(Debug)]
 pub(super) struct Links {
     all: Few<LinkScheduler>,
-    /// Which is looked at first when each may be served: the one behind that was last.
+    /// The link that is served first when several can be: the successor of the link served last.
     turn: usize,
-    /// Which core chooses, of all of them.
     lock: Lock,
 }
 
@@ -38,13 +37,12 @@ impl Links {
         self.all.each(|link| link.queue.group(groups));
     }
 
-    /// How many there are.
     #[inline]
     pub(super) fn count(&self) -> usize {
         self.all.len()
     }
 
-    /// The next packet of any link whose adapter has a place, for `core` to hand over.
+    /// Takes the next packet for an adapter with a free place; `core` has to hand it over.
     #[inline]
     pub(super) fn take(&mut self, core: CoreId, now: Time) -> Taken<Slot> {
         if self.lock.lets_in(core) {
@@ -55,7 +53,7 @@ impl Links {
         self.refused(core, any)
     }
 
-    /// The same of one link.
+    /// Takes the next packet of `link`, as [`take`](Self::take) does.
     #[inline]
     pub(super) fn take_from(&mut self, core: CoreId, link: LinkId, now: Time) -> Taken<Slot> {
         if self.lock.lets_in(core) {
@@ -66,7 +64,7 @@ impl Links {
         self.refused(core, any)
     }
 
-    /// `core` has found that packet, or none, and is through in that case.
+    /// `core` enters the critical section with `packet`, or leaves it if there is none.
     #[inline]
     fn entered(&mut self, core: CoreId, packet: Option<Slot>) -> Taken<Slot> {
         match packet {
@@ -88,20 +86,19 @@ impl Links {
         if any { Taken::Held } else { Taken::Nothing }
     }
 
-    /// `core` has handed its packet over.
     #[inline]
     pub(super) fn leave(&mut self, core: CoreId) {
         self.lock.leave(core);
     }
 
-    /// Whether `core` may choose and nobody else.
+    /// Whether `core` has the lock.
     #[inline]
     pub(super) fn are_held_by(&self, core: CoreId) -> bool {
         self.lock.is_held_by(core)
     }
 
-    /// The next packet of any link whose adapter has a place. They take turns, so that none has to wait for ever behind one whose
-    /// adapter is always ready.
+    /// The next packet for any adapter with a free place. Links take turns, so that none starves
+    /// behind a link with an adapter that is always ready.
     #[inline]
     fn next(&mut self, now: Time) -> Option<Slot> {
         if self.all.is_one() {
@@ -118,18 +115,18 @@ impl Links {
         None
     }
 
-    /// Those whose adapter has a place for a packet that is eligible.
+    /// Links with a free place at the adapter and an eligible packet in the queue.
     pub(super) fn that_can_start(&mut self, now: Time) -> impl Iterator<Item = LinkId> {
         (0..).zip(self.all.iter_mut()).filter_map(move |(id, link)| link.can_start(now).then_some(LinkId(id)))
     }
 
-    /// Whether [`next_wakeup`](Self::next_wakeup) may have a time to name.
+    /// Whether [`next_wakeup`](Self::next_wakeup) may return a time.
     #[inline]
     pub(super) fn may_hold(&self) -> bool {
         self.all.any(LinkScheduler::may_hold)
     }
 
-    /// When a held packet becomes eligible at a link whose adapter could take it.
+    /// Time when a held packet becomes eligible at a link whose adapter could take it.
     pub(super) fn next_wakeup(&mut self, now: Time) -> Option<Time> {
         if self.all.is_one() {
             return self.all.first_mut().next_wakeup(now);
@@ -137,12 +134,11 @@ impl Links {
         self.all.iter_mut().fold(None, |first, link| Time::earlier(first, link.next_wakeup(now)))
     }
 
-    /// Packets that wait, at all of them.
     pub(super) fn len(&self) -> usize {
         self.all.iter().map(|link| link.queue.len()).sum()
     }
 
-    /// The most that ever waited at one.
+    /// Maximum number of packets that ever waited at one link.
     pub(super) fn longest(&self) -> usize {
         self.all.iter().map(|link| link.longest).max().unwrap_or(0)
     }
@@ -164,7 +160,6 @@ impl IndexMut<LinkId> for Links {
     }
 }
 
-/// The scheduler of one link.
 #[derive(Debug)]
 pub(super) struct LinkScheduler {
     queue: Discipline<Slot>,
@@ -190,13 +185,13 @@ impl LinkScheduler {
         self.longest = self.longest.max(self.queue.len());
     }
 
-    /// Whether [`take`](Self::take) would find a packet.
+    /// Whether [`take`](Self::take) would return a packet.
     #[inline]
     pub(super) fn can_start(&mut self, now: Time) -> bool {
         self.in_flight < self.depth && self.queue.best(now).is_some()
     }
 
-    /// Selects the next packet, if the adapter has a place and a packet is eligible.
+    /// Selects the next packet, if the adapter has a free place and a packet is eligible.
     #[inline]
     pub(super) fn take(&mut self, now: Time) -> Option<Slot> {
         if self.in_flight == self.depth {
@@ -220,12 +215,12 @@ impl LinkScheduler {
         self.in_flight < self.depth && self.queue.may_hold()
     }
 
-    /// When a held packet becomes eligible, if the adapter could take it.
+    /// Time when a held packet becomes eligible, if the adapter could take it.
     fn next_wakeup(&mut self, now: Time) -> Option<Time> {
         if self.in_flight == self.depth { None } else { self.queue.next_eligible(now) }
     }
 
-    /// What real time waits here, if that is counted.
+    /// Usual wait of real-time packets here, if the discipline measures it.
     #[inline]
     pub(super) fn usual_wait(&self) -> Option<Span> {
         self.queue.usual_wait()

@@ -14,12 +14,10 @@ pub(super) struct Message {
     pub(super) id: u64,
     pub(super) size: Bytes,
     pub(super) sent: Time,
-    /// From when the deadline counts: `ℓ`, or that of the last piece.
+    /// Start of the deadline's interval: `ℓ`, or the logical arrival of the last piece.
     pub(super) due_from: Time,
     pub(super) tag: Tag,
-    /// Packets made so far.
     pub(super) made: u64,
-    /// How it falls into packets.
     pub(super) cut: Cut,
 }
 
@@ -34,15 +32,15 @@ impl Message {
         self.made == self.packets()
     }
 
-    /// Whether the next packet is the first of the message or of a piece: a piece is carried, and paid for, as the message of
-    /// the contract that bounds count it as.
+    /// Whether the next packet is the first of the message or of a piece. A piece is carried and
+    /// charged as a message of the contract, as bounds count it.
     #[inline]
     pub(super) fn begins_piece(&self) -> bool {
         self.made == 0 || self.cut.begins_piece(self.made)
     }
 
-    /// Goes on to the next piece if the packets of one have all been made: it counts as arrived `interval` later.
-    /// Answers whether it did.
+    /// Starts the next piece if all packets of the current one are made: the piece counts as
+    /// arrived `interval` later. Returns whether it did.
     #[inline]
     pub(super) fn turn_to_next_piece(&mut self, interval: Span) -> bool {
         let turns = self.cut.begins_piece(self.made);
@@ -53,13 +51,12 @@ impl Message {
         turns
     }
 
-    /// The size of the next packet; nothing if all are made.
+    /// The size of the next packet; zero if all are made.
     #[inline]
     pub(super) fn next_size(&self) -> Bytes {
         if self.done() { Bytes::ZERO } else { self.cut.size(self.made) }
     }
 
-    /// The next packet, created at `now`.
     #[inline]
     pub(super) fn next_packet(&mut self, channel: ChannelId, way: Way, now: Time) -> Packet {
         let index = self.made;
@@ -99,12 +96,12 @@ pub struct Delivery {
     pub channel: ChannelId,
     /// The message's number within its channel.
     pub message: u64,
-    /// Whether it came with a guarantee.
+    /// Its class of service.
     pub class: Class,
     /// Its size.
     pub size: Bytes,
     /// When it was sent.
     pub sent: Time,
-    /// From when its deadline counts at the source.
+    /// Start of its deadline's interval at the source.
     pub due_from: Time,
 }

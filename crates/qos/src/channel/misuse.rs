@@ -5,7 +5,8 @@ use std::fmt;
 
 use crate::names::ChannelId;
 
-/// A call of a [`Subsystem`](super::Subsystem) that names a channel wrongly. The call has changed no state.
+/// A call of a [`Subsystem`](super::Subsystem) that names a channel wrongly. The call has changed
+/// no state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Misuse {
     /// No channel of this number is open here.

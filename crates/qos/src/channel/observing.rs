@@ -6,7 +6,7 @@ use super::subsystem::{Channel, Subsystem};
 use crate::names::ChannelId;
 
 impl Subsystem {
-    /// What became of a channel's messages so far.
+    /// Counters of a channel so far.
     ///
     /// # Errors
     ///
@@ -15,12 +15,12 @@ impl Subsystem {
         Ok(&self.channel(channel)?.counters)
     }
 
-    /// The counters of every channel that is open here.
+    /// The counters of every open channel.
     pub fn all_counters(&self) -> impl Iterator<Item = (ChannelId, &Counters)> {
         self.channels.iter().map(|(id, channel)| (id, &channel.counters))
     }
 
-    /// Packet buffers of a channel that packets have, those of its excess included.
+    /// Used packet buffers of a channel, its excess included.
     ///
     /// # Errors
     ///
@@ -30,7 +30,7 @@ impl Subsystem {
         Ok(self.lanes[lane].used_packets + excess.map_or(0, |excess| self.lanes[excess].used_packets))
     }
 
-    /// The most packet buffers of a channel that packets ever had at a time, those of its excess left out.
+    /// Maximum number of packet buffers that a channel used at a time, without those of its excess.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl Subsystem {
         Ok(self.lanes[self.channel(channel)?.lane].most_packets)
     }
 
-    /// Packets waiting for links, and the most that ever did for one.
+    /// Number of packets that wait for links, and the maximum that ever waited for one link.
     pub fn link_queue(&self) -> (usize, usize) {
         (self.links.len(), self.links.longest())
     }

@@ -1,4 +1,4 @@
-//! What can be chosen: structuring Table 2, one type per row.
+//! The policies: structuring Table 2, one type per row.
 
 use laxity_units::{Bytes, Span};
 
@@ -11,20 +11,20 @@ use crate::tag::{Class, LEVELS};
 use crate::traffic::TrafficSpec;
 use crate::virtual_clock::Vtick;
 
-/// Which thread processes a message.
+/// The thread that processes a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Processing {
-    /// One handler per channel for as long as the channel lives: as many threads as active channels.
+    /// One handler per channel, for the channel's lifetime: as many threads as active channels.
     PerChannel,
-    /// One thread per message, created when it is sent: as many threads as messages wait, and a burst
-    /// of messages is a burst of threads.
+    /// One thread per message, created when the message is sent: a burst of messages is a burst of
+    /// threads.
     PerMessage,
 }
 
-/// How much a handler does between two preemption points.
+/// The work of a handler between two preemption points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Block {
-    /// `P` packets, or to the message's end if that comes first; at least 1.
+    /// `P` packets, or fewer at the message's end; at least 1.
     Packets(u32),
     /// One message.
     Message,
@@ -32,57 +32,58 @@ pub enum Block {
     Never,
 }
 
-/// When a handler lets another one have the CPU.
+/// The preemption points of handlers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preemption {
-    /// Between blocks of on-time real-time messages.
+    /// Blocks of on-time real-time messages.
     pub real_time: Block,
-    /// Between blocks of early real-time messages.
+    /// Blocks of early real-time messages.
     pub early: Block,
-    /// Between blocks of best-effort messages.
+    /// Blocks of best-effort messages.
     pub best_effort: Block,
-    /// A more urgent handler takes the CPU at once, in the middle of a packet: the ideal that admission
-    /// theory assumes and no host offers for free.
+    /// A handler of higher priority takes the CPU at once, even within a packet. Admission theory
+    /// assumes this ideal; no host offers it without cost.
     pub immediate: bool,
 }
 
-/// The way from a packet to the adapter.
+/// Link scheduling at one adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkConfig {
-    /// Who runs the link scheduler.
+    /// The thread that runs the link scheduler.
     pub paradigm: LinkParadigm,
-    /// The core of its own thread (O2), and where a packet is noticed that is held until now.
+    /// The core of the scheduler's own thread (O2), and of wake-ups for held packets.
     pub core: CoreId,
-    /// In which order packets leave.
+    /// The order in which packets leave.
     pub order: Order,
-    /// What early packets may do; the horizon here is the papers' link horizon.
+    /// Treatment of early packets; the horizon here is the papers' link horizon.
     pub early: EarlyPolicy,
-    /// Packets handed to the adapter and not yet completed, at most: the pipeline depth, at least 1.
+    /// Pipeline depth: maximum number of packets handed to the adapter and not yet completed; at
+    /// least 1.
     pub depth: u32,
-    /// How long a packet of a size is on the link at most, for disciplines that follow a fluid link.
+    /// Maximum time on the link for a packet of a size, for disciplines that follow a fluid link.
     pub speed: LinkCosts,
-    /// The shortest frame, for disciplines that have frames.
+    /// The shortest frame, for framing disciplines.
     pub frame: Span,
 }
 
 impl LinkConfig {
-    /// What a discipline may know of it.
+    /// The properties of the link that a discipline may use.
     pub fn server(&self) -> Server {
         Server { early: self.early, speed: self.speed, frame: self.frame }
     }
 }
 
-/// The whole subsystem's policies.
+/// All policies of a subsystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
     /// Cores of the host; at least 1.
     pub cores: u8,
-    /// Threads.
+    /// Thread per channel or per message.
     pub processing: Processing,
-    /// How handlers are scheduled, on each core by itself.
+    /// The order of handlers, on each core by itself.
     pub order: Order,
-    /// What handlers of early messages may do: [`EarlyPolicy::HOLD`] is non-work-conserving, anything
-    /// else runs them through channel proxies.
+    /// Treatment of handlers with early messages: [`EarlyPolicy::HOLD`] is non-work-conserving; any
+    /// other policy runs them through channel proxies.
     pub early: EarlyPolicy,
     /// Cooperative preemption.
     pub preemption: Preemption,
@@ -90,73 +91,76 @@ pub struct Config {
     pub link: LinkConfig,
     /// `S`: largest packet.
     pub packet: Bytes,
-    /// Traffic enforcement. Off, every message counts as current when it is sent and no queue has an end:
-    /// what a host without contracts does.
+    /// Traffic enforcement. If off, every message is current when it is sent and queues are
+    /// unbounded, as in a host without contracts.
     pub enforcement: bool,
 }
 
-/// What happens to a message that finds its channel's message queue full.
+/// Treatment of a message that finds its channel's message queue full.
 ///
-/// `Drop` and `Block` delay the excess of a channel: while a slot is free, a message beyond the contract is queued with a
-/// guarantee from its logical arrival on, which is further ahead with each such message. A host that works ahead has a free
-/// slot soon, so only a horizon limits how far ahead the messages are that leave the host. `BestEffort` gives a guarantee to
-/// what the contract covers ([`crate::traffic`]) and to nothing else, whether a slot is free or not.
+/// `Drop` and `Block` delay the excess of a channel. While a slot is free, a message beyond the
+/// contract is queued with a guarantee from its logical arrival on, which moves further ahead with
+/// each excess message. A host that works ahead soon has a free slot, so only a horizon limits how
+/// early messages leave the host. `BestEffort` gives a guarantee only to messages that the contract
+/// covers ([`crate::traffic`]), whether a slot is free or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageOverflow {
-    /// It is dropped and the sender is told.
+    /// The message is dropped, and the call reports it to the sender.
     Drop,
-    /// The sender waits until there is room.
+    /// The sender waits for a free slot.
     Block,
-    /// The message is carried as best effort, and so is each message that the contract does not cover.
+    /// The message is carried as best effort, as is each message that the contract does not cover.
     BestEffort,
 }
 
-/// What happens to a handler that finds its channel's packet buffers full.
+/// Treatment of a handler that finds its channel's packet buffers full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacketOverflow {
-    /// It waits until the link has freed one.
+    /// The handler waits until the link has freed a buffer.
     Block,
-    /// It goes on, each further packet with a deadline later by its share of `I_min`.
+    /// The handler continues; each further packet's deadline is later by the packet's share of
+    /// `I_min`.
     DecayDeadline,
-    /// The packet is dropped, and with it the rest of its message.
+    /// The packet is dropped, with the rest of its message.
     Drop,
 }
 
-/// What a channel does at this host.
+/// The role of a channel at this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Messages start here.
     Send,
-    /// Packets come in and leave again.
+    /// Packets arrive and leave again.
     Relay,
-    /// Packets come in and become messages.
+    /// Packets arrive and become messages.
     Receive,
 }
 
-/// The way of a channel's packets, from where they are made.
+/// The path of a channel's packets, from the host that makes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Way {
-    /// Links on it.
+    /// Number of links on the path.
     pub links: u8,
-    /// Deadline at its end, counted as the local one is; unused for best effort.
+    /// Deadline at the end of the path, counted from the same instant as the local one; unused for
+    /// best effort.
     pub deadline: Span,
 }
 
-/// The program that takes a channel's messages where it ends.
+/// The program that reads a channel's messages at its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reader {
-    /// Its core.
+    /// The core of the program.
     pub core: CoreId,
-    /// Messages that wait for it, the one that it has included; at least 1.
+    /// Maximum number of waiting messages, including the one in work; at least 1.
     pub slots: u32,
-    /// What it does with a message.
+    /// Fixed work per message.
     pub work: Span,
-    /// What it does with each byte of one, beside.
+    /// Additional work per byte.
     pub per_byte: Span,
 }
 
 impl Reader {
-    /// What it takes for a message of `size`.
+    /// The work for a message of `size`.
     pub fn takes(&self, size: Bytes) -> Span {
         self.work.saturating_add(self.per_byte.saturating_mul(size.get()))
     }
@@ -167,34 +171,36 @@ impl Reader {
 pub struct ChannelConfig {
     /// Class of service.
     pub class: Class,
-    /// What the channel does here.
+    /// The role of the channel at this host.
     pub role: Role,
     /// The core of its handlers.
     pub core: CoreId,
-    /// The core of the application that sends, if that is one of this host's.
+    /// The core of the sending application, if that runs on this host.
     pub application: CoreId,
-    /// Its contract; for best effort only `max_message` and `burst` mean anything.
+    /// Its contract; for best effort only `max_message` and `burst` are used.
     pub spec: TrafficSpec,
-    /// Local deadline counted from the logical arrival, by which EDF orders; unused for best effort.
+    /// Local deadline, counted from the logical arrival, by which EDF orders; unused for best
+    /// effort.
     pub deadline: Span,
-    /// Fixed priority, 0 the most urgent.
+    /// Fixed priority; 0 is the highest.
     pub level: u8,
-    /// What it has of the rate of resources that are shared by rates: its contract's, or what best effort is given; [`Vtick::NONE`] for
-    /// what is left.
+    /// Its rate at resources shared by rates: the contract's rate, or the rate assigned to best
+    /// effort; [`Vtick::NONE`] for the residual capacity.
     pub share: Vtick,
-    /// The link by which it leaves; unused where it ends.
+    /// The outgoing link; unused at the receiver.
     pub link: LinkId,
-    /// Its way from here.
+    /// Its path from this host.
     pub way: Way,
     /// Message queue slots; the papers have `B_max`.
     pub message_slots: u32,
     /// Packet buffers; the papers have `B_max × N_pkts`.
     pub packet_slots: u64,
-    /// When the message queue is full.
+    /// Policy for a full message queue.
     pub message_overflow: MessageOverflow,
-    /// When the packet buffers are full.
+    /// Policy for full packet buffers.
     pub packet_overflow: PacketOverflow,
-    /// Who takes its messages where it ends; `None` if they are delivered when they are whole again.
+    /// The program that reads its messages at the receiver; `None` if messages are delivered on
+    /// reassembly.
     pub reader: Option<Reader>,
 }
 

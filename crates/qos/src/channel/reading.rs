@@ -1,15 +1,18 @@
-//! Programs that take the messages of channels that end here.
+//! Programs that read the messages of channels that end here.
 //!
-//! A message that is whole again is not with its program yet: that has to get the CPU, and takes its own time. Until it is done with
-//! a message that keeps a place in a queue of the channel's, which has an end. Whoever computes that a message has been received when the handler is done
-//! promises what nobody gets, and a queue without an end hides that a program is too slow.
+//! A reassembled message is not yet at its program, which needs the CPU and time of its own. Until
+//! the program has finished with a message, the message keeps a slot in a bounded queue of the
+//! channel. A bound that ended when the handler is done would not hold for the application, and an
+//! unbounded queue would hide that a program is too slow.
 //!
-//! A program is an item in the queue of handlers, with the tag of the first message that waits for it, so its turn comes when the message's handler's
-//! would, and it is asked for nothing between two preemption points but one message. What exceeded its contract waits in a queue of its own, as
-//! it did everywhere before.
+//! A program is an item in the queue of handlers. Its tag is that of the first message that waits,
+//! so its rank is that of the message's handler. It reads one message between two preemption
+//! points. Excess messages wait in a queue of their own, as at every earlier stage.
 //!
-//! A message that is larger than its contract has it comes in pieces, and its program takes it piece by piece, as they come, each as the message of the contract that bounds count it as: all of
-//! it at once, at its end, would be more work than anybody has reserved for. It is delivered with its last piece, if it had a place for each.
+//! A message that is larger than its contract's largest arrives in pieces, and its program reads
+//! each piece as it arrives. Each piece counts as a message of the contract, as in the bounds:
+//! reading the whole message at its end would be more work than any reservation covers. The message
+//! is delivered with its last piece, if each piece found a slot.
 //!
 //! ```text
 //! packets ─▶ handler ─▶ reassembly ─▶ ▭▭▭ slots ─▶ program ─▶ delivered
@@ -30,7 +33,8 @@ use crate::packet::Packet;
 use crate::tag::Tag;
 
 impl Subsystem {
-    /// A message of `lane` is whole again: delivered unless its channel has a program, which has to take it first.
+    /// A message of `lane` is complete: it is delivered, unless the channel's program has to read
+    /// it first.
     pub(super) fn completed(
         &mut self,
         now: Time,
@@ -51,7 +55,8 @@ impl Subsystem {
         None
     }
 
-    /// A packet of `lane` came that does not complete its message: it may complete a piece.
+    /// A packet of `lane` arrived that does not complete its message; the packet may complete a
+    /// piece.
     pub(super) fn came(&mut self, now: Time, lane: usize, packet: &Packet) {
         if !self.lanes[lane].terms.is_read {
             return;
@@ -67,7 +72,6 @@ impl Subsystem {
         }
     }
 
-    /// Gives `waiting` a place, if there is one.
     fn wait_for_program(&mut self, now: Time, lane: usize, waiting: Waiting) -> bool {
         let Lane { channel, inbox, .. } = &mut self.lanes[lane];
         let slots = self.channels[*channel].config.reader.map_or(0, |reader| reader.slots as usize);
@@ -81,7 +85,7 @@ impl Subsystem {
         room
     }
 
-    /// Puts the program of `lane`, for which something waits, among the handlers that wait.
+    /// Queues the program of `lane`, which has input, among the handlers that wait.
     fn call_reader(&mut self, now: Time, lane: usize) {
         let flow = self.lanes[lane].channel;
         let core = self.channels[flow].config.reader.expect("only a program reads").core;
@@ -90,7 +94,6 @@ impl Subsystem {
         self.wait_for_cpu(core, now, flow, (size, tag), Ready::Reader(lane as u32));
     }
 
-    /// A program was chosen.
     pub(super) fn begin_reading(&mut self, core: CoreId, lane: u32) -> Step {
         let lane = lane as usize;
         self.cores[core].reading = Some(lane);
@@ -102,7 +105,8 @@ impl Subsystem {
         Step::Read { thread: Thread::Reader(channel), channel, work }
     }
 
-    /// The work of the last [`Step::Read`] of `core` is done, and the message delivered if that was the last of it; or but for `left` of it, for which the driver took the core.
+    /// Ends the last [`Step::Read`] of `core`, of which `left` remains if the driver preempted it.
+    /// Returns the message to deliver if the work completed one.
     pub fn read(&mut self, core: CoreId, now: Time, left: Span) -> Option<Delivery> {
         let lane = self.cores[core].reading.take().expect("a program has the CPU");
         let inbox = &mut self.lanes[lane].inbox;
@@ -120,7 +124,6 @@ impl Subsystem {
         Some(delivery)
     }
 
-    /// By what the program that has `core` is ranked, if one has.
     pub(super) fn reading_tag(&self, core: CoreId) -> Option<Tag> {
         let inbox = &self.lanes[self.cores[core].reading?].inbox;
         inbox.waiting.front().map(|waiting| waiting.tag)

@@ -1,8 +1,8 @@
-//! The subsystem's decisions: what a core does next.
+//! The subsystem's decisions: the next step of a core.
 //!
-//! At a preemption point (the end of a block, or an idle core) the order is: the link scheduler's thread,
-//! applications that want to send, handlers by the core's discipline. Between two packets of a block
-//! nobody is asked.
+//! At a preemption point (the end of a block, or an idle core) the order is: the link scheduler's
+//! thread, applications that want to send, handlers by the core's discipline. Between two packets
+//! of a block the scheduler is not called.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -25,7 +25,7 @@ use crate::seldom::seldom;
 use crate::tag::{Class, Tag};
 
 impl Subsystem {
-    /// What `core` is to do, now that it is free to be given something.
+    /// The next step of `core`, which is free.
     pub fn next_step(&mut self, core: CoreId, now: Time) -> Step {
         if let Some(running) = &mut self.cores[core].running {
             if running.doing == Doing::LinkCall {
@@ -33,7 +33,7 @@ impl Subsystem {
                 let thread = Thread::Handler(handler.thread);
                 let link = self.lanes[handler.lane].terms.link;
                 match self.links.take_from(core, link, now) {
-                    // It calls again when it is let in.
+                    // The handler calls again when it has the lock.
                     Taken::Held => return Step::Spin { thread: Some(thread) },
                     Taken::Packet(packet) => {
                         running.doing = Doing::Between;
@@ -70,7 +70,7 @@ impl Subsystem {
     fn link_thread(&mut self, core: CoreId, now: Time) -> Option<Step> {
         match self.config.link.paradigm {
             LinkParadigm::O1 | LinkParadigm::Adapter => None,
-            // It is one thread, so it has the lock to itself.
+            // O2 has one thread, so the lock is free for it.
             LinkParadigm::O2 if core == self.config.link.core => match self.links.take(core, now) {
                 Taken::Packet(packet) => {
                     Some(Step::Transmit { thread: Thread::LinkScheduler, packet, new_thread: false })
@@ -80,11 +80,14 @@ impl Subsystem {
             LinkParadigm::O2 => None,
             LinkParadigm::O3 => {
                 while let Some(link) = self.cores[core].link_threads.pop_front() {
-                    // A handler's call may have taken the packet meanwhile; then the thread just ends.
+                    // A handler's call may have taken the packet meanwhile; then the thread just
+                    // ends.
                     match self.links.take_from(core, link, now) {
                         Taken::Packet(packet) => {
                             let thread = self.new_link_thread();
-                            // A completion is one place, so one thread for each is enough; but several packets may have turned current at once when there were places for them.
+                            // A completion frees one place, so one thread for each is enough. But
+                            // several packets may have become current at once while several places
+                            // were free.
                             if self.links[link].can_start(now) && !self.cores.have_thread_for(link) {
                                 self.cores[core].link_threads.push_back(link);
                             }
@@ -104,19 +107,20 @@ impl Subsystem {
         }
     }
 
-    /// The next thread of option O3 is created.
     fn new_link_thread(&mut self) -> Thread {
         self.link_threads_created = self.link_threads_created.wrapping_add(1);
         Thread::LinkThread(self.link_threads_created)
     }
 
-    /// Whether `core`, which was to [spin](Step::Spin), has been let in to the link scheduler and is to go on.
+    /// Whether `core`, which was to [spin](Step::Spin), has entered the link scheduler and
+    /// continues.
     #[inline]
     pub fn is_let_in(&self, core: CoreId) -> bool {
         self.links.are_held_by(core)
     }
 
-    /// `core` has handed the packet over that it was given to transmit, and lets the next core choose. Of one core nobody need be told.
+    /// `core` has handed over its packet, and the next core may choose. With one core the call has
+    /// no effect.
     #[inline]
     pub fn handed_over(&mut self, core: CoreId) {
         self.links.leave(core);
@@ -133,7 +137,8 @@ impl Subsystem {
         let handler = &mut self.handlers[index];
         let budget = match block {
             Block::Packets(n) => Some(n),
-            // The end of a received message to stop at may have been lost on the way.
+            // The last packet of a received message, where the block would end, may have been lost
+            // on the path.
             Block::Message if handler.message.is_none() => {
                 let spec = &self.channels[self.lanes[handler.lane].channel].config.spec;
                 Some(spec.fragmentation(self.config.packet).packets() as u32)
@@ -155,7 +160,7 @@ impl Subsystem {
         self.begin(core, now, index)
     }
 
-    /// Whether the running handler goes on without a preemption point, and can.
+    /// Whether the running handler has no preemption point now and can continue.
     #[inline]
     fn continues(&mut self, core: CoreId) -> bool {
         let running = self.cores[core].running.expect("asked of a running handler");
@@ -176,7 +181,7 @@ impl Subsystem {
             && lane.terms.packet_overflow == PacketOverflow::Block
     }
 
-    /// A handler that has got `core` begins its next packet, if there is a buffer for it.
+    /// A handler that has `core` begins its next packet, if a buffer is free.
     #[inline]
     fn begin(&mut self, core: CoreId, now: Time, index: usize) -> Step {
         if seldom(self.must_block(index)) {
@@ -186,7 +191,7 @@ impl Subsystem {
         self.go_on(core)
     }
 
-    /// The running handler begins its next packet, for which there is a buffer.
+    /// The running handler begins its next packet, for which a buffer is free.
     #[inline]
     fn go_on(&mut self, core: CoreId) -> Step {
         let running = self.cores[core].running.as_mut().expect("a handler runs");
@@ -210,7 +215,8 @@ impl Subsystem {
         Step::Process { thread: Thread::Handler(handler.thread), channel: lane.channel, work, bytes, resumed }
     }
 
-    /// Whether a waiting handler takes `core` from the running one in the middle of a packet, or from an application or a program in that of its work.
+    /// Whether a waiting handler preempts the running thread of `core` at once, within a packet or
+    /// within the work of an application or program.
     pub fn wants_preemption(&mut self, core: CoreId, now: Time) -> bool {
         if !self.config.preemption.immediate {
             return false;
@@ -226,15 +232,15 @@ impl Subsystem {
         cpu.best(now).is_some_and(|best| best < rank)
     }
 
-    /// The driver stopped the packet in progress; it is resumed when its handler is next chosen.
+    /// Preempts the packet in progress, which is resumed when its handler is next chosen.
     pub fn preempt(&mut self, core: CoreId, now: Time) {
         let running = self.cores[core].running.expect("a handler runs");
         self.handlers[running.handler].mid_packet = true;
         self.yield_cpu(core, now);
     }
 
-    /// The work of the last [`Step::Process`] of `core` is done; a packet that was made is put into `packets`, until somebody who was given
-    /// its place takes it out.
+    /// Ends the last [`Step::Process`] of `core`. A packet that was made lies in `packets` until a
+    /// component that has its slot removes it.
     pub fn finish(&mut self, core: CoreId, now: Time, packets: &mut Slots) -> Finished {
         let running = self.cores[core].running.as_mut().expect("a handler runs");
         let index = running.handler;
@@ -258,7 +264,6 @@ impl Subsystem {
         }
     }
 
-    /// A packet of the message in hand was made.
     #[inline]
     fn finish_packet(&mut self, core: CoreId, now: Time, index: usize, packets: &mut Slots) {
         let handler = &mut self.handlers[index];
@@ -275,7 +280,8 @@ impl Subsystem {
             lane.unfinished.remove(&message.id);
             self.made_room = true;
             let state = &mut self.channels[channel];
-            // Excess has not moved the contract's clock, so it leaves nothing to take back.
+            // Excess has not moved the contract's clock, so there is no step of the clock to
+            // retract.
             if unsent && state.sent == latest && class == Class::RealTime {
                 state.clock.retract(logical);
             }
@@ -294,7 +300,7 @@ impl Subsystem {
             if seldom(turned)
                 && let Some(running) = &mut self.cores[core].running
             {
-                // The next piece is as early as a message would be, and so is whoever makes it.
+                // The next piece is as early as a message would be, and its handler too.
                 running.budget = Some(0);
             }
             self.channels[channel].counters.created += 1;
@@ -313,8 +319,8 @@ impl Subsystem {
         if self.lanes[lane].handler.is_none() {
             return;
         }
-        // A handler that drains its queue goes on without a preemption point, though not past what it
-        // may not yet touch: the scheduler would hold that message.
+        // A handler that drains its queue continues without a preemption point, but not with a
+        // message that the scheduler would hold.
         let hold = self.config.early.horizon.is_zero();
         let drains = self.cores[core].running.is_some_and(|running| running.drains);
         let next_is_held = |message: &Message| hold && message.tag.class == Class::RealTime;
@@ -368,10 +374,11 @@ impl Subsystem {
         self.completed(now, lane, delivery, packet.tag)
     }
 
-    /// Ends the block with `packet` if what comes next is another matter.
+    /// Ends the block with `packet` if the next packet belongs to another message or piece.
     ///
-    /// A block is what a handler does for one message, or one piece of it: the next may be ahead of its time, or less
-    /// urgent than somebody else's, and the scheduler is to be asked. What has no guarantee goes on.
+    /// A block is the work of a handler for one message, or one piece of it. The next one may be
+    /// early, or have a lower priority than another handler, so the scheduler decides. Messages
+    /// without a guarantee continue.
     fn end_received_block(&mut self, core: CoreId, lane: usize, packet: &Incoming) {
         let guaranteed = packet.tag.class == Class::RealTime && self.config.enforcement;
         let next = self.lanes[lane].packets.front();
@@ -383,7 +390,7 @@ impl Subsystem {
         }
     }
 
-    /// The running handler gives up the CPU: to the scheduler's queues if it has more to do.
+    /// The running handler gives up the CPU, and joins the scheduler's queues if it has more work.
     fn yield_cpu(&mut self, core: CoreId, now: Time) {
         let Some(running) = self.cores[core].running.take() else { return };
         let index = running.handler;
@@ -391,7 +398,8 @@ impl Subsystem {
         let lane = self.handlers[index].lane;
         let persistent = self.lanes[lane].handler.is_some();
         if persistent && self.handlers[index].message.is_none() {
-            // A message may have come since the last one ended, while the handler called the link.
+            // A message may have arrived after the last one ended, while the handler called the
+            // link.
             if let Some(message) = self.lanes[lane].messages.pop_front() {
                 self.handlers[index].message = Some(message);
             }
@@ -408,7 +416,8 @@ impl Subsystem {
         }
     }
 
-    /// Gives `handler`, whose lane that is, another message: into its hands if it has nothing to do, without a way through the queue.
+    /// Gives `handler`, which serves `lane`, another message: directly if the handler has no work,
+    /// else through the queue.
     #[inline]
     pub(super) fn hand(&mut self, now: Time, lane: usize, handler: usize, message: Message) {
         let (messages, state) = (&mut self.lanes[lane].messages, &mut self.handlers[handler]);
@@ -428,7 +437,7 @@ impl Subsystem {
         core.cpu.enqueue(now, &request, Ready::Handler(index as u32));
     }
 
-    /// Where a thread schedules links, its core is called.
+    /// Signals the core of the link scheduler's thread, if the paradigm has one (O2).
     #[inline]
     pub(super) fn call_link_thread(&mut self) {
         if self.config.link.paradigm == LinkParadigm::O2 {
@@ -436,7 +445,8 @@ impl Subsystem {
         }
     }
 
-    /// What a handler asks of the CPU: where that is shared by rates, a block counts as the bytes of its first packet.
+    /// A handler's request for the CPU: where the CPU is shared by rates, a block counts as the
+    /// bytes of its first packet.
     #[inline]
     fn request(&self, index: usize) -> Request {
         let handler = &self.handlers[index];
@@ -447,7 +457,7 @@ impl Subsystem {
         Request { flow: lane.channel, size, tag, carried: Carried { due: tag.deadline, ..Carried::NOTHING } }
     }
 
-    /// By what the scheduler ranks a handler: its message's tag, or its first packet's.
+    /// The tag that ranks a handler: its message's, or its first packet's.
     #[inline]
     fn tag(&self, index: usize) -> Tag {
         let handler = &self.handlers[index];

@@ -1,4 +1,4 @@
-//! Messages that applications send: room for them, the police, and the queue of a lane.
+//! Messages that applications send: queue capacity, policing, and the queue of a lane.
 
 use laxity_units::{Bytes, Time};
 
@@ -14,7 +14,7 @@ use crate::tag::{Class, Tag};
 use crate::traffic::LogicalClock;
 
 impl Subsystem {
-    /// Whether a message that is sent at `now` would find a free slot, with or without a guarantee.
+    /// Whether a message sent at `now` would find a free slot, with or without a guarantee.
     ///
     /// # Errors
     ///
@@ -27,7 +27,7 @@ impl Subsystem {
         Ok(self.lane_has_room(lane) && covered() || self.lane_has_room(excess))
     }
 
-    /// Whether a message goes with a guarantee where the excess of its channel goes without one.
+    /// Whether a message has a guarantee, on a channel that carries its excess without one.
     fn is_covered(&self, clock: &LogicalClock, now: Time, size: Bytes) -> bool {
         !self.config.enforcement || clock.covers(now, size)
     }
@@ -37,13 +37,14 @@ impl Subsystem {
         self.lanes[lane].room(self.config.processing) > 0 || !self.config.enforcement
     }
 
-    /// Whether any message queue may have got room since this was last asked.
+    /// Whether a message queue may have freed a slot since the last call.
     #[inline]
     pub fn has_made_room(&mut self) -> bool {
         std::mem::take(&mut self.made_room)
     }
 
-    /// How many messages a sender may send now without being told to wait; no end of them if it never is.
+    /// Number of messages that a sender may send now without blocking; [`u64::MAX`] if it never
+    /// blocks.
     ///
     /// # Errors
     ///
@@ -54,7 +55,7 @@ impl Subsystem {
             return Ok(u64::MAX);
         }
         let lane = &self.lanes[lane];
-        // An idle handler takes the first message out of the queue at once.
+        // An idle handler dequeues the first message at once.
         let idle =
             |&handler: &usize| self.handlers[handler].message.is_none() && !self.handlers[handler].active;
         Ok(match lane.room(self.config.processing) {
@@ -129,19 +130,20 @@ impl Subsystem {
         Ok(Sent::Accepted { message: id })
     }
 
-    /// How a message of a channel falls into packets. What is sent without a guarantee is cut as it is: nobody has
-    /// reserved anything for it.
+    /// The division of a channel's message into packets. A message without a guarantee is not cut
+    /// into pieces, because no reservation covers it.
     pub(super) fn cut(&self, config: &ChannelConfig, size: Bytes) -> Cut {
         let enforced = self.config.enforcement && config.class == Class::RealTime;
         Cut::new(size, if enforced { config.spec.max_message } else { size }, self.config.packet)
     }
 
-    /// Why a message of `size`, which is not between the smallest and the largest of its contract, cannot be carried at all, if it cannot.
+    /// Why a message of `size`, outside the sizes of its contract, cannot be carried at all; `None`
+    /// if it can be.
     ///
-    /// Bounds rest on the sizes of contracts, everybody's: short packets complete often, and under O1 every completion
-    /// takes the CPU from whoever has it; long ones are waited for. A real-time message that is too large
-    /// is carried in pieces, unless the last would be a packet shorter than any of the contract; best effort
-    /// has no rate at which pieces could come.
+    /// Bounds rest on the message sizes of all contracts. Short packets complete often, and under
+    /// O1 every completion interrupts the running thread; long packets block others. A real-time
+    /// message that is too large is carried in pieces, unless the last packet would be shorter than
+    /// any of the contract. Best effort has no rate at which pieces could be sent.
     #[inline(never)]
     fn outside_contract(&self, config: &ChannelConfig, size: Bytes) -> Option<Dropped> {
         let spec = &config.spec;
@@ -170,7 +172,7 @@ impl Subsystem {
         counters.dropped_packets += packets;
     }
 
-    /// The application of `channel` wants its core to send.
+    /// The application of `channel` requests its core in order to send.
     ///
     /// # Errors
     ///

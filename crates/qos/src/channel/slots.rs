@@ -1,16 +1,16 @@
-//! Where packets lie while something shorter stands for them.
+//! A table of packets; queues hold only their slot numbers.
 
 use crate::ahead::fetch;
 use crate::packet::Packet;
 
-/// The name of a place with a packet: its number in its table.
+/// The number of a packet's slot in its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot(pub u32);
 
-/// Packets, each in a place of its own until it is taken out.
+/// Packets, each in its slot until it is removed.
 ///
-/// A packet is twenty times as long as the name of its place. A node has one such table: a packet lies still in it from where
-/// it is made, or comes in, until nobody there wants it any more, and the name is what goes from queue to queue.
+/// A packet is twenty times as long as its slot number. A node has one table: a packet stays in its
+/// slot from its creation or arrival to its last use there, and queues pass on the number.
 #[derive(Debug, Clone, Default)]
 pub struct Slots {
     packets: Vec<Packet>,
@@ -18,7 +18,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Gives `packet` a place.
+    /// Stores `packet`.
     #[inline]
     pub fn put(&mut self, packet: &Packet) -> Slot {
         if let Some(slot) = self.free.pop() {
@@ -30,7 +30,7 @@ impl Slots {
         slot
     }
 
-    /// So many packets are to come: asks for the places that they will be given.
+    /// Prefetches the slots of the next `packets` packets.
     #[inline]
     pub fn fetch(&self, packets: usize) {
         for slot in self.free.iter().rev().take(packets) {
@@ -38,25 +38,25 @@ impl Slots {
         }
     }
 
-    /// The packet in a place that was not taken out.
+    /// The packet in an occupied slot.
     #[inline]
     pub fn at(&self, slot: Slot) -> &Packet {
         &self.packets[slot.0 as usize]
     }
 
-    /// The same, to write into.
+    /// The packet in an occupied slot, mutable.
     #[inline]
     pub fn at_mut(&mut self, slot: Slot) -> &mut Packet {
         &mut self.packets[slot.0 as usize]
     }
 
-    /// Takes the packet out. Its place may be given to another, so nobody may go on naming it.
+    /// Removes the packet. The slot may be reused, so the number is no longer valid.
     #[inline]
     pub fn take(&mut self, slot: Slot) -> Packet {
         *self.free(slot)
     }
 
-    /// The same, for who only wants a last look.
+    /// Removes the packet, and returns a reference to it instead of a copy.
     #[inline]
     pub fn free(&mut self, slot: Slot) -> &Packet {
         debug_assert!(!self.free.contains(&slot), "a packet is taken out once");
@@ -64,12 +64,12 @@ impl Slots {
         &self.packets[slot.0 as usize]
     }
 
-    /// Packets that have not been taken out.
+    /// Number of stored packets.
     pub fn len(&self) -> usize {
         self.packets.len() - self.free.len()
     }
 
-    /// Whether there are none.
+    /// Whether no packet is stored.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! What a driver and the subsystem say to each other.
+//! The interface between a driver and the subsystem.
 
 use laxity_units::{Bytes, Span};
 
@@ -6,19 +6,20 @@ use super::message::Delivery;
 use super::slots::Slot;
 use crate::names::ChannelId;
 
-/// A thread of the host, as far as switching between two of them costs something.
+/// A thread of the host, as far as a switch between two threads has a cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Thread {
-    /// A channel's handler, or a message's with a process per message.
+    /// A channel's handler, or a message's with a thread per message.
     Handler(u32),
-    /// The proxy that wakes a handler ahead of its time.
+    /// The proxy that wakes a handler before its release time.
     Proxy(u32),
     /// The link scheduler of option O2.
     LinkScheduler,
-    /// One of the threads of option O3, numbered as they are created; after 2³² from nought again.
-    // One number of four bytes in each, so that a thread stays in registers: what is written in parts and right afterwards read whole is waited for.
+    /// One of the threads of option O3, numbered in order of creation, modulo 2³².
+    // Every variant has one number of four bytes, so that a thread stays in registers. A value
+    // written in parts and read as a whole soon after stalls the processor.
     LinkThread(u32),
-    /// An application that shares the CPU, by its channel.
+    /// An application that sends, by its channel.
     Application(ChannelId),
     /// An application that computes, by its number.
     Computing(u32),
@@ -26,87 +27,87 @@ pub enum Thread {
     Reader(ChannelId),
 }
 
-/// A piece of work that is not interrupted by another thread (but for immediate preemption).
+/// A piece of work that no other thread interrupts (except by immediate preemption).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// Protocol processing of a message's first packet (`C_p^1st`), or of the first of a piece of one that is larger than
-    /// its contract has it; `new_thread` if its thread was created for it.
+    /// Protocol processing of a message's first packet (`C_p^1st`), or of the first packet of a
+    /// piece of an oversized message.
     FirstPacket {
         /// Whether a thread was created for the message.
         new_thread: bool,
     },
     /// Protocol processing of a further packet (`C_p`).
     Packet,
-    /// Protocol processing of a received packet; `completes` if the message is then handed up.
+    /// Protocol processing of a received packet.
     Receive {
-        /// Whether it is the last packet of its message.
+        /// Whether the packet is the last of its message, which is then delivered.
         completes: bool,
     },
-    /// Moving a received packet on to the next link.
+    /// Forwarding of a received packet to the next link.
     Relay,
-    /// A proxy signals its handler: nothing but the switch to it.
+    /// A proxy signals its handler, which costs only the switch to it.
     Signal,
 }
 
-/// What a core is to do next; `P` is by what a packet is named.
+/// The next step of a core; `P` names a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step<P = Slot> {
-    /// Nothing until something happens or [`next_wakeup`](super::Subsystem::next_wakeup) comes.
+    /// The core is idle until the next event or [`next_wakeup`](super::Subsystem::next_wakeup).
     Idle,
     /// `thread` does `work`; then [`finish`](super::Subsystem::finish).
     Process {
-        /// Who.
+        /// The thread.
         thread: Thread,
-        /// For which channel.
+        /// Its channel.
         channel: ChannelId,
-        /// What.
+        /// The work.
         work: Work,
-        /// The bytes of the packet that it is done to.
+        /// Size of the packet in work.
         bytes: Bytes,
-        /// The work was begun before and preempted: only what is left of it is due.
+        /// The work was begun before and preempted: only the rest remains.
         resumed: bool,
     },
     /// `thread` schedules the link (`C_l`), then hands `packet` to the adapter.
     Transmit {
-        /// Who; a handler that calls the scheduler pays no switch.
+        /// The thread; a handler that calls the scheduler pays no switch.
         thread: Thread,
-        /// The packet that was selected.
+        /// The selected packet.
         packet: P,
-        /// A thread was created for it (O3).
+        /// A thread was created for the packet (O3).
         new_thread: bool,
     },
-    /// Another core is in the link scheduler: this one does nothing, and takes no interrupt, until [it is let in](super::Subsystem::is_let_in);
-    /// then it asks again.
+    /// Another core is in the link scheduler. This core spins, and takes no interrupt, until [it
+    /// has the lock](super::Subsystem::is_let_in); then it calls again.
     Spin {
-        /// Who; `None` for a thread that is not there yet (O3).
+        /// The thread; `None` for a thread that does not exist yet (O3).
         thread: Option<Thread>,
     },
-    /// The application of a channel gets the CPU to send what it has.
+    /// The application of a channel gets the CPU to send its messages.
     Application {
-        /// Whose.
+        /// Its channel.
         channel: ChannelId,
     },
-    /// `thread` computes for so long; then [`computed`](super::Subsystem::computed).
+    /// `thread` computes for `work`; then [`computed`](super::Subsystem::computed).
     Compute {
-        /// Who.
+        /// The thread.
         thread: Thread,
-        /// Which application.
+        /// Number of the application.
         application: u32,
-        /// Until the next preemption point.
+        /// CPU time until the next preemption point.
         work: Span,
     },
-    /// `thread` takes a message that has come, which takes so long; then [`read`](super::Subsystem::read).
+    /// `thread` reads a received message for `work`; then [`read`](super::Subsystem::read).
     Read {
-        /// Who.
+        /// The thread.
         thread: Thread,
-        /// Of which channel.
+        /// Channel of the message.
         channel: ChannelId,
-        /// What it does with it.
+        /// CPU time for the message.
         work: Span,
     },
 }
 
-/// Answer to a send.
+/// Result of a send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
     /// Queued within the contract, or early.
@@ -119,9 +120,9 @@ pub enum Sent {
         /// The message's number within its channel.
         message: u64,
     },
-    /// Not queued; try again when there is room.
+    /// Not queued; the sender tries again when a slot is free.
     WouldBlock,
-    /// Not queued, and gone.
+    /// Dropped.
     Dropped(Dropped),
 }
 
@@ -134,34 +135,34 @@ pub enum Dropped {
     PacketQueue,
     /// Smaller than the contract's smallest message.
     Undersized,
-    /// Larger than the contract's largest, and not to be carried in pieces: best effort, or its last packet would be
-    /// shorter than any that the contract allows.
+    /// Larger than the contract's largest, and not divisible into pieces: best effort, or the last
+    /// packet would be shorter than any of the contract.
     Oversize,
-    /// A packet of the message was lost, so the rest is worth nothing.
+    /// A packet of the message was lost, so the rest is useless.
     Incomplete,
-    /// The adapter lost a packet of it.
+    /// The adapter lost a packet of the message.
     Adapter,
-    /// It came in and the receiving adapter had no slot for it.
+    /// The receiving adapter had no slot for the packet.
     Ring,
-    /// It came in and was refused at its first command, for want of a receive buffer.
+    /// The packet was refused at its first command, for want of a receive buffer.
     Early,
-    /// It came in, and when the protocol was done with it there was no receive buffer to keep it in.
+    /// No receive buffer was free when the protocol had processed the packet.
     ReceiveBuffers,
-    /// It came in beyond its contract.
+    /// The packet exceeded its contract on reception.
     Contract,
-    /// It came in and was late before the host had begun with it.
+    /// The received packet was late before the host began to process it.
     Late,
-    /// It came in and lost its slot of the adapter to one that is due sooner.
+    /// The packet's slot of the receiving adapter was given to a packet with an earlier deadline.
     Displaced,
-    /// It came in, and was late before its program had begun with it.
+    /// The received message was late before its program began to read it.
     LateForProgram,
-    /// It came in whole, and there was no place in the queue of its program.
+    /// The received message was complete, and the queue of its program was full.
     ProgramQueue,
-    /// It came in on a virtual interface that had no descriptor for it.
+    /// The packet arrived on a virtual interface that had no descriptor for it.
     NoDescriptor,
 }
 
-/// What finishing a step brought about.
+/// The result of a finished step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Finished {
     /// A message is complete at its receiver.

@@ -1,4 +1,4 @@
-//! The subsystem: its state, and what can happen to it.
+//! The subsystem: its state and its events.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -35,7 +35,8 @@ pub(super) struct Channel {
     pub(super) lane: usize,
     pub(super) excess: Option<usize>,
     pub(super) sent: u64,
-    /// Messages of which the adapter lost a packet and has not returned the last: counted once, not per packet.
+    /// Messages of which the adapter lost a packet and has not returned the last: the loss is
+    /// counted once a message.
     broken: BTreeSet<u64>,
     pub(super) counters: Counters,
 }
@@ -43,7 +44,7 @@ pub(super) struct Channel {
 /// The communication subsystem of one host.
 #[derive(Debug)]
 pub struct Subsystem {
-    /// That of all hosts that are alike.
+    /// Shared by all hosts with the same configuration.
     pub(super) config: Arc<Config>,
     pub(super) channels: ByChannel<Channel>,
     pub(super) lanes: Vec<Lane>,
@@ -52,13 +53,12 @@ pub struct Subsystem {
     /// Lanes of channels that were [forgotten](Self::forget).
     pub(super) free_lanes: Vec<usize>,
     pub(super) threads: u32,
-    /// A message queue has got a place since it was last asked whether any had.
+    /// A message queue has freed a slot since the flag was last read.
     pub(super) made_room: bool,
     pub(super) cores: Cores,
     pub(super) links: Links,
-    /// Threads of option O3.
+    /// Number of threads of option O3 created.
     pub(super) link_threads_created: u32,
-    /// Applications that compute.
     pub(super) computing: Applications,
 }
 
@@ -82,19 +82,20 @@ impl Subsystem {
         }
     }
 
-    /// Says which groups of channels have a rate together, before anything is sent and when all links are there.
+    /// Sets the groups of channels that share a rate. Call it after all links are added and before
+    /// the first message.
     pub fn group(&mut self, groups: &Groups) {
         self.cores.group(groups);
         self.links.group(groups);
     }
 
-    /// Adds another link, of an adapter on which a packet takes what `speed` says; channels are opened at it by the number that it
-    /// answers.
+    /// Adds a link with transmission times of `speed`, and returns its number, at which channels
+    /// are opened.
     pub fn add_link(&mut self, speed: LinkCosts) -> LinkId {
         self.links.add(&LinkConfig { speed, ..self.config.link })
     }
 
-    /// How many links it has.
+    /// Number of links.
     pub fn links(&self) -> usize {
         self.links.count()
     }
@@ -103,14 +104,14 @@ impl Subsystem {
     ///
     /// # Panics
     ///
-    /// If there are several links and the channel is not open here: drivers ask
-    /// for packets that the subsystem has given them.
+    /// If there are several links and the channel is not open here: drivers pass only packets that
+    /// they got from the subsystem.
     #[inline]
     pub fn link_of(&self, channel: ChannelId) -> LinkId {
         if self.links.count() == 1 { LinkId::FIRST } else { self.channels[channel].config.link }
     }
 
-    /// Establishes a channel by the number behind the greatest.
+    /// Opens a channel with the number after the greatest.
     ///
     /// Admission decides before whether the channel has a guarantee.
     ///
@@ -123,7 +124,7 @@ impl Subsystem {
         Ok(id)
     }
 
-    /// Establishes a channel by a number of its own, which it has at every host of its path.
+    /// Opens a channel with a given number, which the channel has at every host of its path.
     ///
     /// # Errors
     ///
@@ -149,13 +150,12 @@ impl Subsystem {
         Ok(())
     }
 
-    /// The channel of that number.
     #[inline]
     pub(super) fn channel(&self, channel: ChannelId) -> Result<&Channel, Misuse> {
         self.channels.get(channel).ok_or(Misuse::Unknown(channel))
     }
 
-    /// Where the channel of that number lies.
+    /// The table position of the channel.
     #[inline]
     pub(super) fn find(&self, channel: ChannelId) -> Result<Label, Misuse> {
         let label = self.channels.label(channel);
@@ -174,7 +174,7 @@ impl Subsystem {
                 self.lanes.len() - 1
             }
         };
-        // Received packets carry no state between them, so their handler is always the channel's.
+        // Received packets share no state, so their handler is always the channel's.
         if self.config.processing == Processing::PerChannel || config.role != Role::Send {
             self.lanes[lane].handler = Some(self.add_handler(lane, None));
         }
@@ -200,19 +200,21 @@ impl Subsystem {
         self.handlers.len() - 1
     }
 
-    /// Where it keeps a channel, for packets that are to come here; none if it does not know it.
+    /// The table position of a channel that arrives here; [`Label::NONE`] if the channel is
+    /// unknown.
     pub fn label(&self, channel: ChannelId) -> Label {
         self.channels.label(channel)
     }
 
-    /// Something comes for the channel that is kept there: asks for what will be looked at. Mostly a channel has its lane and handler at the same place.
+    /// Prefetches the state of the channel at `label`. As a rule a channel, its lane and its
+    /// handler have the same position.
     #[inline]
     pub fn fetch(&self, channel: ChannelId, label: Label) {
         self.fetch_but_lane(channel, label);
         self.lanes.get(label.place()).map(fetch);
     }
 
-    /// The same of a message that is to be sent.
+    /// Prefetches the state that sending a message on the channel reads.
     #[inline]
     pub fn fetch_sender(&self, channel: ChannelId, label: Label) {
         self.fetch_but_lane(channel, label);
@@ -226,7 +228,8 @@ impl Subsystem {
         self.handlers.get(label.place()).map(fetch);
     }
 
-    /// A message of several packets comes for it, and its lane is there: asks for where they will lie.
+    /// Prefetches the queue slots for a message of several packets, after the lane itself was
+    /// fetched.
     #[inline]
     pub fn fetch_incoming(&self, label: Label) {
         if let Some(lane) = self.lanes.get(label.place()) {
@@ -235,12 +238,15 @@ impl Subsystem {
         }
     }
 
-    /// A packet of `channel` came in from the network, `due_from` and the deadline as of the last hop.
+    /// A packet of `channel` arrived from the network, with the `due_from` and the deadline of the
+    /// last hop.
     ///
-    /// Its logical arrival here is the deadline it had there: what is ahead of that is early, however
-    /// lightly loaded the hop before was (Kandlur, Shin and Ferrari 1994).
+    /// The packet's logical arrival here is its deadline at the last hop. A packet that arrives
+    /// before that is early, however lightly the last hop was loaded (Kandlur, Shin and Ferrari
+    /// 1994).
     ///
-    /// What exceeded its contract at the sender, or was demoted on the way, and goes without a guarantee there, goes without one here.
+    /// A packet that exceeded its contract at the sender, or was demoted on the path, has no
+    /// guarantee here either.
     ///
     /// The packet lies in `packets`, from which the subsystem removes it after its last use. A
     /// packet that finds no buffer is removed at once, and the cause is returned.
@@ -288,22 +294,23 @@ impl Subsystem {
         Ok(None)
     }
 
-    /// The adapter completed a transmission, as `core` was told.
+    /// The adapter completed a transmission and notified `core`.
     ///
     /// # Panics
     ///
-    /// If the packet is none that the subsystem has given to the adapter and has not got back.
+    /// If the subsystem has not given the packet to the adapter, or has got it back already.
     #[inline]
     pub fn transmitted(&mut self, core: CoreId, now: Time, packet: &Packet) {
         self.channels[packet.channel].counters.transmitted += 1;
         self.returned(core, now, packet);
     }
 
-    /// The adapter lost a packet, as `core` was told, and gives its buffer back all the same.
+    /// The adapter lost a packet and notified `core`; the packet's buffer is freed as after a
+    /// transmission.
     ///
     /// # Panics
     ///
-    /// If the packet is none that the subsystem has given to the adapter and has not got back.
+    /// If the subsystem has not given the packet to the adapter, or has got it back already.
     pub fn failed(&mut self, core: CoreId, now: Time, packet: &Packet) {
         let channel = &mut self.channels[packet.channel];
         if channel.broken.insert(packet.message) {
@@ -328,7 +335,8 @@ impl Subsystem {
         }
     }
 
-    /// Calls the thread that is to look whether a packet can be started by `link`, in place of one of which `core` has been told.
+    /// Creates the thread that tries to start a packet on `link`, after a completion that `core`
+    /// was notified of.
     #[inline(never)]
     fn call_for(&mut self, core: CoreId, link: LinkId, now: Time) {
         if self.config.link.paradigm == LinkParadigm::O3 && self.links[link].can_start(now) {
@@ -345,7 +353,7 @@ impl Subsystem {
         }
     }
 
-    /// Lets the handler of the earliest message go on that waits for a packet buffer.
+    /// Unblocks the handler of the earliest message that waits for a packet buffer.
     #[inline(never)]
     fn unblock(&mut self, now: Time, lane: usize) {
         if let Some(Reverse((_, handler))) = self.lanes[lane].blocked.pop() {
@@ -353,19 +361,20 @@ impl Subsystem {
         }
     }
 
-    /// When the subsystem next wants [`wakeup`](Self::wakeup) to be called on `core` though nothing happens to it; `now` or
-    /// before if it should have been.
+    /// When the driver has to call [`wakeup`](Self::wakeup) on `core`, without any event; at or
+    /// before `now` if the time has passed.
     ///
-    /// A wake-up once asked for is asked for until it comes. Looking at a queue at the very instant at which an item
-    /// turns current makes it current, and nothing is left to be woken for; but nobody has looked whether
-    /// the idle adapter could take it.
+    /// A pending wake-up stays pending until the driver makes it. A poll of a queue at the very
+    /// instant at which an item becomes current makes the item current and leaves no time to wait
+    /// for. Without the pending wake-up the idle adapter would not be polled.
     #[inline]
     pub fn next_wakeup(&mut self, core: CoreId, now: Time) -> Option<Time> {
         self.next_awaited(core, now).named()
     }
 
-    /// The same; [`Time::MAX`] for never.
-    // Asked whenever a host has done anything, and mostly nothing is held: that is seen where it is asked.
+    /// As [`next_wakeup`](Self::next_wakeup); [`Time::MAX`] for never.
+    // The caller polls after every event of a host, and usually no item is held: this inlined test
+    // finds that out.
     #[inline(always)]
     pub fn next_awaited(&mut self, core: CoreId, now: Time) -> Time {
         let of = &mut self.cores[core];
@@ -378,7 +387,7 @@ impl Subsystem {
         self.cores[core].awaited
     }
 
-    /// When something that is held for `core` next turns current; [`Time::MAX`] for never.
+    /// When an item held for `core` becomes current; [`Time::MAX`] for never.
     #[inline(never)]
     fn next_held(&mut self, core: CoreId, now: Time) -> Time {
         let current = self.cores[core].cpu.next_eligible(now);
@@ -386,7 +395,7 @@ impl Subsystem {
         current.unwrap_or(Time::MAX).min(packet.unwrap_or(Time::MAX))
     }
 
-    /// A time that [`next_wakeup`](Self::next_wakeup) named has come.
+    /// Handles a wake-up at a time that [`next_wakeup`](Self::next_wakeup) returned.
     pub fn wakeup(&mut self, core: CoreId, now: Time) {
         let of = &mut self.cores[core];
         of.awaited = if of.awaited > now { of.awaited } else { Time::MAX };
@@ -398,14 +407,16 @@ impl Subsystem {
         }
     }
 
-    /// Whether anybody has been put in line for `core` since this was last asked.
+    /// Whether an item was queued for `core` since the last call.
     pub fn was_called(&mut self, core: CoreId) -> bool {
         std::mem::take(&mut self.cores[core].called)
     }
 
-    /// In interrupt context of `core`, after a completion or wake-up: the packet to transmit, if the paradigm
-    /// schedules links there (O1), or there is none and the adapter was full. The driver charges `C_l`, or
-    /// what handing over costs, and hands it to the adapter of its link; where there are several it then asks again.
+    /// The packet to transmit, in interrupt context of `core` after a completion or wake-up.
+    ///
+    /// [`Taken::Nothing`] unless the paradigm schedules links there (O1) or the adapter schedules
+    /// them itself. The driver charges `C_l`, or the cost of handing over, and hands the packet to
+    /// the adapter of its link; with several links it then calls again.
     #[inline]
     pub fn interrupt_transmit(&mut self, core: CoreId, now: Time) -> Taken<Slot> {
         let here = matches!(self.config.link.paradigm, LinkParadigm::O1 | LinkParadigm::Adapter);

@@ -60,7 +60,8 @@ fn real_time(deadline: u64) -> ChannelConfig {
     ChannelConfig::real_time(SPEC, Span::from_ms(deadline), PACKET)
 }
 
-/// Runs all steps due at `now`; answers who did what, in order, and what was handed to the adapter.
+/// Runs all steps due at `now`; returns threads and work in order, and the packets handed to the
+/// adapter.
 fn drain(subsystem: &mut Subsystem, now: Time) -> (Vec<(Thread, Work)>, Vec<Packet>) {
     let (mut done, mut sent) = (Vec::new(), Vec::new());
     loop {
@@ -86,7 +87,8 @@ fn a_handler_yields_after_a_block_to_an_earlier_deadline() {
     let slow = s.open(real_time(9));
     let fast = s.open(real_time(5));
     s.send(at(0), slow, SPEC.max_message);
-    // The slow one begins its block of two; the fast one comes in the middle of it.
+    // The slow handler begins its block of two; the fast one becomes ready in the middle of the
+    // block.
     assert!(matches!(s.next_step(at(0)), Step::Process { thread: Thread::Handler(0), .. }));
     s.send(at(0), fast, SPEC.max_message);
     s.finish(at(0));
@@ -134,7 +136,7 @@ fn a_full_message_queue_drops_blocks_or_degrades() {
     for overflow in [MessageOverflow::Drop, MessageOverflow::Block, MessageOverflow::BestEffort] {
         let mut s = Subsystem::new(config());
         let id = s.open(ChannelConfig { message_overflow: overflow, ..real_time(5) });
-        // One in the handler's hand, two in the queue.
+        // One message in the handler's hands, two in the queue.
         for _ in 0..3 {
             assert!(matches!(s.send(at(0), id, PACKET), Sent::Accepted { .. }));
         }
@@ -184,12 +186,13 @@ fn a_decayed_deadline_lets_others_pass() {
     let id = s.open(decays);
     s.send(at(0), id, SPEC.max_message);
     let deadlines = deadlines(&mut s, at(0));
-    // Past the two buffers each packet adds a quarter of an interval.
+    // After the two buffers each packet adds a quarter of an interval.
     let quarter = Span::from_ms(10) / 4;
     assert_eq!(deadlines, [at(5), at(5), at(5) + quarter, at(5) + quarter * 2]);
 }
 
-/// Runs all that is due at `now`, each transmission included; answers the deadlines of what left, in order.
+/// Runs all steps due at `now`, each transmission included; returns the deadlines of the
+/// transmitted packets, in order.
 fn deadlines(s: &mut Subsystem, now: Time) -> Vec<Time> {
     s.wakeup(now);
     let (_, mut sent) = drain(s, now);
@@ -205,7 +208,7 @@ fn deadlines(s: &mut Subsystem, now: Time) -> Vec<Time> {
 
 #[test]
 fn a_wake_up_is_asked_for_until_it_comes() {
-    // Working ahead on the CPU, holding on the link: the packet waits there for its time.
+    // The CPU works ahead and the link holds: the packet waits there for its release time.
     let mut s = Subsystem::new(Config { early: EarlyPolicy::CONSERVE, ..config() });
     let id = s.open(real_time(5));
     s.send(at(0), id, PACKET);
@@ -213,7 +216,7 @@ fn a_wake_up_is_asked_for_until_it_comes() {
     let (_, sent) = drain(&mut s, at(0));
     s.transmitted(at(1), &sent[0]);
     assert_eq!(s.next_wakeup(at(1)), Some(at(10)));
-    // Something else happens at that very instant, and looks at the queues.
+    // Another event at the same instant polls the queues.
     assert_eq!(s.next_step(at(10)), Step::Idle);
     assert_eq!(s.next_wakeup(at(10)), Some(at(10)));
     s.wakeup(at(10));
@@ -260,7 +263,8 @@ fn a_block_of_received_packets_ends_with_its_message() {
     let mut source = Subsystem::new(config());
     let from = source.open(real_time(5));
     let via = [s.open(ChannelConfig { role: Role::Relay, ..real_time(9) }), s.open(real_time(3))];
-    // Two messages come in before their time; between them a more urgent one becomes current.
+    // Two messages arrive before their logical arrival; between them a message of higher priority
+    // becomes current.
     for now in [at(0), at(10)] {
         source.send(now, from, Bytes::from_kib(8));
         let (_, mut sent) = drain(&mut source, now);
@@ -274,7 +278,8 @@ fn a_block_of_received_packets_ends_with_its_message() {
     s.finish(at(5));
     s.send(at(15), via[1], PACKET);
     let (done, _) = drain(&mut s, at(15));
-    // The second packet of the first message, then who is more urgent than the second message.
+    // The second packet of the first message precedes the message that has a higher priority than
+    // the second one.
     assert_eq!(threads(&done), [0, 1, 0, 0]);
 }
 
@@ -297,7 +302,8 @@ fn excess_goes_its_own_way_through_a_relay() {
         sent.extend(source.interrupt_transmit(at(0)));
     }
     assert_eq!(classes, [Class::RealTime, Class::BestEffort]);
-    // The guaranteed one is early until the deadline it had before; the excess has no time to wait for.
+    // The guaranteed packet is early until its deadline of the last hop; the excess is released at
+    // once.
     let (_, relayed) = drain(&mut relay, at(1));
     assert_eq!(relayed.iter().map(|packet| packet.message).collect::<Vec<_>>(), [2]);
 }

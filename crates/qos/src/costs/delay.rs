@@ -1,14 +1,14 @@
-//! How long a phase takes for a packet.
+//! The duration of a phase for a packet.
 
 use laxity_units::{ByteTime, Bytes, Span};
 
-/// `fixed + per_packet + ⌈S / segment⌉ × per_segment + bytes`, where the first `knee` bytes take `per_byte` and those past
-/// it `per_byte_past` each (thesis Eq. 5.1 and 5.3).
+/// `fixed + per_packet + ⌈S / segment⌉ × per_segment + bytes`, where the first `knee` bytes take
+/// `per_byte` and those past it `per_byte_past` each (thesis Eq. 5.1 and 5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Delay {
-    /// Whatever the size, and once for several packets that are served together.
+    /// Independent of the size, and once for several packets that are served together.
     pub fixed: Span,
-    /// Whatever the size, for each packet.
+    /// Independent of the size, for each packet.
     pub per_packet: Span,
     /// Size of a segment; zero for none.
     pub segment: Bytes,
@@ -16,7 +16,7 @@ pub struct Delay {
     pub per_segment: Span,
     /// Per byte up to the knee.
     pub per_byte: ByteTime,
-    /// Where the cost of a byte changes; zero for nowhere.
+    /// The size at which the cost of a byte changes; zero for no knee.
     pub knee: Bytes,
     /// Per byte past the knee.
     pub per_byte_past: ByteTime,
@@ -36,7 +36,8 @@ impl Delay {
         }
     }
 
-    /// The delay of a packet of `size`; the time of its bytes up to the knee and of those past it are rounded up to the picosecond.
+    /// The delay of a packet of `size`. The times of the bytes up to the knee and past it are each
+    /// rounded up to the picosecond.
     pub fn of(&self, size: Bytes) -> Span {
         let segments = if self.segment.is_zero() { 0 } else { size.div_ceil(self.segment) };
         let near = if self.knee.is_zero() { size } else { size.min(self.knee) };
@@ -48,18 +49,19 @@ impl Delay {
             + self.per_byte_past.time(past)
     }
 
-    /// The most that rounding adds to a packet's delay.
+    /// Maximum rounding error of a packet's delay.
     pub fn rounding(&self) -> Span {
         let past = if self.knee.is_zero() { Span::ZERO } else { self.per_byte_past.rounding() };
         self.per_byte.rounding() + past
     }
 
-    /// The delay of packets of these sizes together: what is fixed once, the rest for each.
+    /// The delay of packets of these sizes together: the fixed part once, the rest for each.
     pub fn of_all(&self, sizes: impl Iterator<Item = Bytes>) -> Span {
         self.fixed + sizes.map(|size| self.of(size) - self.fixed).sum::<Span>()
     }
 
-    /// Every time in it divided by `factor`, rounded to the picosecond; that of a byte is not rounded.
+    /// Every time divided by `factor`, rounded to the picosecond; the time of a byte is not
+    /// rounded.
     #[must_use]
     pub fn divided(self, factor: f64) -> Self {
         let part = |span: Span| Span::from_ps((span.as_ps() as f64 / factor).round() as u64);
@@ -108,7 +110,8 @@ mod tests {
             knee: Bytes::new(25),
             per_byte_past: ByteTime::from_us(2),
         };
-        // 24 B: 3 segments, 24 bytes; 25 B as many and one more byte; 31 B: 4 segments, 25 bytes and 6 past the knee.
+        // 24 B: 3 segments, 24 bytes; 25 B as many and one more byte; 31 B: 4 segments, 25 bytes
+        // and 6 past the knee.
         let of = |size| delay.of(Bytes::new(size));
         assert_eq!([of(0), of(24), of(25), of(31)], [1000, 1324, 1325, 1437].map(Span::from_us));
         let straight = Delay { knee: Bytes::ZERO, segment: Bytes::ZERO, ..delay };

@@ -1,4 +1,5 @@
-//! What is known of each discipline that shares by rates: how late it may be behind a flow's own clock, and for how long an item is there.
+//! Bounds of the rate-based disciplines: the lateness of a flow behind its own clock, and the delay
+//! of an item.
 
 use laxity_units::Span;
 
@@ -6,7 +7,7 @@ use super::Order;
 use super::sharing::{Latency, Share, Sharing};
 
 impl Order {
-    /// Whether something is known of how late flows may be behind their own clocks.
+    /// Whether a bound on the lateness of flows behind their own clocks is known.
     pub fn has_latency(self) -> bool {
         match self {
             Order::VirtualClock
@@ -28,7 +29,7 @@ impl Order {
         }
     }
 
-    /// Whether, as long as anything waits that has a rate, only such is served, and served at once.
+    /// Whether only items with a rate are served while one waits, and without idling.
     pub fn serves_rates_first(self) -> bool {
         match self {
             Order::VirtualClock
@@ -38,7 +39,7 @@ impl Order {
             | Order::StartTimeFair
             | Order::HierarchicalFair
             | Order::DeficitRoundRobin => true,
-            // They hold what could go.
+            // They hold items that could be sent.
             Order::HierarchicalRoundRobin | Order::RateControlled | Order::StopAndGo => false,
             Order::MultiClassEdf
             | Order::FixedPriority
@@ -49,7 +50,9 @@ impl Order {
         }
     }
 
-    /// Whether its clocks go by what is served, or by the flows' own rates, and by no speed of the link nor time: then a link that is not always there is only slower.
+    /// Whether the discipline's clocks depend only on the service given or the flows' own rates,
+    /// and not on the speed of the link or on time. Then a link with interruptions is only a slower
+    /// link.
     pub fn goes_by_what_is_served(self) -> bool {
         match self {
             Order::VirtualClock
@@ -71,19 +74,22 @@ impl Order {
         }
     }
 
-    /// What the next server has to add for items that come from one in this order: the largest at its rate, or where beginnings count the smallest.
+    /// The term that the next server adds for items that arrive in this order: the largest item at
+    /// its flow's rate; for disciplines that order by start tags, the smallest.
     pub fn handed_on(self, share: &Share) -> Span {
         let begins = matches!(self, Order::StartTimeFair | Order::HierarchicalFair | Order::RateControlled);
         share.tick.of(if begins { share.smallest } else { share.largest })
     }
 
-    /// Whether the server is fast enough for all flows together, where that is asked. Of a tree it is asked at each node, and who is in a group that reserves too
-    /// much takes nothing from others.
+    /// Whether the server is fast enough for all flows together, where this condition applies. In a
+    /// tree it applies at each node, and a group that reserves too much takes no rate from other
+    /// groups.
     pub fn fits(self, sharing: &Sharing) -> bool {
         self == Order::HierarchicalFair || sharing.fits()
     }
 
-    /// How late each flow is at most behind its own clock; nothing where that is not known, or its conditions are not met.
+    /// Maximum lateness of each flow behind its own clock; `None` where no bound is known, or its
+    /// conditions are not met.
     pub fn latencies(self, sharing: &Sharing) -> Vec<Option<Latency>> {
         let all = |latencies: Vec<Latency>| latencies.into_iter().map(Some).collect();
         if !self.fits(sharing) {
@@ -109,10 +115,13 @@ impl Order {
         }
     }
 
-    /// How long an item of flow `of` is there, at most, if it keeps its token bucket; nothing where none is known, or its conditions are not met.
+    /// Maximum delay of an item of flow `of`, if the flow keeps its token bucket; `None` where no
+    /// bound is known, or its conditions are not met.
     ///
-    /// Most hold whatever others send. Those of [`StopAndGo`](super::StopAndGo) and [`FifoPlus`](super::FifoPlus) take all to keep their buckets, as neither enforces
-    /// anything ([`isolates`](Self::isolates)). Those of real-time channels are admission's: they are of contracts, and of a host around the queue.
+    /// Most bounds hold whatever other flows send. Those of [`StopAndGo`](super::StopAndGo) and
+    /// [`FifoPlus`](super::FifoPlus) hold only if all flows keep their buckets, because neither
+    /// enforces them ([`isolates`](Self::isolates)). Bounds of real-time channels are in admission:
+    /// they depend on contracts, and on the host around the queue.
     pub fn bound(self, sharing: &Sharing, of: usize) -> Option<Span> {
         if !self.fits(sharing) {
             return None;
@@ -124,7 +133,7 @@ impl Order {
         }
     }
 
-    /// Whether its bound holds whatever other flows send.
+    /// Whether the bound holds whatever other flows send.
     pub fn isolates(self) -> bool {
         !matches!(self, Order::StopAndGo | Order::FifoPlus)
     }

@@ -1,28 +1,34 @@
-//! Deficit round robin: turns, and whoever could not use all of his keeps the rest for the next.
+//! Deficit round robin: turns, with the unused part of a turn kept for the next.
 //!
-//! Taking turns item by item favours who sends long ones. Here a flow whose turn it is gets a *quantum*, sends as long as what it
-//! has covers its first item, and takes what is left to its next turn, as long as it has something waiting (Shreedhar and Varghese, "Efficient
-//! fair queueing using deficit round robin", SIGCOMM 1995).
+//! Turns item by item favour flows with long items. Here a flow gets a *quantum* in its turn, and
+//! sends as long as its deficit covers its first item. It keeps the rest for its next turn as long
+//! as it has an item waiting (Shreedhar and Varghese, "Efficient fair queueing using deficit round
+//! robin", SIGCOMM 1995).
 //!
-//! **The quantum.** It has to be in proportion to the rate, and each should cover an item, for otherwise finding somebody who may send takes more
-//! than one look. So it is what a flow may send at its rate within a *round*, and a round is the longest time that any item so far takes
-//! at its flow's own rate: `Q_i = r_i T`, `T = max L / r`. Counted in time at one's own rate all quanta are `T`, an item costs `L / r`, and there are no
-//! weights. A slow flow with large items makes rounds long for all.
+//! **The quantum.** A quantum has to be in proportion to the rate, and should cover any item;
+//! otherwise finding a flow that may send takes several steps. So the quantum is the amount that a
+//! flow may send at its rate within a *round*. A round is the longest time that any item so far
+//! takes at its flow's own rate: `Q_i = r_i T`, `T = max L / r`. Counted in time at the flow's own
+//! rate all quanta are `T`, an item costs `L / r`, and no weights are needed. A slow flow with
+//! large items makes rounds long for all flows.
 //!
-//! **Fairness.** While two flows both have items waiting they have had equally many turns but for one, so
+//! **Fairness.** While two flows both have items waiting, their numbers of turns differ by at most
+//! one, so
 //!
 //! ```text
 //! | W_i / r_i − W_j / r_j | ≤ T + L_i / r_i + L_j / r_j
 //! ```
 //!
-//! **Delay.** A latency-rate server (Stiliadis and Varma, "Latency-rate servers", IEEE/ACM ToN 6(5), 1998, Table I): with `F` the sum of quanta
+//! **Delay.** A latency-rate server (Stiliadis and Varma, "Latency-rate servers", IEEE/ACM ToN
+//! 6(5), 1998, Table I): with `F` the sum of quanta
 //!
 //! ```text
 //! D_i ≤ σ_i / r_i + (3 F − 2 Q_i) / C          F / C ≤ T if rates sum up to no more than C
 //! ```
 //!
-//! which is many times what WFQ promises, for `O(1)` an item. The bound of print is for quanta in proportion to what is *reserved* out of all
-//! of `C`; where rates sum up to less, `F` is what they sum up to. What has no rate adds the one item that was begun before. Work-conserving.
+//! This is many times the bound of WFQ, for `O(1)` an item. The published bound is for quanta in
+//! proportion to rates that *reserve* all of `C`; where rates sum up to less, `F` is the sum of the
+//! quanta. Items without a rate add the one item that was begun before. Work-conserving.
 
 use std::collections::VecDeque;
 
@@ -35,13 +41,13 @@ use super::virtual_time::Virtual;
 use super::{Class, Rank, Request, Tag};
 use crate::by_channel::ByChannel;
 
-/// Flows that take turns; behind them what has no rate.
+/// Flows that take turns, and behind them the items without a rate.
 #[derive(Debug, Clone)]
 pub struct DeficitRoundRobin<T> {
     flows: ByChannel<Flow<T>>,
     /// Flows with items, in the order of their turns.
     turns: VecDeque<usize>,
-    /// Whether the first of them has been given its quantum.
+    /// Whether the first of them has got its quantum.
     given: bool,
     /// `T`.
     round: Virtual,
@@ -52,7 +58,7 @@ pub struct DeficitRoundRobin<T> {
 #[derive(Debug, Clone)]
 struct Flow<T> {
     items: VecDeque<(Virtual, Tag, T)>,
-    /// What it has left, as time at its rate.
+    /// The flow's deficit, as time at its rate.
     deficit: Virtual,
 }
 
@@ -94,7 +100,8 @@ impl<T> DeficitRoundRobin<T> {
     }
 
     pub(super) fn select(&mut self, _now: Time) -> Option<(Tag, T)> {
-        // A quantum covers any item, so at most the first flow, whose turn is over, is passed by.
+        // A quantum covers any item, so the loop skips at most the first flow, at the end of its
+        // turn.
         while let Some(&place) = self.turns.front() {
             let flow = &mut self.flows.all_mut()[place];
             if !std::mem::replace(&mut self.given, true) {
@@ -171,7 +178,7 @@ impl<T> DeficitRoundRobin<T> {
     }
 }
 
-/// `(3 F − 2 Q_i) / C`, and an item without a rate that was begun before.
+/// `(3 F − 2 Q_i) / C`, plus an item without a rate that was begun before.
 pub(super) fn latencies(sharing: &Sharing) -> Vec<Latency> {
     let round = sharing.flows.iter().map(Share::largest_tick).max().unwrap_or_default();
     let quanta: Vec<Span> = (0..sharing.flows.len()).map(|flow| sharing.share_of(flow, round)).collect();

@@ -1,22 +1,22 @@
-//! Queue 3: items whose logical arrival time lies ahead.
+//! Queue 3: items before their logical arrival time.
 //!
-//! Work that came early must not take from anyone who is on time, so it waits here until `ℓ`. How far
-//! a resource may work ahead of `ℓ` when it has nothing better to do is its *horizon*: none at all makes
-//! it non-work-conserving, an unlimited one work-conserving (structuring §3.1, thesis §3.2.4).
+//! Early work must not delay on-time work, so it waits here until `ℓ`. The *horizon* of a resource
+//! limits how far before `ℓ` it may serve an item when it would otherwise idle. A horizon of zero
+//! is non-work-conserving, an unlimited one is work-conserving (structuring §3.1, thesis §3.2.4).
 
 use laxity_units::{Span, Time};
 
 use super::Tag;
 use super::keyed::Keyed;
 
-/// What early items may do.
+/// Treatment of early items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EarlyPolicy {
-    /// How long before `ℓ` an item may be served if nothing on time waits. Zero holds it until `ℓ`;
+    /// How long before `ℓ` an item may be served if no on-time item waits. Zero holds it until `ℓ`;
     /// [`Span::MAX`] serves it whenever the resource would idle.
     pub horizon: Span,
-    /// Whether an early item within the horizon goes before best effort. The papers put it after; before
-    /// is the mistake that structuring Figure 7(b) shows.
+    /// Whether an early item within the horizon precedes best effort. In the papers it follows; the
+    /// other order is the mistake that structuring Figure 7(b) shows.
     pub above_best_effort: bool,
 }
 
@@ -47,7 +47,7 @@ impl<T> EarlyQueue<T> {
         self.queue.push(tag.logical_arrival, tag, item);
     }
 
-    /// The first item, if its `ℓ` has come.
+    /// The first item, if its `ℓ` is reached.
     #[inline]
     pub(super) fn pop_current(&mut self, now: Time) -> Option<(Tag, T)> {
         if self.queue.first()? <= now { self.queue.pop() } else { None }
@@ -65,7 +65,7 @@ impl<T> EarlyQueue<T> {
         self.queue.first().filter(|at| at.saturating_sub(self.policy.horizon) <= now)
     }
 
-    /// When the first item, early at `now`, comes within the horizon, or else when it turns current: an
+    /// When the first item, early at `now`, enters the horizon, or else when it becomes current: an
     /// item that may be served already still changes rank at `ℓ`.
     #[inline]
     pub(super) fn next_eligible(&self, now: Time) -> Option<Time> {
@@ -93,7 +93,6 @@ impl<T> EarlyQueue<T> {
         self.queue.is_empty()
     }
 
-    /// Whether there is one and no other.
     #[inline]
     pub(super) fn has_one(&self) -> bool {
         self.queue.has_one()

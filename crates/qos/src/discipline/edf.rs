@@ -1,8 +1,9 @@
-//! Earliest deadline first, over everything.
+//! Earliest deadline first, over all items.
 //!
-//! Optimal on one resource when every item keeps its contract, and helpless when one does not: an item
-//! that is sent ahead of its time gets its deadline and its service early too. That is what
-//! [`MultiClassEdf`](super::MultiClassEdf) adds. Work-conserving; best effort has the last deadline.
+//! EDF is optimal on one resource when every flow keeps its contract. It does not isolate: an item
+//! that is sent ahead of its time has an earlier deadline, and is served earlier.
+//! [`MultiClassEdf`](super::MultiClassEdf) adds this protection. Work-conserving; best effort has
+//! the last deadline.
 
 use laxity_units::Time;
 

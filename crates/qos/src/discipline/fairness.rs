@@ -1,4 +1,5 @@
-//! The published bounds of disciplines that share by rates, each held against traffic that is made to exceed it.
+//! The published bounds of rate-based disciplines, each tested with traffic that tries to exceed
+//! it.
 
 use laxity_units::{Bytes, Span, Time};
 use proptest::prelude::*;
@@ -10,7 +11,7 @@ use crate::names::ChannelId;
 use crate::packet::Carried;
 use crate::virtual_clock::Vtick;
 
-/// Those that share by rates, and hold nothing.
+/// Work-conserving rate-based disciplines.
 const SHARED: [Order; 6] = [
     Order::VirtualClock,
     Order::WeightedFair,
@@ -20,10 +21,10 @@ const SHARED: [Order; 6] = [
     Order::DeficitRoundRobin,
 ];
 
-/// Clocks are rounded to less than this over any case here.
+/// Upper bound of the rounding error of the clocks in any case here.
 const ROUNDING: Span = Span::from_ps(2);
 
-/// What each item takes at its flow's rate.
+/// Time that an item takes at its flow's rate.
 fn tick(case: &Case, sent: &Sent) -> Span {
     case.sharing.flows[sent.flow].tick.of(case.arrivals[sent.item].1.size)
 }
@@ -31,7 +32,8 @@ fn tick(case: &Case, sent: &Sent) -> Span {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// Whoever keeps its bucket is gone by the bound, beside flows that send all at once; and the link never idles.
+    /// An item of a flow that keeps its bucket leaves by the bound, beside flows that send all
+    /// their items at once; and the link never idles.
     #[test]
     fn the_bound_holds_beside_cheats(case in cases()) {
         prop_assert!(case.sharing.fits());
@@ -44,10 +46,12 @@ proptest! {
         }
     }
 
-    /// While two flows both wait they are served alike, to the item of each that is published, and a round of those that take turns.
+    /// While two flows both wait, their service differs by at most the published number of items,
+    /// plus a round for disciplines that take turns.
     #[test]
     fn flows_that_wait_are_served_alike(mut case in cases(), more in 10usize..60) {
-        // The first flow and its neighbour have something waiting from the beginning; the others do what they like.
+        // The first flow and its neighbour are backlogged from the beginning; the other flows are
+        // arbitrary.
         prop_assume!(case.sharing.flows.len() > 1);
         for flow in 0..2 {
             let Share { tick, largest, smallest, .. } = case.sharing.flows[flow];
@@ -75,7 +79,8 @@ proptest! {
         }
     }
 
-    /// WFQ is done no later than the fluid server and one item, whoever cheats; of those that wait it takes with whom that would be done first.
+    /// WFQ finishes an item no later than the fluid server plus one item, whatever flows send; of
+    /// the items that wait it takes the one that the fluid server would finish first.
     #[test]
     fn weighted_fair_follows_the_fluid_server(case in cases()) {
         let fluid = fluid(&case);
@@ -91,7 +96,8 @@ proptest! {
         }
     }
 
-    /// WF2Q+ leaves nobody alone: an item is gone by what its flow has waiting at its rate, one more item at its rate, and one of another less its own.
+    /// WF2Q+ does not compensate: an item leaves within the backlog of its flow at the flow's rate,
+    /// one more item at that rate, and one item of another flow less its own.
     #[test]
     fn worst_case_fair_makes_up_for_nothing(case in cases()) {
         let sent = send(Order::WorstCaseFair, &server(&case.sharing), &case.arrivals, true);
@@ -99,7 +105,7 @@ proptest! {
         for one in sent.iter().filter(|sent| sent.flow < case.cheats.len()) {
             let flow = case.sharing.flows[one.flow];
             let own = case.sharing.item(one.flow);
-            // What the flow has waiting or in service when it comes, and itself.
+            // The flow's backlog when the item arrives, and the item itself.
             let before = |other: &&Sent| other.flow == one.flow && other.item <= one.item && other.left > one.came;
             let waiting: u64 = sent.iter().filter(before).map(|other| case.arrivals[other.item].1.size.get()).sum();
             let by = flow.tick.of(Bytes::new(waiting)) + flow.largest_tick() + (longest - own) + ROUNDING;
@@ -108,8 +114,9 @@ proptest! {
     }
 }
 
-/// When a fluid server is done with each item, in picoseconds: all flows with something waiting are served at once, each in proportion to
-/// what its item takes the server and its flow. Without a virtual clock: from event to event, by what is left of each item.
+/// When a fluid server finishes each item, in picoseconds. The fluid server serves all backlogged
+/// flows at once, each in proportion to the ratio of its item's time at the server and at its
+/// flow's rate. No virtual clock: the loop goes from event to event, with the rest of each item.
 fn fluid(case: &Case) -> Vec<f64> {
     let mut done = vec![f64::INFINITY; case.arrivals.len()];
     let mut waiting: Vec<Vec<(usize, f64)>> = vec![Vec::new(); case.sharing.flows.len()];
@@ -147,22 +154,23 @@ fn fluid(case: &Case) -> Vec<f64> {
     }
 }
 
-/// A byte takes a nanosecond; answers the flows in the order in which they are sent.
+/// A byte takes a nanosecond; returns the flows in the order of transmission.
 fn flows(order: Order, arrivals: &Arrivals) -> Vec<usize> {
     let speed = LinkCosts::new(Span::ZERO, Span::from_ns(1));
     let server = Server { speed, ..Server::with(EarlyPolicy::CONSERVE) };
     send(order, &server, arrivals, true).iter().map(|sent| sent.flow).collect()
 }
 
-/// A rate of one in `parts` of that link.
 fn one_in(parts: u64) -> Vtick {
     Vtick::new(Span::from_ns(parts), Bytes::new(1))
 }
 
-/// Bennett and Zhang's example (INFOCOM 1996, Fig. 1): half the link is flow 0's, which has eleven items, and a twentieth each of ten others', which
-/// have one. The fluid server is done with the k-th of flow 0 at 2k up to 20 and at 21, and with all others at 20. WFQ sends ten of flow 0 at once, and
-/// the eleventh, for which 21 is due, after all others: for ten items' time nothing comes of who has half the link. WF2Q+ takes turns: at 0
-/// flow 0 is due at 2 and sent; its next begins at 2, so at 1 it has to wait, and at 2 it is due at 4.
+/// Bennett and Zhang's example (INFOCOM 1996, Fig. 1). Flow 0 has half the link and eleven items;
+/// ten others have a twentieth of the link and one item each. The fluid server finishes the k-th
+/// item of flow 0 at 2k up to 20 and at 21, and all others at 20. WFQ sends ten items of flow 0 at
+/// once, and the eleventh, with finish time 21, after all others: flow 0 gets no service for ten
+/// items' time. WF2Q+ takes turns: at 0 flow 0 has finish time 2 and is sent. Its next item begins
+/// at 2, so at 1 it has to wait, and at 2 its finish time is 4.
 #[test]
 fn weighted_fair_runs_ahead_and_worst_case_fair_does_not() {
     let mut arrivals: Arrivals = (0..11).map(|_| (Time::ZERO, item(0, 1, one_in(2), Time::ZERO))).collect();
@@ -172,16 +180,18 @@ fn weighted_fair_runs_ahead_and_worst_case_fair_does_not() {
     assert_eq!(flows(Order::WeightedFair, &arrivals), ahead);
     let turns: Vec<usize> = all.iter().flat_map(|flow| [0, *flow]).chain([0]).collect();
     assert_eq!(flows(Order::WorstCaseFair, &arrivals), turns);
-    // By its own clock nobody runs ahead of it, but nobody has to wait either: VirtualClock has the same stamps 2, 4, …, 22 and 20.
+    // VirtualClock has the same stamps 2, 4, …, 22 and 20: no flow is ahead of its own clock there,
+    // but no item waits for its start either.
     assert_eq!(flows(Order::VirtualClock, &arrivals), ahead);
 }
 
-/// Self-clocked: flow 0 has half the link, flows 1 to 3 a sixth each. Flow 1's item, due at 6, is begun at 0; the clock is 6. At 1 come flows 2, 3: due
-/// at 12. At 1 comes flow 0 too, and is due at 8: it is next, and its next at 10, 12 before 2 and 3, which came before it with 12. At 2 would
-/// WFQ have sent what it sent.
+/// Self-clocked: flow 0 has half the link, flows 1 to 3 a sixth each. Flow 1's item, with tag 6, is
+/// begun at 0; the clock is 6. At 1 flows 2 and 3 arrive, with tag 12. At 1 flow 0 arrives too,
+/// with tag 8, and is next. Its next items have 10 and 12, and follow before flows 2 and 3, which
+/// arrived before it with 12. WFQ would have sent flow 0 at 2.
 ///
-/// Start-time: begun at 0 is the clock, so flows 2 and 3 begin at 0 and go first, in order of arrival; flow 0 too, as it comes last: 2, 3, 0 and then
-/// its others, which begin at 2 and 4.
+/// Start-time: the clock is the start tag 0, so flows 2 and 3 start at 0 and go first, in order of
+/// arrival; flow 0 too, as it arrives last: 2, 3, 0 and then its others, which start at 2 and 4.
 #[test]
 fn the_tag_in_service_is_the_clock() {
     let one = |flow, parts| (Time::ZERO + Span::from_ps(500), item(flow, 1, one_in(parts), Time::ZERO));
@@ -191,8 +201,10 @@ fn the_tag_in_service_is_the_clock() {
     assert_eq!(flows(Order::StartTimeFair, &arrivals), [1, 2, 3, 0, 0, 0]);
 }
 
-/// Who had the link alone is not made to pay for it when it has been idle meanwhile, however shortly: flow 0 sent ten items to 10, worth 20 of its own time. Half
-/// after 10 come one of flow 0 and one of flow 1, both with half the link, and all begin anew. VirtualClock has 22 for flow 0 and 12.5 for flow 1.
+/// Service of an otherwise idle link does not count against a flow after an idle time, however
+/// short: flow 0 sent ten items to 10, worth 20 of its own time. Half after 10 one item of flow 0
+/// and one of flow 1 arrive, both with half the link, and both flows start anew. VirtualClock has
+/// 22 for flow 0 and 12.5 for flow 1.
 #[test]
 fn what_was_taken_before_an_idle_time_is_nobodys_loss() {
     let at = |ns| Time::ZERO + Span::from_ns(ns);
@@ -206,8 +218,9 @@ fn what_was_taken_before_an_idle_time_is_nobodys_loss() {
     }
 }
 
-/// Flow 0 has a quarter of the link and items of 2, flow 1 three quarters and items of 3 and 9. Of flow 0 an item takes 8 at its rate, of flow 1 4 and
-/// 12: rounds are of 12. Flow 0 is given 12, sends one for 8 and keeps 4. Flow 1 sends 4, 4, 4 of its 12. Flow 0 has 16: two, nothing left.
+/// Flow 0 has a quarter of the link and items of 2, flow 1 three quarters and items of 3 and 9. An
+/// item of flow 0 takes 8 at its rate, those of flow 1 4 and 12: rounds are of 12. Flow 0 gets 12,
+/// sends one for 8 and keeps 4. Flow 1 sends 4, 4, 4 of its 12. Flow 0 has 16: two, and 0 remains.
 /// Flow 1 sends the 9. Flow 0 has 12, and sends its last.
 #[test]
 fn a_turn_is_worth_a_round() {
@@ -222,8 +235,9 @@ fn a_turn_is_worth_a_round() {
     assert_eq!(flows(Order::DeficitRoundRobin, &arrivals), [0, 1, 1, 1, 0, 0, 1, 0]);
 }
 
-/// What a flow has left of its turn when nothing of it waits any more is lost: flow 0 sends one for 1 of a round of 4, and the next time one for 4 of 4, not of 7; flow 1 has two for 4.
-/// With 7 flow 0 would have sent two.
+/// The rest of a flow's turn is lost when no item of the flow waits. Flow 0 sends one for 1 of a
+/// round of 4, and the next time one for 4 of 4, not of 7; flow 1 has two for 4. With 7 flow 0
+/// would have sent two.
 #[test]
 fn what_is_left_when_nothing_waits_is_lost() {
     let (quarter, at) = (Vtick::new(Span::from_ns(4), Bytes::new(4)), |ns| Time::ZERO + Span::from_ns(ns));
@@ -236,7 +250,8 @@ fn what_is_left_when_nothing_waits_is_lost() {
     assert_eq!(flows(Order::DeficitRoundRobin, &arrivals), [0, 1, 0, 1, 0]);
 }
 
-/// 1 ns a byte. Two flows with items of 100 B, at a quarter and a half of the link with buckets of 300 and 100, and best effort of 150: rounds are of 400 ns, of which the flows are worth 100 and 200.
+/// 1 ns a byte. Two flows with items of 100 B, at a quarter and a half of the link with buckets of
+/// 300 and 100, and best effort of 150: rounds are of 400 ns, worth 100 and 200 for the two flows.
 #[test]
 fn bounds_by_hand() {
     let share = |interval, burst, level| {
@@ -258,25 +273,28 @@ fn bounds_by_hand() {
     let round = 3 * (100 + 200);
     let turns = [0, 1].map(|flow| of(Order::DeficitRoundRobin, flow));
     assert_eq!(turns, [Some(1200 + round - 200 + 150), Some(200 + round - 400 + 150)]);
-    // In a frame of 1600 come 300 + 400 and 100 + 800, and 150 are begun: it has no room. One of 6400 has: 1900, 3300 and 150.
+    // A frame of 1600 has 300 + 400 and 100 + 800 to send, and 150 are begun: too much. A frame of
+    // 6400 has 1900, 3300 and 150.
     assert_eq!(of(Order::StopAndGo, 0), None);
     let longer = Sharing { frame: Span::from_ns(6400), ..sharing.clone() };
     assert_eq!(Order::StopAndGo.bound(&longer, 0), Some(Span::from_ns(12_800)));
-    // A frame is worth 500 and 900 with what is kept: 1400 + 150 of 1600.
+    // A frame is worth 500 and 900 with the deficit kept: 1400 + 150 of 1600.
     assert_eq!(
         [0, 1].map(|flow| of(Order::HierarchicalRoundRobin, flow)),
         [Some(1200 + 3200), Some(200 + 3200)]
     );
-    // The first level is busy for 150 + 100 or twice that: 350 is more than 200 and less than 400. The second for 150 + 100 + 100, 150 + 100 + 200, 150 + 200 + 300, 150 + 200 + 400 = 750, 750.
+    // The first level is busy for 150 + 100 or twice that: 350 is more than 200 and less than 400.
+    // The second for 150 + 100 + 100, 150 + 100 + 200, 150 + 200 + 300, 150 + 200 + 400 = 750, 750.
     assert_eq!([0, 1].map(|flow| of(Order::RateControlled, flow)), [Some(800 + 750), Some(350)]);
     assert_eq!(of(Order::FifoPlus, 1), Some(300 + 100 + 150));
-    // With three quarters of the link for flow 1 there is not enough for all.
+    // With three quarters of the link for flow 1 the rates exceed the link.
     let more = Sharing { flows: vec![share(400, 300, 1), share(100, 100, 0)], ..sharing };
     assert!(Order::ALL.iter().all(|order| order.bound(&more, 0).is_none()));
 }
 
-/// Flow 0, at a tenth of the link, has five items from the beginning: start tags 0, 10, 20, 30, 40. With that of 20 in service come five of flow 1, at a quarter: 20,
-/// 24, 28, 32, 36. With a clock that does not go by what is in service they would begin at 0, and all be before the 30.
+/// Flow 0, at a tenth of the link, has five items from the beginning: start tags 0, 10, 20, 30, 40.
+/// While the item with tag 20 is in service five of flow 1 arrive, at a quarter: 20, 24, 28, 32,
+/// 36. With a clock that ignored the item in service they would start at 0, and all precede the 30.
 #[test]
 fn the_clock_of_start_tags_is_what_is_in_service() {
     let at = |ps| Time::ZERO + Span::from_ps(ps);
@@ -285,9 +303,11 @@ fn the_clock_of_start_tags_is_what_is_in_service() {
     assert_eq!(flows(Order::StartTimeFair, &arrivals), [0, 0, 0, 1, 1, 1, 0, 1, 1, 0]);
 }
 
-/// To who has a rate the server is idle while it serves who has none. Flow 0 sends one at a tenth of the link and is done at its clock's 10; behind it what has
-/// no rate takes 20. Meanwhile come three of flow 1, at a quarter, and one of flow 0: start tags are 10, 14, 18 and 10. With a clock that had stood still
-/// they would be 0, 4, 8 and 10, and flow 0 last, though it has its item no earlier than its rate allows.
+/// For flows with a rate the server is idle while it serves items without one. Flow 0 sends one at
+/// a tenth of the link, to its clock's 10; behind it an item without a rate takes 20. Meanwhile
+/// three of flow 1, at a quarter, and one of flow 0 arrive: start tags are 10, 14, 18 and 10. With
+/// a clock that had stood still they would be 0, 4, 8 and 10. Flow 0 would be last, though its item
+/// is no earlier than its rate allows.
 #[test]
 fn the_clock_of_start_tags_goes_on_when_only_what_has_no_rate_is_served() {
     let at = |ns| Time::ZERO + Span::from_ns(ns);
@@ -299,7 +319,7 @@ fn the_clock_of_start_tags_goes_on_when_only_what_has_no_rate_is_served() {
     assert_eq!(flows(Order::StartTimeFair, &arrivals), [0, 7, 1, 0, 1, 1]);
 }
 
-/// What has no rate goes in order of arrival when nothing else waits.
+/// Items without a rate are served in order of arrival when no other item waits.
 #[test]
 fn what_has_no_rate_is_last() {
     let carried = Carried::NOTHING;

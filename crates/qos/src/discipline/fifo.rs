@@ -1,7 +1,7 @@
 //! First in, first out.
 //!
-//! Blind to class, deadline and logical arrival: what adapters without QoS support do, and the baseline
-//! that shows what the others are for. Work-conserving.
+//! FIFO ignores class, deadline and logical arrival. It is the order of adapters without QoS
+//! support, and the baseline for the other disciplines. Work-conserving.
 
 use std::collections::VecDeque;
 

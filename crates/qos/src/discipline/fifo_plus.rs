@@ -1,22 +1,28 @@
-//! FIFO+: in the order in which items would have come, had they fared like all others so far.
+//! FIFO+: in the order in which items would have arrived with the usual waits at earlier hops.
 //!
-//! First in, first out shares bad luck among all who come at that time, which keeps the tail of delays short, at one hop. Over several an item may
-//! have bad luck at each. Clark, Shenker and Zhang ("Supporting real-time applications in an integrated services packet network",
-//! SIGCOMM 1992) let it carry by how much it has waited longer than is usual, hop by hop, and order by when it would have come otherwise,
+//! FIFO shares a wait among all items that arrive at about that time, which keeps the tail of
+//! delays short at one hop. Over several hops an item may meet long waits at each. Clark, Shenker
+//! and Zhang ("Supporting real-time applications in an integrated services packet network", SIGCOMM
+//! 1992) let an item carry its wait beyond the usual one, hop by hop, and order by the expected
+//! arrival:
 //!
 //! ```text
 //! expected arrival = arrival − Σ_{hops before} (its wait − the usual wait there)
 //! ```
 //!
-//! The usual wait is a mean over what this queue has served, each new one counting a 64th: enough to follow the load and not one burst.
+//! The usual wait is a mean over the items that this queue has served. Each new wait counts a 64th,
+//! so that the mean follows the load and not one burst.
 //!
-//! **What it gives.** No guarantee to anybody alone: isolation is not its business, and who sends much makes all wait. At one hop, where nobody carries
-//! anything yet, it is FIFO, and the time that an item is there is at most what all others may send at once: `bound` is `Σ σ / C` and the item that was begun, of flows that all
-//! keep their buckets. For more hops there is no bound in print but a measurement: the 99.9 percentile of delay grows more slowly with the number of hops
-//! than under FIFO, and both are below WFQ (ibid., Table 2). `experiments/disciplines` looks whether it does.
+//! **Guarantees.** FIFO+ isolates no flow: a flow that sends much makes all flows wait. At the
+//! first hop it is FIFO, and the delay of an item is at most the sum of all bursts: `bound` is `Σ σ
+//! / C` plus the item that was begun, for flows that all keep their buckets. For more hops only a
+//! measurement is published. The 99.9 percentile of delay grows more slowly with the number of hops
+//! than under FIFO, and both are below WFQ (ibid., Table 2). `experiments/disciplines` tests this.
 //!
-//! **What is carried** stands in the simulated packet ([`Carried`](crate::packet::Carried)); the wire's header has no such field. Hosts and ports of switches count as hops; a queue inside an adapter orders
-//! by it and adds nothing. Best effort goes by arrival when nothing else waits. Work-conserving, `O(log n)` an item.
+//! **Carried state** is in the simulated packet ([`Carried`](crate::packet::Carried)); the wire's
+//! header has no field for it. Hosts and ports of switches count as hops; a queue inside an adapter
+//! orders by the carried wait and adds none. Best effort goes by arrival when no other item waits.
+//! Work-conserving, `O(log n)` an item.
 
 use std::collections::VecDeque;
 
@@ -26,17 +32,17 @@ use super::keyed::{Keyed, evict};
 use super::sharing::Sharing;
 use super::{Class, Rank, Request, Tag};
 
-/// A queue by expected arrival, equal ones by arrival; behind it best effort.
+/// A queue by expected arrival, equal ones by arrival, followed by best effort.
 #[derive(Debug, Clone)]
 pub struct FifoPlus<T> {
-    /// With when it came.
+    /// Each item with its arrival time.
     queue: Keyed<(Time, T), i128>,
     best_effort: VecDeque<(Tag, T)>,
     /// 64 times the usual wait, in picoseconds.
     waits: u128,
 }
 
-/// The part of each new wait in the mean is one in so many.
+/// The inverse of a new wait's weight in the mean.
 const MEMORY: u128 = 64;
 
 impl<T> Default for FifoPlus<T> {
@@ -65,7 +71,7 @@ impl<T> FifoPlus<T> {
         Some((tag, item))
     }
 
-    /// What real time waits here.
+    /// Usual wait of real-time items here.
     pub(super) fn usual_wait(&self) -> Span {
         Span::from_ps(u64::try_from(self.waits / MEMORY).unwrap_or(u64::MAX))
     }
@@ -101,7 +107,8 @@ impl<T> FifoPlus<T> {
     }
 }
 
-/// `Σ σ / C` and what was begun, at the first hop, if all flows keep their buckets and are all real time.
+/// `Σ σ / C` plus the item that was begun, at the first hop, if all flows keep their buckets and
+/// all are real time.
 pub(super) fn bound(sharing: &Sharing) -> Span {
     let all = (0..sharing.flows.len()).map(|flow| sharing.burst(flow));
     all.fold(sharing.without(), Span::saturating_add)

@@ -1,9 +1,9 @@
 //! Fixed priorities: 32 levels, first in, first out within a level.
 //!
-//! The x-kernel's own scheduler (structuring §4, Table 2). Channels are mapped to levels in the order
-//! that admission gave them; with more channels than levels, several share one and wait for each other,
-//! which their bounds must count. Early items are held like multi-class EDF holds them: a priority says
-//! who goes first among those on time, not who may jump the contract.
+//! This is the x-kernel's own scheduler (structuring §4, Table 2). Channels have the levels that
+//! admission gave them. With more channels than levels, several channels share a level and wait for
+//! each other, which their bounds must count. Early items are held as under multi-class EDF: a
+//! priority orders on-time items, and does not exempt a flow from its contract.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ pub struct FixedPriority<T> {
 }
 
 impl<T> FixedPriority<T> {
-    /// An empty queue in which early items may do as `policy` says.
+    /// An empty queue that treats early items by `policy`.
     pub fn new(policy: EarlyPolicy) -> Self {
         Self {
             levels: (0..LEVELS).map(|_| VecDeque::new()).collect(),
@@ -66,7 +66,8 @@ impl<T> FixedPriority<T> {
         }
     }
 
-    /// Whether an early item goes first: only above best effort, and only if no real time is current.
+    /// Whether an early item goes first: only above best effort, and only if no real-time item is
+    /// current.
     fn early_first(&self, now: Time) -> bool {
         self.early.policy().above_best_effort
             && self.early.first_ahead(now).is_some()
@@ -115,7 +116,7 @@ impl<T> FixedPriority<T> {
     }
 
     pub(super) fn displace(&mut self, deadline: Time) -> Option<T> {
-        // Of equal ones that of the last level.
+        // Among equal deadlines, the item of the last level.
         let (due, level) = self.levels.iter().enumerate().map(|(n, level)| (latest(level), n)).max()?;
         if due.max(self.early.latest())? <= deadline {
             return None;

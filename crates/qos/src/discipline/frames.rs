@@ -1,52 +1,57 @@
-//! Frames: time cut into pieces that begin at the same instants for everybody.
+//! Frames: intervals of time that begin at the same instants for all flows.
 //!
-//! There are frames of `T`, `2 T`, `4 T`, … for a base `T`, each beginning with one of those half as long. A flow's is as long as fits
-//! the interval of its contract, for a framing discipline ties delay to it: short ones for who sends often, long ones for who may wait.
+//! Frames have lengths `T`, `2 T`, `4 T`, … for a base `T`, and each begins together with a frame
+//! of half its length. A flow's frame fits the interval of its contract, because a framing
+//! discipline ties delay to the frame: short frames for flows that send often, long ones for flows
+//! that may wait.
 
 use laxity_units::{Span, Time};
 
 use super::sharing::Sharing;
 
-/// The base of frames, and so all of them.
+/// The base of frames, which determines all lengths.
 #[derive(Debug, Clone, Copy)]
 pub struct Frames {
     base: Span,
 }
 
 impl Frames {
-    /// Of a base of at least a picosecond.
+    /// Frames of a base, which is at least a picosecond.
     pub(super) fn of(base: Span) -> Self {
         Self { base: base.max(Span::from_ps(1)) }
     }
 
-    /// The longest that is not longer than `interval`, as a power of two of the base; the base, if even that is longer.
+    /// The level of the longest frame that is at most `interval`, as a power of two of the base;
+    /// level 0 if the base is longer.
     pub(super) fn within(self, interval: Span) -> u8 {
         interval.div_floor(self.base).checked_ilog2().unwrap_or(0) as u8
     }
 
-    /// The shortest that is not shorter than `interval`.
+    /// The level of the shortest frame that is at least `interval`.
     pub(super) fn around(self, interval: Span) -> u8 {
         interval.div_ceil(self.base).max(1).checked_next_power_of_two().map_or(63, u64::ilog2) as u8
     }
 
-    /// How long those of a level are.
     pub(super) fn length(self, level: u8) -> Span {
         self.base.saturating_mul(1u64.checked_shl(u32::from(level)).unwrap_or(u64::MAX))
     }
 
-    /// How many of a level have ended by `now`.
+    /// Number of frames of `level` that have ended by `now`.
     pub(super) fn number(self, level: u8, now: Time) -> u64 {
         now.saturating_since(Time::ZERO).div_floor(self.length(level))
     }
 
-    /// When the one of a level that `now` lies in ends.
+    /// End of the frame of `level` that contains `now`.
     pub(super) fn end(self, level: u8, now: Time) -> Time {
         let frames = self.number(level, now).saturating_add(1);
         Time::ZERO.saturating_add(self.length(level).saturating_mul(frames))
     }
 
-    /// Whether every frame up to level `own` has room for all that has to leave in it, and for one item of others that was begun before; each flow has frames of
-    /// a `level`, and `work` in each of them. All levels that are not longer, as what has to leave in those has to before this.
+    /// Whether every frame up to level `own` has capacity for the work that must leave in it, plus
+    /// one item of another flow that was begun before.
+    ///
+    /// Flow `i` has frames of `level(i)`, and `work(i)` in each of them. All levels with frames that
+    /// are not longer count, because their work has to leave before the end of this frame.
     pub(super) fn have_room(
         self,
         sharing: &Sharing,

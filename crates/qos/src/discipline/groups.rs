@@ -1,7 +1,9 @@
-//! Groups of flows that have a rate together, in groups of their own if need be: a tree whose leaves are flows.
+//! Groups of flows that share a rate. Groups may contain groups: a tree with flows as leaves.
 //!
-//! A tenant has its part of a link whatever others send, and divides it among its flows as it likes (link sharing: Floyd and Jacobson, "Link-sharing and resource management
-//! models for packet networks", IEEE/ACM ToN 3(4), 1995). Who orders by the tree is [`HierarchicalFair`](super::HierarchicalFair); to others there are only flows.
+//! A tenant has its part of a link whatever others send, and divides the part among its flows (link
+//! sharing: Floyd and Jacobson, "Link-sharing and resource management models for packet networks",
+//! IEEE/ACM ToN 3(4), 1995). [`HierarchicalFair`](super::HierarchicalFair) orders by the tree;
+//! other disciplines use the flows only.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,16 +11,17 @@ use std::sync::Arc;
 use crate::names::ChannelId;
 use crate::virtual_clock::Vtick;
 
-/// Flows, and groups, that have a rate together.
+/// A group of flows and groups that share a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group {
     /// The rate.
     pub tick: Vtick,
-    /// The place of the group of which it is a part, which comes before it; none of a group of the server's own.
+    /// Index of the parent group, which precedes this one; `None` for a group directly at the
+    /// server.
     pub within: Option<usize>,
 }
 
-/// All groups, and whose flows are whose.
+/// All groups, and the group of each flow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Groups(Arc<Tree>);
 
@@ -29,7 +32,8 @@ struct Tree {
 }
 
 impl Groups {
-    /// Groups, each behind that of which it is a part, and the places of those that flows are in. Panics if a place is of no such group.
+    /// Groups, each behind its parent, and for each flow in a group the index of its group. Panics
+    /// if an index is out of range.
     pub fn new(groups: Vec<Group>, members: impl IntoIterator<Item = (ChannelId, usize)>) -> Self {
         let before = |(place, group): (usize, &Group)| group.within.is_none_or(|within| within < place);
         assert!(groups.iter().enumerate().all(before), "a group comes behind that of which it is a part");
@@ -38,12 +42,11 @@ impl Groups {
         Self(Arc::new(Tree { groups, members }))
     }
 
-    /// Every one.
     pub(super) fn all(&self) -> &[Group] {
         &self.0.groups
     }
 
-    /// The place of the group that a flow is in, if it is in one.
+    /// Index of the group of a flow, if the flow is in one.
     pub(super) fn of(&self, flow: ChannelId) -> Option<usize> {
         self.0.members.get(&flow).copied()
     }

@@ -1,7 +1,8 @@
-//! Disciplines that hold each item until it may go and then serve by levels.
+//! Disciplines that hold each item until its release time and then serve by levels.
 //!
-//! What differs between them is who says until when and at which level, so that is all a file of theirs has. The rest is here: a heap of what is held, a
-//! queue for each level of what may go, and behind them one, by arrival, of what has no rate.
+//! The disciplines differ only in the release time and the level, so each file has these alone.
+//! This file has the rest: a heap of held items, a queue for each level of released items, and a
+//! queue by arrival for items without a rate, which is served last.
 
 use std::collections::VecDeque;
 
@@ -11,18 +12,19 @@ use super::keyed::{Keyed, evict};
 use super::stamped::{RATED, rank};
 use super::{Rank, Request, Tag};
 
-/// Who lets items go.
+/// A policy that holds items.
 pub trait Holds {
-    /// Until when an item that comes `now` with this request, which has a rate, is held; and its level then, 0 going first.
+    /// Release time of an item with a rate that arrives `now`, and the item's level after release;
+    /// level 0 is first.
     fn hold(&mut self, now: Time, request: &Request) -> (Time, u8);
 }
 
-/// A queue that holds items as `H` says and serves those it has let go by levels, each in the order in which they were let go; behind them
-/// what has no rate.
+/// A queue that holds items by `H` and serves released ones by level, within a level in order of
+/// release; items without a rate are last.
 #[derive(Debug, Clone)]
 pub struct Held<H, T> {
     by: H,
-    /// By when they may go.
+    /// By release time.
     held: Keyed<(u8, T)>,
     levels: Vec<VecDeque<(Tag, T)>>,
     without: VecDeque<(Tag, T)>,

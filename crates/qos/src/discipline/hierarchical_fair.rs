@@ -1,32 +1,40 @@
-//! Hierarchical start-time fair queueing: groups share the server as flows do, and each group's flows share what it gets.
+//! Hierarchical start-time fair queueing: groups share the server as flows do, and each group's
+//! flows share the group's service.
 //!
 //! ```text
 //!             server                    each node chooses, by start tags, a part of it that waits:
-//!        ┌──────┴───────┐               S ← max(F, v of the node),   F = S + L / r,   v = S of the part in service
-//!     group A        group B
-//!    ┌───┴───┐      ┌───┴───┐           from the server down to a flow, whose first item is served; L is then
-//!  flow     flow  flow    group C …     charged to each node of that way, at its own rate
+//!        ┌──────┴───────┐               S ← max(F, v of the node),   F = S + L / r,
+//!     group A        group B            v = S of the part in service;
+//!    ┌───┴───┐      ┌───┴───┐           so down to a flow: its first item is served, and L is
+//!  flow     flow  flow    group C …     charged to each node of that path, at its own rate
 //! ```
 //!
-//! (Goyal, Vin and Cheng, SIGCOMM 1996, §3; Goyal, Guo and Vin, "A hierarchical CPU scheduler for multimedia operating systems", OSDI 1996.) A start tag does not hang on how
-//! long what is chosen is, so a node chooses before anybody knows what the nodes below it will choose. That is why start tags make a tree without more, where finish tags need a
-//! second rule (Bennett and Zhang's H-WF2Q+). A node of which nothing waits any more goes to its latest `F` when its last is done. Without
-//! groups this is [`StartTimeFair`](super::StartTimeFair).
+//! (Goyal, Vin and Cheng, SIGCOMM 1996, §3; Goyal, Guo and Vin, "A hierarchical CPU scheduler for
+//! multimedia operating systems", OSDI 1996.) A start tag does not depend on the length of the
+//! chosen item, so a node chooses before the nodes below it do. That is why start tags extend to a
+//! tree directly, whereas finish tags need a second rule (Bennett and Zhang's H-WF2Q+). A node
+//! without waiting items advances to its latest `F` when its last item is done. Without groups this
+//! is [`StartTimeFair`](super::StartTimeFair).
 //!
-//! **Fairness** is that of start-time fair queueing at every node: of two parts that both wait, flows or groups, `| W_i / r_i − W_j / r_j | ≤ L_i / r_i + L_j / r_j`. So what one group's
-//! flows send changes nothing of what another gets beyond an item of each, and the rate that flows of a group do not use is the group's before it is others'.
+//! **Fairness** is that of start-time fair queueing at every node: for two parts that both wait,
+//! flows or groups, `| W_i / r_i − W_j / r_j | ≤ L_i / r_i + L_j / r_j`. So the traffic of one
+//! group's flows changes the service of another group by at most an item of each. The rate that a
+//! flow leaves unused goes to its group before it goes to others.
 //!
-//! **Delay.** A group with rate `r` gets `W ≥ r (t − Δ)` in any time `t` in which something of it waits (a *fluctuation constrained* server, which start-time fair queueing
-//! neither needs nor worsens by more than an item of each). With `P` the node of which a part is,
+//! **Delay.** A group with rate `r` gets `W ≥ r (t − Δ)` in any time `t` in which one of its items
+//! waits. It is a *fluctuation constrained* server, which start-time fair queueing does not
+//! require, and worsens by at most an item of each part. With `P` the parent node of a part,
 //!
 //! ```text
-//! Δ of the server = an item that has no rate / C
-//! Δ of a group    = Δ_P + Σ_{n part of P} L_n / r_P + L / r                         (SIGCOMM 1996, Theorem 3)
-//! departure       ≤ EAT + Δ_P + Σ_{n part of P} L_n / r_P                           (Theorem 4; EAT as in start-time fair queueing)
+//! Δ of the server = an item without a rate / C
+//! Δ of a group    = Δ_P + Σ_{n part of P} L_n / r_P + L / r          (SIGCOMM 1996, Theorem 3)
+//! departure       ≤ EAT + Δ_P + Σ_{n part of P} L_n / r_P            (ibid., Theorem 4)
 //! ```
 //!
-//! with `L` the largest item of a part, if the rates of each node's parts sum up to no more than its own. It grows with each level by an item at the group's rate. Work-conserving; `O(log n)` an
-//! item and level. What has no rate goes when nothing else waits, in a group or not.
+//! with `L` the largest item of a part and `EAT` as in start-time fair queueing, if the rates of
+//! each node's parts sum up to no more than its own. The bound grows with each level by an item at
+//! the group's rate. Work-conserving; `O(log n)` an item and level. Items without a rate are served
+//! when no other item waits, in a group or not.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -41,21 +49,21 @@ use super::virtual_time::Virtual;
 use super::{Class, Rank, Request, Tag};
 use crate::by_channel::ByChannel;
 
-/// A part of a node, by its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Flow(usize),
     Group(usize),
 }
 
-/// A queue served by the start tags of a tree's parts, equal tags in order of arrival; behind it what has no rate.
+/// A queue served by the start tags of a tree's parts, equal tags in order of arrival; items
+/// without a rate are last.
 #[derive(Debug, Clone)]
 pub struct HierarchicalFair<T> {
     groups: Groups,
     /// The server, then the groups.
     nodes: Vec<Node>,
     flows: ByChannel<Flow<T>>,
-    /// The node of which an item was begun last, if it may not have noticed yet that this is done.
+    /// The node of the item begun last, if the end of the item may not have been recorded yet.
     last: Option<usize>,
     waiting: usize,
     arrivals: u64,
@@ -64,9 +72,9 @@ pub struct HierarchicalFair<T> {
 
 #[derive(Debug, Clone, Default)]
 struct Node {
-    /// Of what it is a part.
+    /// The parent node.
     within: usize,
-    /// `S` of the part in service, or of the one served last while others wait.
+    /// `S` of the part in service, or of the part served last while others wait.
     now: Virtual,
     /// The latest `F` of its parts.
     latest: Virtual,
@@ -79,7 +87,7 @@ struct Node {
 
 #[derive(Debug, Clone)]
 struct Flow<T> {
-    /// The node of which it is a part; none before the first item.
+    /// The parent node; `None` before the first item.
     within: Option<usize>,
     finish: Virtual,
     items: VecDeque<Waiting<T>>,
@@ -114,11 +122,11 @@ impl<T> Default for HierarchicalFair<T> {
     }
 }
 
-/// The place of the server among the nodes; a group's is one behind its own.
+/// Index of the server among the nodes; group `i` has index `i + 1`.
 const SERVER: usize = 0;
 
 impl<T> HierarchicalFair<T> {
-    /// Which groups there are. Nothing may have come before.
+    /// Sets the groups. Call it before the first item.
     pub(super) fn group(&mut self, groups: &Groups) {
         assert!(self.arrivals == 0, "who is in which group is said before anything comes");
         let node = |group: &Group| Node {
@@ -149,7 +157,8 @@ impl<T> HierarchicalFair<T> {
         }
     }
 
-    /// Something waits of a part of `within` of which nothing did.
+    /// A part of `within` begins to wait; a node above begins to wait too if no other part of it
+    /// waits.
     fn wake(&mut self, mut within: usize, mut finish: Virtual, (arrival, mut part): (u64, Part)) {
         loop {
             let node = &mut self.nodes[within];
@@ -162,7 +171,8 @@ impl<T> HierarchicalFair<T> {
         }
     }
 
-    /// What was begun last is done: nodes of which nothing waits begin anew.
+    /// The item that was begun last is done: nodes without waiting items advance to their latest
+    /// `F`.
     fn settle(&mut self) {
         let Some(mut place) = self.last.take() else { return };
         while let node = &mut self.nodes[place]
@@ -214,7 +224,8 @@ impl<T> HierarchicalFair<T> {
         Some((tag, item))
     }
 
-    /// A part of `place` has had an item, up to its `finish`; it waits again as `next`, or nothing of it does.
+    /// A part of `place` was served up to its `finish`; it waits again as `next`, or has no more
+    /// items.
     fn served(&mut self, place: usize, finish: Virtual, next: Option<(u64, Part)>) {
         let node = &mut self.nodes[place];
         node.latest = node.latest.max(finish);
@@ -246,7 +257,7 @@ impl<T> HierarchicalFair<T> {
         if let Some(item) = evict(&mut self.without) {
             return Some(item);
         }
-        // The last of a flow's items: those before it keep their tags.
+        // The last item of a flow: the items before it keep their tags.
         let last = |(_, flow): &(usize, &mut Flow<T>)| {
             flow.items.back().filter(|item| item.tag.class == Class::BestEffort).map(|item| item.arrival)
         };
@@ -280,7 +291,8 @@ impl<T> HierarchicalFair<T> {
     }
 }
 
-/// The delay of the header, for each flow: none in a node whose parts reserve more than it has.
+/// The delay of the header, for each flow: `None` in a node with parts that reserve more than its
+/// rate.
 pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
     let Sharing { flows, groups, .. } = sharing;
     let node = |within: Option<usize>| within.map_or(SERVER, |place| place + 1);
@@ -294,7 +306,7 @@ pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
             within = groups[place].within;
         }
     }
-    // What an item of each part takes at its node, and the rates of all parts.
+    // The time of an item of each part at its node, and the sum of the parts' rates.
     let mut items = vec![Span::ZERO; groups.len() + 1];
     let mut fits = vec![Some(0u128); groups.len() + 1];
     let of_flows = flows.iter().map(|flow| (flow.group, flow.tick, flow.smallest, flow.largest));
@@ -310,7 +322,7 @@ pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
                 (sharing.speed.transmit(largest), Some(of.div_ceil(ticks)))
             }
             Some(place) => {
-                // Exact but for less than a picosecond a day.
+                // Exact to less than a picosecond a day.
                 let above = groups[place].tick;
                 let own = u128::from(above.interval().as_ps()) * u128::from(tick.size().get());
                 let whole = u128::from(tick.interval().as_ps()).checked_mul(u128::from(above.size().get()));
@@ -322,7 +334,7 @@ pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
         items[at] = items[at].saturating_add(item);
         fits[at] = fits[at].zip(part).and_then(|(sum, part)| sum.checked_add(part));
     }
-    // How far each node is behind its rate. A group comes behind that of which it is a part.
+    // The lag of each node behind its rate. A group follows its parent.
     let fits = |at: usize| fits[at].is_some_and(|sum| sum <= 1 << SHARE);
     let mut behind = vec![fits(SERVER).then(|| sharing.without())];
     for (place, (group, sizes)) in groups.iter().zip(&sizes).enumerate() {
@@ -339,5 +351,5 @@ pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
     flows.iter().map(|flow| of(flow.group)).collect()
 }
 
-/// Bits of a part of a rate.
+/// Fraction bits of a share of a rate.
 const SHARE: u32 = 60;

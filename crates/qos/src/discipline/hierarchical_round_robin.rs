@@ -1,33 +1,44 @@
-//! Hierarchical round robin: so much in each frame, and no more.
+//! Hierarchical round robin: a fixed quota in each frame.
 //!
-//! Kalmanek, Kanakia and Keshav ("Rate controlled servers for very high-speed networks", GLOBECOM 1990) cut a link's time into frames of slots; a flow has
-//! a number of slots in each, which it may use at any time within it, and is served round robin with the others of its frame. Frames
-//! of several lengths share the link: those of short frames go first, and leave to those of longer ones what they did not reserve. A flow that has used its
-//! slots waits for the next frame even if the link idles, so it leaves at most a frame's worth at once and needs no more room at the next hop.
+//! Kalmanek, Kanakia and Keshav ("Rate controlled servers for very high-speed networks", GLOBECOM
+//! 1990) cut a link's time into frames of slots. A flow has a number of slots in each frame, may
+//! use them at any time within it, and is served round robin with the other flows of its frame.
+//! Frames of several lengths share the link: flows of short frames go first, and flows of longer
+//! frames get the unreserved rest. A flow that has used its slots waits for the next frame even if
+//! the link idles. It therefore sends at most a frame's worth at once, and needs no larger buffer
+//! at the next hop.
 //!
-//! **Here** items are not cells. A flow's slots are the time `T` of its frame at its own rate, an item takes `L / r` of it, and what is left
-//! because the next item does not fit is kept for the next frame, as in deficit round robin; what could have been used is not.
-//! A flow's frame is the shortest `2^k T` that an interval of its contract fits in, so that a frame's worth covers the largest message.
+//! **Here** items are not cells. A flow's slots are the time `T` of its frame at its own rate, and
+//! an item takes `L / r` of that time. A rest that does not cover the next item is kept for the
+//! next frame, as in deficit round robin; a rest that would have covered it is not. A flow's frame
+//! is the shortest `2^k T` that covers an interval of its contract, so that a frame's worth covers
+//! the largest message.
 //!
-//! **Guarantee**, beside flows that send what they like. In a frame of its length a flow with items of `L` leaves no more than `T + L / r` of its time, so if for each length
+//! **Guarantee**, beside flows with arbitrary traffic. In a frame of its length a flow with items
+//! of `L` sends at most `T + L / r` of its time, so if for each length
 //!
 //! ```text
 //! Σ_{T_p ≤ T_g} (T_g / T_p) · (r_p T_p + L_p) / C  +  L_max / C  ≤  T_g
 //! ```
 //!
-//! all that it may use of a frame when that begins is used within it. For a token bucket
+//! every flow can use within a frame the whole quota that it has when the frame begins. For a token
+//! bucket
 //!
 //! ```text
 //! D ≤ σ / r + 2 T_g
 //! ```
 //!
-//! Let the flow have something waiting from `t0` on, the item come at `t` and the first frame after `t0` begin at `t1 ≤ t0 + T`. By the end of the `n`-th frame from `t1` on it has
-//! been given `n T`, and what came by `t` is at most `σ / r + t − t0`; so it is gone by the end of the first frame with `n T` not below that:
-//! `t1 + n T < t0 + T + (σ / r + t − t0) + T`. In print it is `2 T` for cells of which no more than a frame's worth come in any frame *of the server's*: then nothing is
-//! left over from one to the next. It is not so for a bucket of a frame's worth that comes around the edge of a frame.
+//! Let the flow have an item waiting from `t0` on, let the item arrive at `t`, and let the first
+//! frame after `t0` begin at `t1 ≤ t0 + T`. By the end of the `n`-th frame from `t1` on the flow
+//! has got `n T`, and the arrivals by `t` are at most `σ / r + t − t0`. So the item leaves by the
+//! end of the first frame with `n T` not below that: `t1 + n T < t0 + T + (σ / r + t − t0) + T`.
+//! The published bound is `2 T`, for cells of which at most a frame's worth arrives in any frame
+//! *of the server's*: then no backlog passes from one frame to the next. That condition fails for a
+//! bucket of a frame's worth that arrives around the edge of a frame.
 //!
-//! What has no rate goes when nothing else may. Not work-conserving. `O(1)` an item: a flow is looked at again when its frame is over, once for each frame in which it
-//! leaves something, and levels are at most 64.
+//! Items without a rate are served when no other item may be. Not work-conserving. `O(1)` an item:
+//! a flow is visited again at the end of each frame in which it leaves items, and levels are at
+//! most 64.
 
 use std::collections::VecDeque;
 
@@ -41,7 +52,7 @@ use super::virtual_time::Virtual;
 use super::{Class, Rank, Request, Server, Tag};
 use crate::by_channel::ByChannel;
 
-/// Rounds of each length; behind them what has no rate.
+/// Rounds of each length, followed by the items without a rate.
 #[derive(Debug, Clone)]
 pub struct HierarchicalRoundRobin<T> {
     frames: Frames,
@@ -52,21 +63,20 @@ pub struct HierarchicalRoundRobin<T> {
     without: VecDeque<(Tag, T)>,
 }
 
-/// Flows with items, of one length of frames.
+/// Flows with items, with frames of one length.
 #[derive(Debug, Clone, Default)]
 struct Level {
-    /// Which frame it is.
     frame: u64,
-    /// Who may send, in the order of their turns.
+    /// Flows that may send, in the order of their turns.
     turns: VecDeque<usize>,
-    /// Whose frame's worth is used up.
+    /// Flows that have used up their quota of the frame.
     spent: Vec<usize>,
 }
 
 #[derive(Debug, Clone)]
 struct Flow<T> {
     items: VecDeque<(Virtual, Tag, T)>,
-    /// What it may still use of `frame`.
+    /// The rest of the quota in `frame`.
     left: Virtual,
     frame: Option<u64>,
 }
@@ -78,7 +88,8 @@ impl<T> Default for Flow<T> {
 }
 
 impl<T> Flow<T> {
-    /// It is frame `number`, which is worth so much; what is left of the last is kept as far as it would not have covered the first item.
+    /// Enters frame `number` with a quota of `worth`. The rest of the last quota is kept as far as
+    /// it would not have covered the first item.
     fn enter(&mut self, number: u64, worth: Virtual) {
         if self.frame == Some(number) {
             return;
@@ -88,14 +99,13 @@ impl<T> Flow<T> {
         (self.left, self.frame) = (kept + worth, Some(number));
     }
 
-    /// Whether what is left covers its first item.
     fn may_send(&self) -> bool {
         self.items.front().is_some_and(|(tick, ..)| *tick <= self.left)
     }
 }
 
 impl<T> HierarchicalRoundRobin<T> {
-    /// An empty queue before `server`, whose frame is the shortest.
+    /// An empty queue in front of `server`, which has the shortest frame.
     pub fn of(server: &Server) -> Self {
         let frames = Frames::of(server.frame);
         let (flows, without) = (ByChannel::default(), VecDeque::new());
@@ -120,7 +130,7 @@ impl<T> HierarchicalRoundRobin<T> {
         if flow.items.len() == 1 {
             let level = &mut self.levels[usize::from(number)];
             level.frame = self.frames.number(number, now);
-            // Who had nothing waiting has kept nothing.
+            // A flow without waiting items has kept no quota.
             if flow.frame != Some(level.frame) {
                 flow.frame = None;
             }
@@ -132,7 +142,7 @@ impl<T> HierarchicalRoundRobin<T> {
         }
     }
 
-    /// Gives those whose frame is over the next.
+    /// Starts the next frame of each flow at the end of its frame.
     fn turn(&mut self, now: Time) {
         for (number, level) in (0..).zip(&mut self.levels) {
             if level.spent.is_empty() && level.turns.is_empty() {
@@ -151,7 +161,7 @@ impl<T> HierarchicalRoundRobin<T> {
                 flows[place].enter(frame, worth);
                 match flows[place].may_send() {
                     true => level.turns.push_back(place),
-                    // An item that is worth more than a frame takes several.
+                    // An item larger than a frame's quota takes several frames.
                     false => still.push(place),
                 }
             }
@@ -230,7 +240,7 @@ impl<T> HierarchicalRoundRobin<T> {
     }
 }
 
-/// `2 T_g`; nothing for flows with frames of which one that is not longer has no room.
+/// `2 T_g`; `None` for a flow if a frame that is not longer than its own is over capacity.
 pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
     let frames = Frames::of(sharing.frame);
     let level = |flow: usize| frames.around(sharing.flows[flow].tick.interval());

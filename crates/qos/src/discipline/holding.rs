@@ -1,4 +1,5 @@
-//! Disciplines that hold items, and those that look at more than a hop: their published bounds, and timelines by hand.
+//! Disciplines that hold items, and those that consider more than one hop: their published bounds,
+//! and timelines by hand.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -15,13 +16,15 @@ use crate::virtual_clock::Vtick;
 const HELD: [Order; 4] =
     [Order::StopAndGo, Order::HierarchicalRoundRobin, Order::RateControlled, Order::FifoPlus];
 
-/// How many flows had a bound, by discipline: conditions that nobody meets would make a bound that nobody exceeds.
+/// Number of flows that had a bound, by discipline: if no flow meets the conditions of a bound, no
+/// case tests it.
 static BOUNDS: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
-    /// Whoever keeps its bucket is gone by the bound, if its conditions are met: beside flows that cheat, or where nothing is enforced, if none does.
+    /// An item of a flow that keeps its bucket leaves by the bound, if the bound's conditions are
+    /// met: beside flows that cheat, or for disciplines without enforcement, if no flow does.
     fn bounds_hold(case in cases()) {
         for (n, order) in HELD.into_iter().enumerate() {
             if !order.isolates() && !case.is_honest() {
@@ -37,7 +40,8 @@ proptest! {
         }
     }
 
-    /// Stop-and-go: nobody goes in the frame in which it came, and if all is smooth everybody in the next.
+    /// Stop-and-go: no item leaves in the frame of its arrival, and if all flows are smooth every
+    /// item leaves in the next.
     #[test]
     fn items_leave_in_the_next_frame(case in cases()) {
         let sent = send(Order::StopAndGo, &server(&case.sharing), &case.arrivals, false);
@@ -55,8 +59,8 @@ proptest! {
         }
     }
 
-    /// Rate-controlled: of a flow no more is begun in any time than its rate is worth in it and an item, whatever it sends; but for what its regulator let
-    /// go and others kept waiting.
+    /// Rate-controlled: in any time, a flow begins at most its rate's worth plus one item, whatever
+    /// it sends, apart from items that the regulator released and other flows delayed.
     #[test]
     fn regulators_make_flows_keep_their_rates(case in cases()) {
         let sent = send(Order::RateControlled, &server(&case.sharing), &case.arrivals, false);
@@ -91,7 +95,8 @@ fn best_effort(at: u64, size: u64) -> (Time, Request) {
     (us(at), Request { flow: ChannelId(9), size: Bytes::new(size), tag, carried: Carried::NOTHING })
 }
 
-/// A microsecond for a byte, and frames of 10 us; answers flows and when each began, in microseconds.
+/// A byte takes a microsecond, and frames are of 10 us; returns flows and when each item began, in
+/// microseconds.
 fn begun(order: Order, mut arrivals: Arrivals) -> Vec<(usize, u64)> {
     let speed = LinkCosts::new(Span::ZERO, Span::from_us(1));
     let server = Server { early: EarlyPolicy::CONSERVE, speed, frame: Span::from_us(10) };
@@ -102,8 +107,10 @@ fn begun(order: Order, mut arrivals: Arrivals) -> Vec<(usize, u64)> {
         .collect()
 }
 
-/// Flow 0 has frames of 10, flow 1, with 45 between its messages, of 40. What comes of flow 0 at 3, 4 and 10 goes in the frames from 10 and 20, though the link
-/// idles. Best effort at 9 has just begun at 10, and takes 3. Flow 1's item of 5 came at 1 and goes in the frame from 40, after flow 0's that came at 35, before that which came at 41.
+/// Flow 0 has frames of 10; flow 1, with 45 between its messages, has frames of 40. Items of flow 0
+/// that arrive at 3, 4 and 10 leave in the frames from 10 and 20, though the link idles. Best
+/// effort at 9 has just begun at 10, and takes 3. Flow 1's item of 5 arrived at 1 and leaves in the
+/// frame from 40, after flow 0's of 35 and before flow 0's of 41.
 #[test]
 fn stop_and_go_by_hand() {
     let flow = |number, at, size| (us(at), item(number, size, [rate(10, 2), rate(45, 9)][number], us(at)));
@@ -114,8 +121,10 @@ fn stop_and_go_by_hand() {
     assert_eq!(begun(Order::StopAndGo, arrivals), expected);
 }
 
-/// Flow 0 may have 2 bytes in each 10 us, flow 1 as many in 20. Each brings four of a byte at 1. Flow 0 is first in its level: 1, 2; flow 1 has 3, 4, and the link idles to 10,
-/// for best effort, which came at 5, but for 6 of it. Then 10, 11 of flow 0, and at 20 the rest of flow 1: nothing of flow 0 is left.
+/// Flow 0 may have 2 bytes in each 10 us, flow 1 as many in 20. Each sends four of a byte at 1.
+/// Flow 0 is first in its level: 1, 2; flow 1 has 3, 4. The link then idles to 10, except that best
+/// effort of 5 takes 3 from 5. Then 10, 11 of flow 0, and at 20 the rest of flow 1: flow 0 has no
+/// item left.
 #[test]
 fn hierarchical_round_robin_by_hand() {
     let flow = |number| (us(1), item(number, 1, [rate(10, 2), rate(20, 2)][number], us(1)));
@@ -125,8 +134,10 @@ fn hierarchical_round_robin_by_hand() {
     assert_eq!(begun(Order::HierarchicalRoundRobin, arrivals), expected);
 }
 
-/// 10 us of one's own time in each frame, and items of a byte take 4: two, and 2 are left. With these a frame has 12, three; nothing is left. What is left because nothing waited is not kept:
-/// the one at 35 finds 10 in the frame from 30 and leaves 6, but so does the next at 45 find 10.
+/// 10 us of the flow's own time in each frame, and items of a byte take 4: two, and 2 are left.
+/// With these a frame has 12, three, and none are left. A quota unused for lack of items is not
+/// kept: the item at 35 finds 10 in the frame from 30 and leaves 6, and the next at 45 also finds
+/// 10.
 #[test]
 fn what_does_not_fit_a_frame_is_kept_and_what_was_not_wanted_is_not() {
     let flow = |at| (us(at), item(0, 1, rate(4, 1), us(at)));
@@ -144,8 +155,9 @@ fn what_does_not_fit_a_frame_is_kept_and_what_was_not_wanted_is_not() {
     assert_eq!([at(35, 1), at(45, 4), at(50, 0)], [1, 2, 2]);
 }
 
-/// Flow 0, of level 0, has a byte in 10; flow 1, of level 1, two in 10. Flow 0 brings three at 0: due at 0, 10, 20. Flow 1 brings three of two bytes at 0: due at 0, 10, 20,
-/// after those of flow 0. Best effort of 9 comes at 1, and begins at 3.
+/// Flow 0, of level 0, has a byte in 10; flow 1, of level 1, two in 10. Flow 0 sends three at 0:
+/// due at 0, 10, 20. Flow 1 sends three of two bytes at 0: due at 0, 10, 20, after those of flow 0.
+/// Best effort of 9 arrives at 1, and begins at 3.
 #[test]
 fn rate_controlled_by_hand() {
     let flow = |number, size| (us(0), item(number, size, [rate(10, 1), rate(10, 2)][number], us(0)));
@@ -160,7 +172,8 @@ fn carrying(flow: usize, carried: Carried) -> Request {
     Request { carried, ..item(flow, 1, rate(10, 1), us(0)) }
 }
 
-/// The one that came at 10 has waited 5 longer than is usual so far, that of 7 had average luck, that of 8 waited 4 less.
+/// The item of 10 has waited 5 longer than usual so far, the item of 7 as long as usual, the item
+/// of 8 waited 4 less.
 #[test]
 fn who_had_bad_luck_is_taken_as_come_before() {
     let mut queue = Order::FifoPlus.discipline(&Server::with(EarlyPolicy::HOLD));
@@ -170,12 +183,14 @@ fn who_had_bad_luck_is_taken_as_come_before() {
     assert_eq!(queue.usual_wait(), Some(Span::ZERO));
     let order: Vec<usize> = std::iter::from_fn(|| queue.select(us(10)).map(|(_, flow)| flow)).collect();
     assert_eq!(order, [2, 0, 1]);
-    // Waits of 0, 3 and 2 us, of which each counts a 64th: 3 us (1 − 1/64) + 2 us, and a 64th of that.
+    // Waits of 0, 3 and 2 us, each with a weight of a 64th: 3 us (1 − 1/64) + 2 us, and a 64th of
+    // that.
     let usual = (3_000_000 - 3_000_000 / 64 + 2_000_000) / 64;
     assert_eq!(queue.usual_wait(), Some(Span::from_ps(usual)));
 }
 
-/// Flow 0 has 30 for three links, flow 1 has 12 for one: at 0 that is 10 each and 12. At 9 it is 7 and 3. At 32, where both are late, it is −2/3 and −20.
+/// Flow 0 has 30 for three links, flow 1 has 12 for one: at 0 that is 10 each and 12. At 9 it is 7
+/// and 3. At 32, where both are late, it is −2/3 and −20.
 #[test]
 fn least_time_for_each_link_is_first() {
     let first = |now| {

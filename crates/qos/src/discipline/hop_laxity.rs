@@ -1,21 +1,27 @@
-//! Hop laxity: whoever has least time left for each hop that is left.
+//! Hop laxity: the item with the least remaining time per remaining link goes first.
 //!
-//! Earliest deadline first by the deadline at the last hop forgets that a packet with five links to go has to share out what it has over all five.
-//! Schulzrinne, Kurose and Towsley ("An evaluation of scheduling mechanisms for providing best-effort, real-time communication in wide-area
-//! networks", INFOCOM 1994) order by
+//! EDF by the deadline at the last hop ignores that a packet with five links to go has to divide
+//! its remaining time among all five. Schulzrinne, Kurose and Towsley ("An evaluation of scheduling
+//! mechanisms for providing best-effort, real-time communication in wide-area networks", INFOCOM
+//! 1994) order by
 //!
 //! ```text
-//! (deadline at the end of the way − now) / links left, this one included
+//! (deadline at the end of the path − now) / links left, this one included
 //! ```
 //!
-//! the least first. What is late has a negative one, and goes before all that is not; of two that are as late, who has fewer links left.
+//! The least goes first. A late item has a negative value, and precedes all items that are not
+//! late; of two items that are equally late, the one with fewer links left goes first.
 //!
-//! The order of two items changes with time, so there is no key for a heap. But of items with as many links left it does not: a heap by deadline for
-//! each number of links, and the first of each are compared, in whole numbers, by multiplying crosswise. `O(log n + h)` an item for ways of up to `h` links.
+//! The order of two items changes with time, so a heap has no key. But the order of items with
+//! equally many links left is fixed. There is a heap by deadline for each number of links, and the
+//! first items of all heaps are compared in whole numbers, by cross-multiplication. `O(log n + h)`
+//! an item for paths of up to `h` links.
 //!
-//! **What it gives.** Predicted service: no guarantee is in print, but that ways of many links and of few are late about as often (ibid., by simulation and on DARTnet). It does not
-//! isolate, and takes the deadlines of everybody at their word. At its only hop it is earliest deadline first. Best effort goes by arrival when nothing else
-//! waits. Work-conserving. Deadline and links left stand in the simulated packet ([`Carried`](crate::packet::Carried)), the wire's header has no such fields.
+//! **Guarantees.** Predicted service: no bound is published. Long and short paths are late about
+//! equally often (ibid., by simulation and on DARTnet). The discipline does not isolate, and trusts
+//! all deadlines. With a single hop it is earliest deadline first. Best effort goes by arrival when
+//! no other item waits. Work-conserving. Deadline and links left are in the simulated packet
+//! ([`Carried`](crate::packet::Carried)); the wire's header has no fields for them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,7 +30,7 @@ use laxity_units::Time;
 use super::keyed::{Keyed, evict};
 use super::{Class, Rank, Request, Tag};
 
-/// Queues by deadline for each number of links left; behind them best effort.
+/// Queues by deadline, one for each number of links left, followed by best effort.
 #[derive(Debug, Clone)]
 pub struct HopLaxity<T> {
     by_hops: BTreeMap<u8, Keyed<T>>,
@@ -59,7 +65,7 @@ impl<T> HopLaxity<T> {
         for (&hops, queue) in &self.by_hops {
             let Some(due) = queue.first() else { continue };
             let (laxity, links) = (i128::from(due.as_ps()) - i128::from(now.as_ps()), i128::from(hops));
-            // laxity / links < l / n, all links being positive.
+            // laxity / links < l / n, as all numbers of links are positive.
             if least.is_none_or(|(l, n, _)| laxity * n < l * links) {
                 least = Some((laxity, links, hops));
             }
@@ -76,7 +82,7 @@ impl<T> HopLaxity<T> {
         }
     }
 
-    /// Laxity is the packet's and no tag's, so ranks tell classes apart and no more.
+    /// Laxity belongs to the packet and not to the tag, so ranks only separate the classes.
     pub(super) fn rank(&self, tag: &Tag, _now: Time) -> Rank {
         Rank(u8::from(tag.class == Class::BestEffort), Time::ZERO)
     }

@@ -7,18 +7,17 @@ use laxity_units::Time;
 
 use super::{Class, Tag};
 
-/// Removes the last best-effort item of a queue.
 pub(super) fn evict<T>(queue: &mut VecDeque<(Tag, T)>) -> Option<T> {
     let last = queue.iter().rposition(|(tag, _)| tag.class == Class::BestEffort)?;
     queue.remove(last).map(|(_, item)| item)
 }
 
-/// The deadline of the item of a queue that has a guarantee and is due last.
+/// The latest deadline of a queue's guaranteed items.
 pub(super) fn latest<T>(queue: &VecDeque<(Tag, T)>) -> Option<Time> {
     last_due(queue.iter().map(|(tag, _)| tag))
 }
 
-/// Removes that item; of several the one that came last.
+/// Removes the guaranteed item with the latest deadline; of several, the last to arrive.
 pub(super) fn remove_latest<T>(queue: &mut VecDeque<(Tag, T)>) -> Option<T> {
     let due = latest(queue)?;
     let last = queue.iter().rposition(|(tag, _)| tag.class == Class::RealTime && tag.deadline == due)?;
@@ -29,13 +28,14 @@ fn last_due<'a>(tags: impl Iterator<Item = &'a Tag>) -> Option<Time> {
     tags.filter(|tag| tag.class == Class::RealTime).map(|tag| tag.deadline).max()
 }
 
-/// Smallest key first; equal keys first in, first out, which a bare heap does not promise.
+/// Smallest key first; equal keys first in, first out, which a bare heap does not guarantee.
 ///
-/// The first item is not in the heap but lies here, for most queues have one or none most of the time: such a one moves once, needs no memory of its
-/// own, and is compared with nothing.
+/// The first item is stored inline and not in the heap, because most queues have one item or none
+/// most of the time. Such an item moves once, needs no memory of its own, and is compared with no
+/// other.
 #[derive(Debug, Clone)]
 pub(super) struct Keyed<T, K = Time> {
-    /// None only if there is nothing in the heap either.
+    /// `None` only if the heap is empty too.
     first: Option<Entry<T, K>>,
     others: BinaryHeap<Reverse<Entry<T, K>>>,
     arrivals: u64,
@@ -97,7 +97,6 @@ impl<T, K: Ord + Copy> Keyed<T, K> {
         self.pop_entry().map(|entry| (entry.tag, entry.item))
     }
 
-    /// The first item with its key.
     #[inline]
     pub(super) fn pop_keyed(&mut self) -> Option<(K, Tag, T)> {
         self.pop_entry().map(|entry| (entry.key.0, entry.tag, entry.item))
@@ -118,43 +117,42 @@ impl<T, K: Ord + Copy> Keyed<T, K> {
         self.first.is_none()
     }
 
-    /// Whether there is one and no other.
     #[inline]
     pub(super) fn has_one(&self) -> bool {
         self.first.is_some() && self.others.is_empty()
     }
 
-    /// Removes the last best-effort item: linear, for what is rare.
+    /// Removes the last best-effort item. Linear, because it is rare.
     pub(super) fn evict(&mut self) -> Option<T> {
         self.remove_last(|tag| tag.class == Class::BestEffort)
     }
 
-    /// The deadline of the item that has a guarantee and is due last: linear too, as is the next.
+    /// The latest deadline of the guaranteed items. Linear.
     pub(super) fn latest(&self) -> Option<Time> {
         let others = self.others.iter().map(|Reverse(entry)| entry);
         last_due(self.first.iter().chain(others).map(|entry| &entry.tag))
     }
 
-    /// Removes that item; of several the one that would be served last.
+    /// Removes the guaranteed item with the latest deadline; of several, the last in order. Linear.
     pub(super) fn remove_latest(&mut self) -> Option<T> {
         let due = self.latest()?;
         self.remove_last(|tag| tag.class == Class::RealTime && tag.deadline == due)
     }
 
-    /// Removes the last item with such a tag.
+    /// Removes the last item with a tag that satisfies `such`.
     fn remove_last(&mut self, such: impl Fn(&Tag) -> bool) -> Option<T> {
         let mut entries = std::mem::take(&mut self.others).into_vec();
         let found = entries.iter().enumerate().filter(|(_, Reverse(entry))| such(&entry.tag));
         let last = found.max_by(|(_, Reverse(a)), (_, Reverse(b))| a.cmp(b)).map(|(n, _)| n);
         let removed = last.map(|n| entries.swap_remove(n).0);
         self.others = entries.into();
-        // All others come after the first.
+        // The first item precedes all others, so it is tested last.
         let removed =
             removed.or_else(|| if such(&self.first.as_ref()?.tag) { self.pop_entry() } else { None });
         removed.map(|entry| entry.item)
     }
 
-    /// Removes everything, in no order.
+    /// Removes all items, in no particular order.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (Tag, T)> {
         let others = self.others.drain().map(|Reverse(entry)| entry);
         self.first.take().into_iter().chain(others).map(|entry| (entry.tag, entry.item))

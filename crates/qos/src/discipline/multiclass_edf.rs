@@ -4,11 +4,11 @@
 //!
 //! 1. *current* real time, by deadline;
 //! 2. best effort, by arrival;
-//! 3. *early* real time, by logical arrival time, moved to queue 1 when that time comes.
+//! 3. *early* real time, by logical arrival time, moved to queue 1 at that time.
 //!
-//! Queue 1 goes before queue 2, and queue 2 before queue 3: a channel that sends ahead of its contract
-//! takes nothing from best effort, and one that keeps it is never delayed by either. Whether queue 3 is
-//! served at all before its time is the [`EarlyPolicy`].
+//! Queue 1 precedes queue 2, and queue 2 precedes queue 3. A channel that sends ahead of its
+//! contract takes no service from best effort, and a channel that keeps its contract is delayed by
+//! neither. The [`EarlyPolicy`] decides whether queue 3 is served before its time at all.
 
 use std::collections::VecDeque;
 
@@ -27,7 +27,7 @@ pub struct MultiClassEdf<T> {
 }
 
 impl<T> MultiClassEdf<T> {
-    /// Empty queues in which early items may do as `policy` says.
+    /// Empty queues that treat early items by `policy`.
     pub fn new(policy: EarlyPolicy) -> Self {
         Self { current: Keyed::new(), best_effort: VecDeque::new(), early: EarlyQueue::new(policy) }
     }
@@ -35,8 +35,8 @@ impl<T> MultiClassEdf<T> {
     #[inline]
     pub(super) fn enqueue(&mut self, _now: Time, request: &Request, item: T) {
         let tag = request.tag;
-        // What is current on arrival passes through queue 3 as well and leaves it at the next select:
-        // one way in, and no need to know the time here.
+        // An item that is current on arrival also passes through queue 3, and leaves it at the next
+        // select: one entry, and no need for the time here.
         match tag.class {
             Class::RealTime => self.early.push(tag, item),
             Class::BestEffort => self.best_effort.push_back((tag, item)),
@@ -53,7 +53,7 @@ impl<T> MultiClassEdf<T> {
     #[inline]
     pub(super) fn select(&mut self, now: Time) -> Option<(Tag, T)> {
         let found = match self.current.is_empty() && self.early.has_one() {
-            // Who turns current alone is first, and needs no second queue for that.
+            // An item that becomes current alone is first, and needs no second queue.
             true => self.early.pop_current(now),
             false => {
                 self.promote(now);
@@ -90,7 +90,7 @@ impl<T> MultiClassEdf<T> {
         Rank(if self.early.policy().above_best_effort { 1 } else { 3 }, at)
     }
 
-    /// Whether anything waits that was early when it was last looked at.
+    /// Whether an item waits that was early at the last poll.
     #[inline]
     pub(super) fn has_early(&self) -> bool {
         !self.early.is_empty()

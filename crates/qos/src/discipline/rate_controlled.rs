@@ -1,37 +1,44 @@
-//! Rate-controlled static priority: first everybody is made to keep his rate, then the more urgent go first.
+//! Rate-controlled static priority: regulators hold each flow to its rate, then higher levels go
+//! first.
 //!
 //! ```text
 //! item ─▶ regulator of its flow ─▶ queue of its level ─▶ link
 //!         (held until it is due)   (first in, first out)
 //! ```
 //!
-//! Zhang and Ferrari ("Rate-controlled static-priority queueing", INFOCOM 1993) take apart what fair queueing has in one number, a flow's rate and its delay: a regulator
-//! holds each item until the ones before it would be done at its flow's rate,
+//! Zhang and Ferrari ("Rate-controlled static-priority queueing", INFOCOM 1993) separate a flow's
+//! rate from its delay, which fair queueing couples. A regulator holds each item until the earlier
+//! ones would be done at the flow's rate,
 //!
 //! ```text
 //! E ← max(t, E of the flow's last + L / r of that)
 //! ```
 //!
-//! (the rate-jitter controlling one), and of those that it let go the first of the most urgent level is sent. So who needs little and soon can have it.
+//! (the rate-jitter controlling regulator). Of the released items the first of the highest level is
+//! sent. So a flow of low rate can have a low delay.
 //!
-//! **Guarantee**, whatever others send, since they are regulated too: of flows in levels up to that of flow `i` no more than an item each and then one in each `X = L / r`
-//! come to the queues, and if
+//! **Guarantee**, whatever other flows send, because they are regulated too. Of the flows in levels
+//! up to that of flow `i` at most an item each and then one in each `X = L / r` enter the queues.
+//! If
 //!
 //! ```text
 //! Σ_{levels up to m} ⌈d / X_j⌉ L_j / C  +  L_max / C  ≤  d
 //! ```
 //!
-//! (ibid., Theorem 1; `L_max` of a less urgent one that was just begun) no item of level `m` is in its queue for longer than `d`: the link is not busy with these levels for longer at once. The
-//! regulator adds what the bucket exceeds an item by,
+//! (ibid., Theorem 1; `L_max` of a lower level, just begun) no item of level `m` is in its queue
+//! for longer than `d`, because the link is not busy with these levels for longer without a break.
+//! The regulator adds the part of the bucket beyond an item,
 //!
 //! ```text
 //! D ≤ (σ − L) / r + d
 //! ```
 //!
-//! For items of different sizes `⌈d / X⌉ L` is short of what may come, an item that is due at once after the last of a series of small ones; there it is `d r + L`. The least such `d` is found by
-//! going on from `L_max / C`.
+//! For items of different sizes `⌈d / X⌉ L` is too small: an item may be due at once after the last
+//! of a series of small ones. There the term is `d r + L`. The least such `d` is found by iteration
+//! from `L_max / C`.
 //!
-//! What has no rate goes when nothing else may. Not work-conserving. `O(log n)` an item, for the regulators' calendar; in print that is one of hardware's slots.
+//! Items without a rate are served when no other item may be. Not work-conserving. `O(log n)` an
+//! item, for the regulators' calendar; the published calendar is one of hardware slots.
 
 use laxity_units::{Span, Time};
 
@@ -41,10 +48,10 @@ use super::sharing::{Latency, Sharing};
 use super::virtual_time::Virtual;
 use crate::by_channel::ByChannel;
 
-/// Regulators, and queues of what they let go.
+/// Regulators, and queues of released items.
 pub type RateControlled<T> = Held<Regulators, T>;
 
-/// When each flow's next item may be due at the earliest.
+/// The earliest time of each flow's next item.
 #[derive(Debug, Clone, Default)]
 pub struct Regulators(ByChannel<Virtual>);
 
@@ -59,7 +66,7 @@ impl Holds for Regulators {
     }
 }
 
-/// `d`; nothing if the levels up to a flow's are never done.
+/// `d`; `None` if the levels up to the flow's have no end of their busy period.
 pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
     sharing
         .by_level(|flow| sharing.flows[flow].level, |level| busy(sharing, level).map(Latency::behind_begin))
@@ -82,7 +89,8 @@ fn busy(sharing: &Sharing, level: u8) -> Option<Span> {
         urgent.iter().map(of_flow).fold(begun, Span::saturating_add)
     };
     let mut busy = comes(Span::from_ps(1));
-    // It grows by an item at least with each step, and not beyond where rates alone would take all of the time.
+    // The busy period grows by at least an item with each step, and has a limit unless the rates
+    // alone take all of the time.
     for _ in 0..STEPS {
         let next = comes(busy);
         if next <= busy {
@@ -93,5 +101,5 @@ fn busy(sharing: &Sharing, level: u8) -> Option<Span> {
     None
 }
 
-/// After so many steps a busy period counts as endless.
+/// Number of steps after which a busy period counts as endless.
 const STEPS: usize = 100_000;

@@ -1,4 +1,4 @@
-//! What a discipline may know: of an item, and of who serves it.
+//! The information for a discipline: about an item, and about the server.
 
 use laxity_units::{Bytes, Span, Time};
 
@@ -8,45 +8,45 @@ use crate::names::ChannelId;
 use crate::packet::{Carried, Packet};
 use crate::tag::Tag;
 
-/// What an item asks of a queue.
+/// An item's parameters for a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Whose it is.
+    /// The item's flow.
     pub flow: ChannelId,
-    /// How much there is of it.
+    /// Its size.
     pub size: Bytes,
-    /// What its contract makes of it here.
+    /// Its class, times and rate at this hop.
     pub tag: Tag,
-    /// What it says of its way.
+    /// Its state carried from hop to hop.
     pub carried: Carried,
 }
 
 impl Request {
-    /// What a packet asks of a link.
+    /// A packet's request to a link.
     #[inline]
     pub fn of(packet: &Packet) -> Self {
         Self { flow: packet.channel, size: packet.size, tag: packet.tag, carried: packet.carried }
     }
 }
 
-/// What a discipline may know of who serves its queue.
+/// Parameters of the server of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Server {
-    /// What early items may do.
+    /// Treatment of early items.
     pub early: EarlyPolicy,
-    /// How long an item of a size takes at most.
+    /// Maximum service time of an item by size.
     pub speed: LinkCosts,
-    /// The shortest frame of disciplines that have frames.
+    /// The shortest frame, for framing disciplines.
     pub frame: Span,
 }
 
 impl Server {
-    /// One of which no more is known than what early items may do.
+    /// A server with default parameters but for the policy for early items.
     pub fn with(early: EarlyPolicy) -> Self {
         Self { early, speed: LinkCosts::default(), frame: Span::ZERO }
     }
 }
 
-/// How urgent an item is; the smaller is served first. Comparable within one discipline at one `now`.
+/// Rank of an item; the smaller is served first. Comparable within one discipline at one `now`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank(pub(crate) u8, pub(crate) Time);

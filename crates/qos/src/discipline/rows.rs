@@ -1,4 +1,5 @@
-//! How late servers are behind flows' own clocks: one, whatever flows send, and several in a row, where a burst is paid for once.
+//! Latencies of servers behind flows' own clocks: of one server, whatever flows send, and of
+//! several in a row, where a burst counts once.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,7 +11,6 @@ use super::*;
 use crate::costs::LinkCosts;
 use crate::virtual_clock::Vtick;
 
-/// Those whose latency is known.
 const KNOWN: [Order; 9] = [
     Order::VirtualClock,
     Order::WeightedFair,
@@ -23,18 +23,18 @@ const KNOWN: [Order; 9] = [
     Order::RateControlled,
 ];
 
-/// How many latencies were held against something, by discipline.
+/// Number of tested latencies, by discipline.
 static KEPT: [AtomicU32; 9] = [const { AtomicU32::new(0) }; 9];
 
-/// How many times a flow came to a further server of a row.
+/// Number of times that a flow passed to a further server of a row.
 static ROWS: AtomicU32 = AtomicU32::new(0);
 
-/// Clocks are rounded to less than this over any case here.
+/// Upper bound of the rounding error of the clocks in any case here.
 fn rounding(case: &Case) -> Span {
     Span::from_ps(2 + case.arrivals.len() as u64)
 }
 
-/// The clock of each flow: when its items would have begun and be done at its own rate.
+/// The clock of each flow: begin and end of its items at its own rate.
 fn clocks(case: &Case) -> Vec<Option<(Time, Time)>> {
     let mut ends = vec![Time::ZERO; case.sharing.flows.len()];
     let of = |(came, request): &(Time, Request)| {
@@ -49,7 +49,7 @@ fn clocks(case: &Case) -> Vec<Option<(Time, Time)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// Every item of every flow, whether that keeps its bucket or not.
+    /// Every item of every flow, whether the flow keeps its bucket or not.
     fn every_item_is_gone_by_its_own_clock(case in cases()) {
         let clocks = clocks(&case);
         for (n, order) in KNOWN.into_iter().enumerate() {
@@ -65,7 +65,8 @@ proptest! {
         }
     }
 
-    /// Flow 0 goes on from server to server, each with flows of its own beside: its burst is in the bound once.
+    /// Flow 0 passes from server to server, each with cross traffic of its own: its burst is in the
+    /// bound once.
     fn a_burst_is_paid_for_once_in_a_row(
         rows in prop::collection::vec((cases(), prop::sample::select(&KNOWN[..])), 2..5), way in 0u64..3000,
     ) {
@@ -78,7 +79,7 @@ proptest! {
         let came: Vec<Time> = items.iter().map(|(at, _)| *at).collect();
         let (mut bound, mut handed) = (Span::ZERO, None);
         for (mut case, order) in rows {
-            // The flow as it is at the first, beside all but one of the others.
+            // The flow of the first server, beside all but one of the other flows.
             case.sharing.flows[0] = Share { group: case.sharing.flows[0].group, ..own };
             case.sharing.speed = first.sharing.speed;
             case.arrivals.retain(|(_, request)| request.flow.0 != 0);
@@ -121,10 +122,12 @@ fn every_item_is_gone_by_its_own_clock_and_there_are_some() {
     assert!(kept.iter().all(|count| *count > 100), "{kept:?} latencies");
 }
 
-/// 1 ns a byte; a flow of 250 B each 1 us in items of 50 to 100, a burst of 250; another with items of 300, and best effort of 150.
+/// 1 ns a byte; a flow of 250 B each 1 us in items of 50 to 100, a burst of 250; another with items
+/// of 300, and best effort of 150.
 ///
-/// VirtualClock: 1000 + 300. Behind it WFQ adds its 300 and the largest item's 400 again; behind VirtualClock start-time fair queueing has 300 + 100 + 150 from the
-/// beginning, so of the 400 there is left what is longer than the smallest item's 200. Behind that VirtualClock adds 300 and 200.
+/// VirtualClock: 1000 + 300. Behind it WFQ adds its 300 and the largest item's 400 again. Behind
+/// VirtualClock start-time fair queueing has 300 + 100 + 150 from the beginning, so of the 400 it
+/// adds the part beyond the smallest item's 200. Behind that VirtualClock adds 300 and 200.
 #[test]
 fn rows_by_hand() {
     let share = |interval, size, items: (u64, u64)| {
@@ -148,8 +151,9 @@ fn rows_by_hand() {
     assert_eq!(ns(clock.of_next(after_start, own)), 300 + 200);
 }
 
-/// The bound of a row is that of one server and the latencies of the others, if items are as small as can be: published for a tandem of PGPS servers as
-/// `σ / r + (K − 1) L / r + Σ L_max / C` (Parekh and Gallager 1994, Eq. 42), here K = 3, σ = 1000, L = 100, r = 1/4, L_max = 400.
+/// The bound of a row is the bound of one server plus the latencies of the others, if the smallest
+/// item is minimal. Published for a tandem of PGPS servers as `σ / r + (K − 1) L / r + Σ L_max / C`
+/// (Parekh and Gallager 1994, Eq. 42), here K = 3, σ = 1000, L = 100, r = 1/4, L_max = 400.
 #[test]
 fn a_tandem_of_fluid_followers_is_as_in_print() {
     let tick = Vtick::new(Span::from_ns(4), Bytes::new(1));

@@ -1,4 +1,5 @@
-//! A link and its queue, for tests: whoever is next is sent, one after the other. And traffic for it.
+//! A link with its queue, for tests: it sends the selected items, one after the other. And traffic
+//! for it.
 
 use laxity_units::{Bytes, Span, Time};
 use proptest::prelude::*;
@@ -9,10 +10,9 @@ use crate::names::ChannelId;
 use crate::packet::Carried;
 use crate::virtual_clock::Vtick;
 
-/// An item on its way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sent {
-    /// Which of those that came.
+    /// Index among the arrivals.
     pub(super) item: usize,
     pub(super) flow: usize,
     pub(super) came: Time,
@@ -20,15 +20,16 @@ pub(super) struct Sent {
     pub(super) left: Time,
 }
 
-/// What comes: when, and what it asks.
+/// Arrivals: time and request.
 pub(super) type Arrivals = Vec<(Time, Request)>;
 
-/// Sends all `arrivals`, which are in order, of flows in no groups. Panics if the link idles while something waits, but for those who hold it.
+/// Sends all `arrivals`, which are in order, of flows in no groups. Panics if a work-conserving
+/// link idles while an item waits.
 pub(super) fn send(order: Order, server: &Server, arrivals: &Arrivals, conserving: bool) -> Vec<Sent> {
     send_in(&Groups::default(), order, server, arrivals, conserving)
 }
 
-/// The same, of flows in groups.
+/// Sends all `arrivals` of flows in groups, as [`send`] does.
 pub(super) fn send_in(
     groups: &Groups,
     order: Order,
@@ -48,7 +49,8 @@ pub(super) fn send_in(
         if let Some((_, item)) = queue.select(now) {
             let (came, request) = arrivals[item];
             let left = now + server.speed.transmit(request.size);
-            // Whoever comes meanwhile comes then, and finds somebody served.
+            // Items that arrive during a transmission are queued at their arrival, while the link
+            // is busy.
             while let Some((item, (at, request))) = coming.next_if(|(_, (at, _))| *at < left) {
                 queue.enqueue(*at, request, item);
             }
@@ -67,25 +69,23 @@ pub(super) fn send_in(
     sent
 }
 
-/// `size` bytes of `flow`, which has such a rate.
 pub(super) fn item(flow: usize, size: u64, tick: Vtick, at: Time) -> Request {
     let tag = Tag::real_time(at, Span::from_ms(1), tick, flow.min(30) as u8);
     Request { flow: ChannelId(flow as u32), size: Bytes::new(size), tag, carried: Carried::NOTHING }
 }
 
-/// A flow as it is drawn.
 #[derive(Debug, Clone)]
 struct Drawn {
-    /// Its part of what is reserved.
+    /// Its part of the reserved rate.
     weight: u64,
     sizes: (u64, u64),
-    /// How many of its largest items the bucket holds.
+    /// Size of its bucket in largest items.
     burst: u64,
-    /// Whether it sends what it likes.
+    /// Whether it ignores its bucket.
     cheats: bool,
-    /// Of the groups that there are, and none.
+    /// Its choice among the groups, or no group.
     group: usize,
-    /// What it would like to send: how long after the one before, and how large between its smallest and largest.
+    /// Its intended traffic: gap after the item before, and size between its smallest and largest.
     wants: Vec<(u64, u64)>,
 }
 
@@ -106,7 +106,8 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     )
 }
 
-/// Groups that have what is reserved in them, and some so many percent more: each in one before it, or in none.
+/// Groups that have the rates reserved in them, and some a few percent more: each in an earlier
+/// one, or in none.
 fn grouped(flows: &[Share], drawn: &[(usize, u64)]) -> Vec<Group> {
     const SIZE: Bytes = Bytes::from_kib(1024);
     let within = |place: usize, choice: usize| (choice % (place + 1)).checked_sub(1);
@@ -128,7 +129,8 @@ fn grouped(flows: &[Share], drawn: &[(usize, u64)]) -> Vec<Group> {
     groups
 }
 
-/// A link with a nanosecond for a byte, and some with an overhead; flows that reserve all of it or a part; best effort.
+/// A link with a nanosecond for a byte, sometimes with an overhead; flows that reserve all of it or
+/// a part; best effort.
 #[derive(Debug, Clone)]
 pub(super) struct Case {
     pub(super) sharing: Sharing,
@@ -137,7 +139,6 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// The groups, and whose flows are whose.
     pub(super) fn groups(&self) -> Groups {
         let flows = self.sharing.flows.iter().enumerate();
         let members = flows.filter_map(|(n, flow)| Some((ChannelId(n as u32), flow.group?)));
@@ -152,7 +153,8 @@ impl Case {
 
 pub(super) fn cases() -> impl Strategy<Value = Case> {
     let few = prop::collection::vec((0u64..40_000, 1u64..1500), 0..12);
-    // Or so much of it from the beginning that the link goes on with it whenever it has done with all that has a rate, and never idles.
+    // Or a best-effort backlog from the beginning, large enough that the link always continues with
+    // it and never idles.
     let flood = prop::collection::vec((Just(0u64), 500u64..1500), 60..160);
     let best_effort = prop_oneof![3 => few, 1 => flood];
     let slack = prop_oneof![Just(0u64), 0u64..60];
@@ -181,7 +183,8 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
                     at += Span::from_ns(*gap);
                     let (tick, bucket) = (share.tick.of(Bytes::new(size)), share.tick.of(share.burst));
                     if !flow.cheats {
-                        // The bucket is full again at `full`, and so has room for this from then less what it holds beyond.
+                        // The bucket is full again at `full`, and covers this item from `full` plus
+                        // the item's tick minus the bucket's depth on.
                         at = at.max(full.max(at).saturating_add(tick).saturating_sub(bucket));
                         full = full.max(at) + tick;
                     }

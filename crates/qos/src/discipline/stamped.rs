@@ -1,7 +1,8 @@
-//! Disciplines that give each item a stamp when it comes and serve by stamps.
+//! Disciplines that stamp each item on arrival and serve by stamps.
 //!
-//! What differs between them is the clock that stamps are read from, so that is all a file of theirs has. The rest is here: a heap of what has
-//! a rate, and a queue behind it, by arrival, of what has none.
+//! The disciplines differ only in the clock of the stamps, so each file has the clock alone. This
+//! file has the rest: a heap of items with a rate, followed by a queue, by arrival, of items
+//! without one.
 
 use std::collections::VecDeque;
 
@@ -12,32 +13,33 @@ use super::virtual_time::Virtual;
 use super::{Rank, Request, Tag};
 use crate::names::ChannelId;
 
-/// A clock that stamps are read from.
+/// The clock of the stamps.
 pub trait Stamps {
-    /// The stamp of an item of `flow` that comes `now`.
+    /// The stamp of an item of `flow` that arrives `now`.
     fn stamp(&mut self, now: Time, flow: ChannelId, item: Item) -> Stamp;
 
     /// An item with this stamp is begun.
     fn begun(&mut self, _stamp: Stamp) {}
 
-    /// What was begun last is done, and nobody waits.
+    /// The last item is done, and no item waits.
     fn idle(&mut self) {}
 }
 
-/// How much an item is.
+/// The length of an item.
 #[derive(Debug, Clone, Copy)]
 pub struct Item {
-    /// What it takes at the rate of its flow.
+    /// `L / r`: time at the rate of its flow.
     pub(super) tick: Virtual,
     /// Its bytes.
     pub(super) size: Bytes,
 }
 
-/// What an item is served by.
+/// The key by which an item is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp(pub(super) Virtual);
 
-/// A queue served by the stamps of `S`, equal stamps in order of arrival; behind it what has no rate.
+/// A queue served by the stamps of `S`, equal stamps in order of arrival; items without a rate are
+/// last.
 #[derive(Debug, Clone)]
 pub struct Stamped<S, T> {
     stamps: S,
@@ -76,7 +78,8 @@ impl<S: Stamps, T> Stamped<S, T> {
                 Some((tag, item))
             }
             None => {
-                // What was begun last of those with a rate is done, and none of them waits: to them the server is idle.
+                // The last item with a rate is done, and none waits: for flows with a rate the
+                // server is idle.
                 self.stamps.idle();
                 self.without.pop_front()
             }
@@ -115,10 +118,10 @@ impl<S: Stamps, T> Stamped<S, T> {
     }
 }
 
-/// Of whatever has a rate: who shares by rates has no items that cannot wait for another to end, and stops none for one.
+/// The rank of any item with a rate: rate-based disciplines do not preempt one item for another.
 pub(super) const RATED: Rank = Rank(0, Time::ZERO);
 
-/// Where rates are shared, whether there is one is all that ranks tell.
+/// Under rate-based disciplines a rank only separates items with a rate from items without.
 pub(super) fn rank(tag: &Tag) -> Rank {
     if tag.tick.is_none() { Rank(1, Time::ZERO) } else { RATED }
 }

@@ -1,25 +1,29 @@
-//! Start-time fair queueing: whoever should have begun first is first.
+//! Start-time fair queueing: the item with the earliest start tag goes first.
 //!
 //! ```text
 //! S ← max(F of the flow's last, v),   F = S + L / r          v = S of the item in service
 //! ```
 //!
-//! served by `S` (Goyal, Vin and Cheng, "Start-time fair queuing: a scheduling algorithm for integrated services packet switching
-//! networks", SIGCOMM 1996). When all that has a rate is served the clock goes to the latest `F`, even if the server
-//! goes on with what has none: what it promises would not hold otherwise.
+//! served by `S` (Goyal, Vin and Cheng, "Start-time fair queuing: a scheduling algorithm for
+//! integrated services packet switching networks", SIGCOMM 1996). When all items with a rate are
+//! served the clock advances to the latest `F`, even if the server continues with items without a
+//! rate; otherwise the bound would not hold.
 //!
-//! **Fairness** is that of self-clocked fair queueing, `| W_i / r_i − W_j / r_j | ≤ L_i / r_i + L_j / r_j`, and like it asks nothing of the
-//! server: it may be as slow as it likes for as long as it likes, be a CPU or a link below other traffic. Of an item its place does not hang
-//! on how long *it* is, so who sends much in an item is not served later for it. That is why a flow of a small rate has less delay here:
+//! **Fairness** is that of self-clocked fair queueing, `| W_i / r_i − W_j / r_j | ≤ L_i / r_i + L_j
+//! / r_j`. It also holds for any server speed, constant or not: a CPU, or a link below other
+//! traffic. The rank of an item does not depend on the length of *that* item, so long items are not
+//! served later. That is why a flow of a small rate has less delay here:
 //!
 //! **Delay.** With `EAT` the time by which the flow's earlier items would be done at its own rate,
 //!
 //! ```text
-//! departure ≤ EAT + Σ_{j ≠ i} L_j / C + L / C          so          D_i ≤ (σ_i − L) / r_i + Σ_{j ≠ i} L_j / C + L / C
+//! departure ≤ EAT + Σ_{j ≠ i} L_j / C + L / C,   so
+//! D_i ≤ (σ_i − L) / r_i + Σ_{j ≠ i} L_j / C + L / C
 //! ```
 //!
-//! for a token bucket whose last item is `L` (ibid., Theorem 4): `L / r_i` less than self-clocked, `L / C` more. `bound` takes the smallest item,
-//! which makes it larger. Work-conserving, `O(log n)` an item.
+//! for a token bucket with last item `L` (ibid., Theorem 4): `L / r_i` less than self-clocked, `L /
+//! C` more. `bound` takes the smallest item, which makes the bound larger. Work-conserving, `O(log
+//! n)` an item.
 
 use laxity_units::Time;
 
@@ -32,13 +36,11 @@ use crate::names::ChannelId;
 /// A queue served by start tags, equal tags in order of arrival.
 pub type StartTimeFair<T> = Stamped<StartTags, T>;
 
-/// The clock that is the start tag in service.
+/// A clock that is the start tag in service.
 #[derive(Debug, Clone, Default)]
 pub struct StartTags {
     now: Virtual,
-    /// The latest finish tag that was given.
     latest: Virtual,
-    /// The last finish tag of each flow.
     flows: ByChannel<Virtual>,
 }
 
@@ -63,7 +65,7 @@ impl Stamps for StartTags {
     }
 }
 
-/// `Σ_{j ≠ i} L_j / C + L / C`, and an item without a rate that was begun before.
+/// `Σ_{j ≠ i} L_j / C + L / C`, plus an item without a rate that was begun before.
 pub(super) fn latencies(sharing: &Sharing) -> Vec<Latency> {
     sharing.all_alike(Latency::behind_begin(sharing.one_of_each()))
 }

@@ -45,7 +45,7 @@ fn order(mut queue: Discipline<u32>, now: Time) -> Vec<u32> {
     std::iter::from_fn(|| queue.select(now).map(|(_, item)| item)).collect()
 }
 
-/// All items, each as soon as it may go; more than the longest wait for the next is none.
+/// All items in order of service, each as soon as it may leave.
 fn in_time(mut queue: Discipline<u32>, mut now: Time) -> Vec<u32> {
     let mut out = Vec::new();
     while !queue.is_empty() {
@@ -57,7 +57,7 @@ fn in_time(mut queue: Discipline<u32>, mut now: Time) -> Vec<u32> {
     out
 }
 
-/// A byte of flow 0, which is on its own where it is not said.
+/// A byte of flow 0, for tests with a single flow.
 fn one(tag: Tag) -> Request {
     Request { flow: ChannelId(0), size: Bytes::new(1), tag, carried: Carried::NOTHING }
 }
@@ -89,7 +89,7 @@ fn a_held_item_says_when() {
     assert!(queue.select(at(50)).is_some());
 }
 
-/// Within 10 of its time it may be served, and at its time it changes rank.
+/// The item may be served from 10 before its time, and changes rank at its time.
 #[test]
 fn an_item_that_may_be_early_says_when_for_both() {
     let policy = EarlyPolicy { horizon: Span::from_ms(10), above_best_effort: false };
@@ -114,7 +114,8 @@ fn levels_before_arrival() {
     assert_eq!(order(queue, at(0)), [1, 3, 0, 2, 4]);
 }
 
-/// Of four flows, two of them guaranteed; items say the rate of their flow, or none, and some exceed their contracts.
+/// Requests of four flows, two of them guaranteed; some have a rate, and some exceed their
+/// contracts.
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     let rate = (1u64..40).prop_map(|ms| Vtick::new(Span::from_ms(ms), Bytes::new(8)));
     let rate = prop_oneof![Just(Vtick::NONE), rate];
@@ -143,7 +144,7 @@ fn sorted(mut items: Vec<u32>) -> Vec<u32> {
 }
 
 proptest! {
-    /// Nothing is lost, nothing is made up, and a work-conserving discipline never withholds.
+    /// Items are neither lost nor duplicated, and a work-conserving discipline never withholds one.
     #[test]
     fn everything_comes_out_once(requests in requests()) {
         for policy in [EarlyPolicy::HOLD, EarlyPolicy::CONSERVE] {
@@ -163,8 +164,8 @@ proptest! {
         }
     }
 
-    /// Who says that nothing is held has no time to name, whatever has come and gone by then; and what has just been looked through for what is current
-    /// does hold what is not.
+    /// A queue that reports no held item has no wake-up time, whatever its history; and a queue
+    /// that was just polled for current items reports the items that it still holds.
     #[test]
     fn who_holds_nothing_need_not_be_asked(requests in requests(), now in 0u64..60) {
         for policy in [EarlyPolicy::HOLD, EarlyPolicy::CONSERVE] {
@@ -184,7 +185,8 @@ proptest! {
         }
     }
 
-    /// Who is put out is best effort, and all others leave as they would have: in their order, if it is that of stamps.
+    /// An evicted item is best effort. All other items leave as without it: in the same order, for
+    /// stamped disciplines.
     #[test]
     fn only_best_effort_is_put_out(requests in requests()) {
         for policy in [EarlyPolicy::HOLD, EarlyPolicy::CONSERVE] {
@@ -207,7 +209,8 @@ proptest! {
         }
     }
 
-    /// Who gives way has a guarantee and is due last, and later than whom it gives way to; all others leave as they would have.
+    /// A displaced item has a guarantee and the latest deadline, after that of the item that
+    /// displaces it; all other items leave as without it.
     #[test]
     fn who_is_due_last_gives_way(requests in requests(), deadline in 0u64..80, now in 0u64..60) {
         for policy in [EarlyPolicy::HOLD, EarlyPolicy::CONSERVE] {
@@ -216,7 +219,7 @@ proptest! {
                     order.displaces() && std::mem::discriminant(&order.discipline::<u32>(&server(policy))) == std::mem::discriminant(&queue)
                 });
                 let mut queue = queued(queue, &requests);
-                // Some of those that were early may have turned current.
+                // Some of the early items may have become current.
                 queue.best(at(now));
                 let before = in_time(queue.clone(), at(now));
                 let due = |n: &u32| Some(&requests[*n as usize].tag).filter(|tag| tag.class == Class::RealTime).map(|tag| tag.deadline);
@@ -232,7 +235,7 @@ proptest! {
         }
     }
 
-    /// What `best` announces is the rank of what `select` returns, and no waiting item outranks it.
+    /// `best` returns the rank of the item that `select` returns, and no waiting item outranks it.
     #[test]
     fn the_best_is_selected(requests in requests(), now in 0u64..60) {
         for policy in [EarlyPolicy::HOLD, EarlyPolicy::CONSERVE, EarlyPolicy { above_best_effort: true, ..EarlyPolicy::CONSERVE }] {
@@ -254,7 +257,7 @@ proptest! {
         }
     }
 
-    /// Items of equal tag leave in the order they came: FIFO within a channel.
+    /// Items of equal tag leave in order of arrival: FIFO within a channel.
     #[test]
     fn equals_are_first_in_first_out(requests in requests(), copies in 1usize..20) {
         for request in requests.iter().take(3) {

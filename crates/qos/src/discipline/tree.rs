@@ -1,4 +1,4 @@
-//! What a tree of groups promises at each of its nodes.
+//! The guarantees of a tree of groups at each of its nodes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,17 +12,16 @@ use crate::names::ChannelId;
 use crate::packet::Carried;
 use crate::virtual_clock::Vtick;
 
-/// Pairs of groups, and of flows in a group, that were seen to be served alike.
+/// Number of tested pairs of groups, and of flows in a group, with fair service.
 static PAIRS: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
-/// A part of a node: a flow or a group, by its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Flow(usize),
     Group(usize),
 }
 
-/// The parts of each node, the server's last.
+/// The parts of each node; the server is last.
 fn parts(sharing: &Sharing) -> Vec<Vec<Part>> {
     let mut nodes = vec![Vec::new(); sharing.groups.len() + 1];
     let server = sharing.groups.len();
@@ -35,7 +34,7 @@ fn parts(sharing: &Sharing) -> Vec<Vec<Part>> {
     nodes
 }
 
-/// Whether what flow `flow` has is had by `part`.
+/// Whether the service of flow `flow` counts for `part`.
 fn has(sharing: &Sharing, part: Part, flow: usize) -> bool {
     let Part::Group(group) = part else { return part == Part::Flow(flow) };
     let mut within = sharing.flows[flow].group;
@@ -48,14 +47,15 @@ fn has(sharing: &Sharing, part: Part, flow: usize) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// Without groups it is start-time fair queueing.
+    /// Without groups the discipline is start-time fair queueing.
     #[test]
     fn a_tree_of_flows_alone_is_flat(case in cases()) {
         let of = |order| send(order, &server(&case.sharing), &case.arrivals, true).iter().map(|sent| sent.item).collect::<Vec<_>>();
         prop_assert_eq!(of(Order::HierarchicalFair), of(Order::StartTimeFair));
     }
 
-    /// Two parts of a node that both wait are served alike to an item of each, whatever is done elsewhere in the tree.
+    /// The services of two waiting parts of a node differ by at most an item of each, whatever the
+    /// rest of the tree does.
     fn parts_that_wait_are_served_alike(mut case in cases(), waits in any::<u8>(), more in 10usize..60) {
         let waits = |flow: usize| waits >> flow & 1 == 1;
         for flow in (0..case.sharing.flows.len()).filter(|flow| waits(*flow)) {
@@ -67,7 +67,7 @@ proptest! {
         }
         let Sharing { flows, groups, .. } = &case.sharing;
         let sent = send_in(&case.groups(), Order::HierarchicalFair, &server(&case.sharing), &case.arrivals, true);
-        // Until the first of those has begun its last.
+        // Until the first of those flows has begun its last item.
         let mut left = vec![more; flows.len()];
         let last = sent.iter().position(|sent| sent.flow < flows.len() && waits(sent.flow) && {
             left[sent.flow] -= 1;
@@ -116,7 +116,8 @@ fn one_in(parts: u64) -> Vtick {
     Vtick::new(Span::from_ns(parts), Bytes::new(1))
 }
 
-/// A byte takes a nanosecond. Flows 0 and 1 are group 0's, flow 2 is group 1's, in it, and flow 3 is by itself.
+/// A byte takes a nanosecond. Flows 0 and 1 are in group 0, flow 2 is in group 1, which is in group
+/// 0, and flow 3 is in no group.
 fn groups() -> Groups {
     let group = |parts, within| Group { tick: one_in(parts), within };
     let members = [(0, 0), (1, 0), (2, 1)].map(|(flow, group)| (ChannelId(flow), group));
@@ -132,10 +133,12 @@ fn flows(arrivals: &Arrivals) -> Vec<usize> {
         .collect()
 }
 
-/// Half the link is group 0's, half flow 3's, and all items are of 1. Of group 0 a half is flow 0's, a quarter each flow 1's and group 1's; but nothing comes of flow 0.
+/// Group 0 has half of the link, flow 3 the other half, and all items are of 1. In group 0 flow 0
+/// has a half, flow 1 and group 1 a quarter each; but flow 0 sends no item.
 ///
-/// The link takes turns: G at 0, 3 at 0, G at 2, 3 at 2 …  In the group flow 1 and group 1 begin at 0, 8, 16, and take turns as well: flow 1 came first. Flow 3 has nothing of the
-/// quarter that flow 0 leaves. With the rates of flows alone it would have had two of each three.
+/// The link takes turns: G at 0, 3 at 0, G at 2, 3 at 2 …  In the group flow 1 and group 1 begin at
+/// 0, 8, 16, and take turns as well: flow 1 arrived first. Flow 3 gets no part of the quarter that
+/// flow 0 leaves. With the rates of flows alone it would have had two of each three.
 #[test]
 fn what_a_flow_leaves_is_its_groups_before_it_is_others() {
     let all = [(1, 8), (2, 8), (3, 2)].into_iter();
@@ -145,8 +148,10 @@ fn what_a_flow_leaves_is_its_groups_before_it_is_others() {
     assert_eq!(flows(&arrivals), [1, 3, 2, 3, 1, 3, 2, 3, 1, 2, 1, 2]);
 }
 
-/// Flow 1 has five items from the beginning, and its group the link alone: its start tags there are 0, 8, 16, 24, 32. With that of 16 in service come five of flow 0, at a quarter: 16, 20,
-/// 24, 28, 32. With a clock of the group that does not go by what of it is in service they would begin at 0, and all be before the 24.
+/// Flow 1 has five items from the beginning, and its group has the link alone: its start tags there
+/// are 0, 8, 16, 24, 32. While the item with tag 16 is in service five of flow 0 arrive, at a
+/// quarter: 16, 20, 24, 28, 32. With a clock of the group that ignored the item in service they
+/// would begin at 0, and all precede the 24.
 #[test]
 fn the_clock_of_a_group_is_what_of_it_is_in_service() {
     let at = |ps| Time::ZERO + Span::from_ps(ps);
@@ -155,10 +160,12 @@ fn the_clock_of_a_group_is_what_of_it_is_in_service() {
     assert_eq!(flows(&arrivals), [1, 1, 1, 0, 0, 1, 0, 0, 1, 0]);
 }
 
-/// Flow 2 sends four from 0 to 4, alone; so its group is at 32 then, and group 0 at 8. Half after 4, when nothing waits, come two of flow 2 and two of flow 1: all nodes have begun anew at their latest, 32
-/// in group 0, for both, which take turns in order of arrival. With a clock of group 0 that had stayed at the tag last in service, 24, flow 1 would begin there, and go first.
+/// Flow 2 sends four from 0 to 4, alone; so its group is at 32 then, and group 0 at 8. Half after
+/// 4, when no item waits, two of flow 2 and two of flow 1 arrive. All nodes have advanced to their
+/// latest tag, 32 in group 0, for both flows, which take turns in order of arrival. With a clock of
+/// group 0 that had stayed at the tag last in service, 24, flow 1 would begin there, and go first.
 ///
-/// Beside it the link serves flow 3 for 4 to 14, in one item: the group is idle, the link is not.
+/// The link serves one item of flow 3 from 4 to 14 beside: the group is idle, the link is not.
 #[test]
 fn a_group_of_which_nothing_waits_begins_anew_while_others_are_served() {
     let at = |ps| Time::ZERO + Span::from_ps(ps);
@@ -169,7 +176,9 @@ fn a_group_of_which_nothing_waits_begins_anew_while_others_are_served() {
     assert_eq!(flows(&arrivals), [2, 2, 2, 2, 3, 2, 1, 2, 1]);
 }
 
-/// Who is put out leaves no trace: of two groups at a link, one has an item of best effort alone. Without it that group waits for nothing, and its next is a flow's that comes to an idle group.
+/// An evicted item leaves no trace: of two groups at a link, one has an item of best effort alone.
+/// Without that item the group does not wait, and its next item is that of a flow that arrives at
+/// an idle group.
 #[test]
 fn who_is_put_out_was_never_there() {
     let tag = Tag::sharing(Time::ZERO, one_in(8));
@@ -184,9 +193,12 @@ fn who_is_put_out_was_never_there() {
     assert_eq!(order, [3, 1]);
 }
 
-/// 1 ns a byte, and items of 100 B; a quarter, an eighth and an eighth of the link in a group with half of it, one of the eighths in a group of its own; and a quarter beside it. 150 B have no rate.
+/// 1 ns a byte, and items of 100 B. A group with half of the link has flows of a quarter, an eighth
+/// and an eighth, one of the eighths in a group of its own; a flow with a quarter is beside the
+/// group. 150 B have no rate.
 ///
-/// Link: 150 behind, and its parts take 100 + 100. Group 0: 150 + 200 + 200 = 550 behind, and its parts take 3 · 200. Group 1: 550 + 600 + 800 behind, and its one part takes 800.
+/// Link: 150 behind, and its parts take 100 + 100. Group 0: 150 + 200 + 200 = 550 behind, and its
+/// parts take 3 · 200. Group 1: 550 + 600 + 800 behind, and its one part takes 800.
 #[test]
 fn bounds_by_hand() {
     let share = |parts, group| {
@@ -206,14 +218,15 @@ fn bounds_by_hand() {
             .collect::<Vec<_>>()
     };
     assert_eq!(after(&sharing), [Some(550 + 600), Some(1150), Some(1950 + 800), Some(150 + 200)]);
-    // A group with less than is reserved in it has no bound, nor what is in groups of its own; who is beside it has.
+    // A group with a smaller rate than is reserved in it has no bound, nor do the groups in it; the
+    // flow beside it has one.
     let less = Sharing { groups: vec![group(3, None), group(8, Some(0))], ..sharing.clone() };
     assert_eq!(after(&less), [None, None, None, Some(350)]);
-    // So may it be if together that is more than there is.
+    // The result is equal if all flows together exceed the link.
     let mut crowded = sharing.clone();
     crowded.flows.extend([share(2, Some(0)); 3]);
     assert!(!crowded.fits() && after(&crowded)[..4] == [None, None, None, Some(350)]);
-    // Nor has anybody where groups have more than there is, though flows reserve less.
+    // No flow has a bound where the groups exceed the link, though the flows reserve less.
     let more = Sharing { groups: vec![group(1, None), group(8, Some(0))], ..sharing };
     assert_eq!(after(&more), [None; 4]);
 }

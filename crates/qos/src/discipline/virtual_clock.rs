@@ -1,30 +1,36 @@
-//! VirtualClock: everybody gets the rate of his contract, whatever the others send.
+//! VirtualClock: every flow gets the rate of its contract, whatever the others send.
 //!
-//! An item is served in the order of its flow's [`auxVC`](crate::virtual_clock) when it came, `auxVC ← max(t, auxVC) + L / r` (L. Zhang, ACM
-//! TOCS 9(2), 1991). That clock is here already, message by message: the logical arrival time of one, `ℓ ← max(t, ℓ + I_min)`, is a
-//! tick of the contract behind it,
+//! Items are served in the order of their flow's [`auxVC`](crate::virtual_clock) on arrival, `auxVC
+//! ← max(t, auxVC) + L / r` (L. Zhang, ACM TOCS 9(2), 1991). The subsystem already has that clock
+//! for messages: the logical arrival time, `ℓ ← max(t, ℓ + I_min)`, is a tick of the contract
+//! behind it,
 //!
 //! ```text
 //! auxVC = ℓ + I_min        since        max(t, ℓ + I_min) + I_min = max(t, auxVC) + I_min
 //! ```
 //!
-//! but a queue sees packets, from hosts that enforce contracts and others that do not, so it keeps a clock for each flow.
+//! A queue has packets, from hosts that enforce contracts and others that do not, so it keeps a
+//! clock for each flow.
 //!
-//! **Guarantee.** Of flows whose rates sum up to no more than the server's `C`, each item leaves by its stamp and one largest item more,
+//! **Guarantee.** For rates that sum up to at most the server's `C`, each item leaves by its stamp
+//! plus one largest item,
 //!
 //! ```text
 //! departure ≤ auxVC + L_max / C
 //! ```
 //!
-//! whatever other flows do (Figueira and Pasquale, "An upper bound on delay for the VirtualClock service discipline", IEEE/ACM
-//! ToN 3(4), 1995). Let the item leave at `f` with stamp `s`, and let `t0` be the last instant before at which something was begun
-//! that has a later stamp than `s`, or at which nothing waited. All that is served from then until `f`, but for that one, has a stamp up to
-//! `s` and came after `t0`; what flow `i` sent after `t0` with stamps up to `s` takes its rate no longer than `s − t0`, so it is at most
-//! `r_i (s − t0)`; together that is at most `C (s − t0)`. So `f ≤ t0 + L_max / C + (s − t0)`. For a flow
-//! that keeps a token bucket `(σ, r)` the delay is at most `σ / r + L_max / C`, that of weighted fair queueing.
+//! whatever other flows do (Figueira and Pasquale, "An upper bound on delay for the VirtualClock
+//! service discipline", IEEE/ACM ToN 3(4), 1995). Let the item leave at `f` with stamp `s`. Let
+//! `t0` be the last instant before at which an item with a later stamp than `s` was begun, or at
+//! which no item waited. All items served from then until `f`, except that one, have stamps up to
+//! `s` and arrived after `t0`. The items that flow `i` sent after `t0` with stamps up to `s` take
+//! at most `s − t0` at its rate, so they are at most `r_i (s − t0)`; all flows together are at most
+//! `C (s − t0)`. So `f ≤ t0 + L_max / C + (s − t0)`. For a flow that keeps a token bucket `(σ, r)`
+//! the delay is at most `σ / r + L_max / C`, as under weighted fair queueing.
 //!
-//! **What it does not do.** It is not fair: whoever has used capacity that nobody wanted has run his clock ahead, and waits behind all
-//! others when they come back. Work-conserving; what is early is served like anything else, later by its stamp. `O(log n)` an item.
+//! **Limits.** VirtualClock is not fair: a flow that used spare capacity has advanced its clock,
+//! and waits behind all others when they return. Work-conserving; early items are served like
+//! others, later by their stamps. `O(log n)` an item.
 
 use laxity_units::Time;
 
@@ -69,7 +75,7 @@ mod tests {
     use crate::virtual_clock::Vtick;
 
     proptest! {
-        /// The logical clock of a contract is `auxVC`, one tick behind.
+        /// The logical clock of a contract is one tick behind `auxVC`.
         #[test]
         fn a_stamp_is_the_flows_clock(gaps in prop::collection::vec(0u64..5000, 1..40), interval in 1u64..4000) {
             let min_interval = Span::from_ns(interval);

@@ -1,9 +1,10 @@
-//! Time as disciplines count it that share a server by rates: it goes as fast as what is served is worth.
+//! Virtual time of rate-based disciplines.
 //!
-//! An item of `L` bytes of a flow with rate `r` takes `L / r` of it. That is a fraction, and sums of fractions decide who is next. Here
-//! they are whole numbers of 2⁻³² ps, each rounded up: a clock that has been moved four thousand million times is off by a
-//! picosecond. 128 bits, since virtual time outruns the other one: when a flow that reserved a millionth of the server
-//! has it alone, a minute is worth two years, and 64 bits of picoseconds are over after seven months.
+//! An item of `L` bytes of a flow with rate `r` takes `L / r`. This is a fraction, and sums of
+//! fractions decide the order. Here they are whole multiples of 2⁻³² ps, each rounded up: a clock
+//! is off by a picosecond after four thousand million steps. The type has 128 bits because virtual
+//! time outruns real time. When a flow that reserved a millionth of the server has the server
+//! alone, a minute is worth two years, and 64 bits of picoseconds are used up after seven months.
 
 use std::ops::Add;
 
@@ -11,27 +12,27 @@ use laxity_units::{Bytes, Span, Time};
 
 use crate::virtual_clock::Vtick;
 
-/// Bits behind the picosecond.
+/// Fraction bits of a picosecond.
 const FRACTION: u32 = 32;
 
-/// An instant or a length of virtual time; sums stop at the last there is.
+/// An instant or a length of virtual time; sums saturate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Virtual(u128);
 
 impl Virtual {
-    /// What so much real time is when the clocks go alike.
+    /// Virtual time equal to a span of real time.
     #[inline]
     pub(super) fn of(span: Span) -> Self {
         Self(u128::from(span.as_ps()) << FRACTION)
     }
 
-    /// The same, since the beginning.
+    /// Virtual time equal to an instant of real time.
     #[inline]
     pub(super) fn at(time: Time) -> Self {
         Self(u128::from(time.as_ps()) << FRACTION)
     }
 
-    /// `L / r`: what an item of `size` takes at its flow's rate.
+    /// `L / r`: time of an item of `size` at its flow's rate.
     #[inline]
     pub(super) fn tick(of: Vtick, size: Bytes) -> Self {
         let product = u128::from(of.interval().as_ps()) * u128::from(size.get());
@@ -42,13 +43,13 @@ impl Virtual {
         })
     }
 
-    /// How long after `other` this is; nothing if it is before.
+    /// Time from `other` to `self`; zero if `other` is later.
     #[inline]
     pub(super) fn since(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// The first picosecond that is not before it.
+    /// The time in whole picoseconds, rounded up.
     #[inline]
     pub(super) fn time_ceil(self) -> Time {
         Time::from_ps(u64::try_from(self.0.div_ceil(1 << FRACTION)).unwrap_or(u64::MAX))
@@ -85,7 +86,7 @@ mod tests {
         assert_eq!(Virtual::tick(third, Bytes::new(1)).raw(), (1u128 << 32).div_ceil(3));
     }
 
-    /// Neither of these fits 128 bits with a fraction; the second not even 64 without.
+    /// Neither value fits 128 bits with a fraction; the second does not fit 64 bits without one.
     #[test]
     fn what_is_too_long_to_be_exact_is_whole_and_what_is_longer_than_time_is_as_long() {
         let long = Vtick::new(Span::from_ps(1 << 62), Bytes::new(1 << 40));

@@ -1,34 +1,40 @@
-//! Weighted fair queueing: as if each flow had a link of its own, shared out again whenever somebody falls silent.
+//! Weighted fair queueing: each flow has its rate, and active flows share the rates of idle ones.
 //!
-//! The ideal is a *fluid* server (GPS): whoever has something waiting is served all the time, in proportion to its rate, so of those
-//! flows `B` that wait at some instant each has `C r_i / Σ_B r`. A link sends one item at a time; WFQ sends next that of those waiting with
-//! which the fluid server would be done first (Demers, Keshav and Shenker 1989; as PGPS, Parekh and Gallager, "A generalized
-//! processor sharing approach to flow control: the single-node case", IEEE/ACM ToN 1(3), 1993).
+//! The ideal is a *fluid* server (GPS), which serves every backlogged flow all the time, in
+//! proportion to its rate: each flow of the backlogged set `B` has `C r_i / Σ_B r`. A link sends
+//! one item at a time. WFQ sends next the waiting item that the fluid server would finish first
+//! (Demers, Keshav and Shenker 1989; as PGPS, Parekh and Gallager, "A generalized processor sharing
+//! approach to flow control: the single-node case", IEEE/ACM ToN 1(3), 1993).
 //!
-//! When that would be hangs on who comes meanwhile, but in which order does not. *Virtual time* goes at the rate at which the
-//! fluid server serves a unit of rate,
+//! The finish time in the fluid server depends on later arrivals, but the finish order does not.
+//! *Virtual time* advances at the rate at which the fluid server serves a unit of rate,
 //!
 //! ```text
 //! dV/dt = C / Σ_B r          S = max(F of the flow's last, V(t)),   F = S + L / r
 //! ```
 //!
-//! and the order is that of `F`. The sum changes when somebody comes and when the fluid server is done with somebody, so the latter have to be
-//! followed: a second heap, of items in the fluid server.
+//! and the order is that of `F`. The sum changes when a flow becomes backlogged and when the fluid
+//! server finishes a flow's backlog. The latter events have to be tracked, by a second heap, of
+//! items in the fluid server.
 //!
-//! **How it is counted.** The server is measured in its own time: an item that takes it `c`, overheads and all, and its flow `T = L / r`, has the share `c / T`
-//! of it, and `dV/dt = 1 / Σ_B c / T`. With `c = L / C` that is the formula above. Shares are whole multiples of 2⁻⁴⁸, so the fluid server is less than
-//! `T` 2⁻⁴⁸ off with an item, 4 fs with one of a second, and each step of its clocks less than 2⁻³² ps.
+//! **Arithmetic.** The server is measured in its own time. An item that takes the server `c`,
+//! overheads included, and takes `T = L / r` at its flow's rate, has the share `c / T` of the
+//! server, and `dV/dt = 1 / Σ_B c / T`. With `c = L / C` that is the formula above. Shares are
+//! whole multiples of 2⁻⁴⁸, so the fluid server's error is less than `T` 2⁻⁴⁸ for an item, 4 fs for
+//! one of a second, and each step of its clocks is off by less than 2⁻³² ps.
 //!
-//! **Guarantee.** The link is done no later than the fluid server and one item,
+//! **Guarantee.** The link finishes an item at most one item after the fluid server,
 //!
 //! ```text
 //! departure ≤ departure from GPS + L_max / C          so          D_i ≤ σ_i / r_i + L_max / C
 //! ```
 //!
-//! for a token bucket `(σ_i, r_i)` if rates sum up to no more than `C` (ibid., Theorem 1); of a server faster than is said here as well. But the
-//! link may be *early* by far: with which items it is done first it may send them back to back, all of a flow's next ones at once, and then leave it
-//! alone for as long (Bennett and Zhang 1996; `tests` has their example). [`WorstCaseFair`](super::WorstCaseFair) does not.
-//! Work-conserving, `O(log n)` an item. What has no rate is not in the fluid server and goes when nothing else waits.
+//! for a token bucket `(σ_i, r_i)` if rates sum up to at most `C` (ibid., Theorem 1). The bound
+//! also holds for a server faster than its stated speed. But the link may be far *ahead* of the
+//! fluid server. It may send a flow's items back to back if the fluid server would finish them
+//! first, and then not serve the flow for as long (Bennett and Zhang 1996; `tests` has their
+//! example). [`WorstCaseFair`](super::WorstCaseFair) avoids this. Work-conserving, `O(log n)` an
+//! item. Items without a rate are not in the fluid server and are served when no other item waits.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -43,31 +49,31 @@ use crate::by_channel::ByChannel;
 use crate::costs::LinkCosts;
 use crate::names::ChannelId;
 
-/// A queue served in the order in which the fluid server would be done, ties in order of arrival.
+/// A queue served in the fluid server's finish order, ties in order of arrival.
 pub type WeightedFair<T> = Stamped<Fluid, T>;
 
 impl<T> WeightedFair<T> {
-    /// An empty queue before `server`, whose speed is that of the fluid one.
+    /// An empty queue in front of `server`; the fluid server has the same speed.
     pub fn of(server: &Server) -> Self {
         Self::by(Fluid { speed: server.speed, ..Fluid::default() })
     }
 }
 
-/// Bits behind one of a share of the server.
+/// Fraction bits of a share of the server.
 const SHARE: u32 = 48;
 
 /// The fluid server.
 #[derive(Debug, Clone, Default)]
 pub struct Fluid {
     speed: LinkCosts,
-    /// Until when it was followed, in real time.
+    /// Real time up to which the fluid server was simulated.
     at: Virtual,
-    /// `V` then.
+    /// `V` at that time.
     now: Virtual,
-    /// The shares of those that it serves, in 2⁻⁴⁸.
+    /// The sum of the shares in service, in 2⁻⁴⁸.
     shares: u128,
     flows: ByChannel<FluidFlow>,
-    /// With whom it will be done when: the first item of each flow in it.
+    /// Finish times: the first item of each flow in the fluid server.
     served: BinaryHeap<Reverse<(Virtual, usize)>>,
 }
 
@@ -75,7 +81,7 @@ pub struct Fluid {
 struct FluidFlow {
     /// `F` of its last item.
     finish: Virtual,
-    /// Its items in the fluid server: with each, when it is done with it and what share it has until then.
+    /// Its items in the fluid server, each with its finish time and its share until then.
     items: VecDeque<(Virtual, u128)>,
 }
 
@@ -96,14 +102,14 @@ impl Stamps for Fluid {
 }
 
 impl Fluid {
-    /// `c / T` of an item; none of one that takes its flow no time.
+    /// `c / T` of an item; zero for an item that takes no time at its flow's rate.
     fn share(&self, item: Item) -> u128 {
         let takes = Virtual::of(self.speed.transmit(item.size)).raw();
         let takes = takes.checked_shl(SHARE).filter(|shifted| shifted >> SHARE == takes).unwrap_or(u128::MAX);
         takes.checked_div(item.tick.raw()).unwrap_or(0)
     }
 
-    /// Serves until `to`.
+    /// Simulates the fluid server until `to`.
     fn follow(&mut self, to: Virtual) {
         while let Some(&Reverse((finish, place))) = self.served.peek() {
             let takes = finish.since(self.now).raw().saturating_mul(self.shares) >> SHARE;
@@ -129,7 +135,7 @@ impl Fluid {
     }
 }
 
-/// `L_max / C` behind the fluid server, in which nobody is later than at its own rate.
+/// `L_max / C` behind the fluid server, in which no item is later than at its flow's own rate.
 pub(super) fn latencies(sharing: &Sharing) -> Vec<Latency> {
     sharing.all_alike(Latency::behind_end(sharing.longest()))
 }

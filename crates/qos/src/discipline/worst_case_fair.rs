@@ -1,40 +1,56 @@
-//! WF2Q+: what the fluid server would not have begun yet has to wait.
+//! WF2Q+: an item waits until the fluid server would have begun it.
 //!
-//! [`WeightedFair`](super::WeightedFair) may run ahead of its fluid server by half a busy period. Bennett and Zhang forbid it: of the items that the fluid server
-//! has *begun*, send that with which it is done first ("WF2Q: worst-case fair weighted fair queueing", INFOCOM 1996). Their WF2Q+
-//! ("Hierarchical packet fair queueing algorithms", IEEE/ACM ToN 5(5), 1997) has a clock that needs no fluid server,
+//! [`WeightedFair`](super::WeightedFair) may run ahead of its fluid server by half a busy period.
+//! Bennett and Zhang exclude that: of the items that the fluid server has *begun*, send the item
+//! that it finishes first ("WF2Q: worst-case fair weighted fair queueing", INFOCOM 1996). Their
+//! WF2Q+ ("Hierarchical packet fair queueing algorithms", IEEE/ACM ToN 5(5), 1997) has a clock that
+//! needs no fluid server,
 //!
 //! ```text
-//! V(t + τ) = max(V(t) + τ, min_{i waits} S_i)          S = F of the flow's last, or max(F, V) if it comes to an idle flow,   F = S + L / r
+//! V(t + τ) = max(V(t) + τ, min_{i waits} S_i)
+//! S = F of the flow's last, or max(F, V) at an idle flow,   F = S + L / r
 //! eligible: S ≤ V          served: the eligible item with the least F
 //! ```
 //!
-//! It goes with real time, since flows that have reserved all of the server are served by the fluid one at just their rates, and jumps when
-//! nobody who waits is eligible. Only the first item of a flow needs tags, so heaps are as long as there are flows: one of those ahead, by `S`, and one of
-//! those eligible, by `F`. (The paper's stand-alone algorithm is one tree; two heaps do the same work.)
+//! `V` advances with real time, because the fluid server serves flows that have reserved all of it
+//! at just their rates. It jumps when no waiting item is eligible. Only the first item of a flow
+//! needs tags, so heaps are as long as the number of flows: one heap of ineligible flows, by `S`,
+//! and one of eligible flows, by `F`. (The paper's stand-alone algorithm is one tree; two heaps do
+//! the same work.)
 //!
-//! **Guarantee**, if rates sum up to no more than `C`:
-//!
-//! ```text
-//! D_i ≤ σ_i / r_i + L_max / C                                                    of a token bucket
-//! departure ≤ arrival + Q_i / r_i + (L_i / r_i + (L_max − L_i) / C)              with Q_i what the flow then has waiting, the item included
-//! ```
-//!
-//! (ibid., Theorems 3 and 4). The second is its *worst-case fairness*: whatever it was given before, a flow is never left alone for longer than an item
-//! takes at its own rate and one of another. `T-WFI` of WFQ grows with the number of flows instead.
-//!
-//! *Beside what has no rate* the paper, which knows no such thing, says nothing. Let `X(t) = V(t) − t`: it never falls, and it rises only when nobody who waits is eligible, whatever is
-//! served meanwhile; so the first holds behind each flow's own clock (`end`, [`Latency`]), as of any earliest-deadline schedule:
+//! **Guarantee**, if rates sum up to at most `C`:
 //!
 //! ```text
-//! F ≤ end + X                                                     by induction: S = max(F, V),   end = max(end, arrival) + L / r,   and X does not fall
-//! all taken since t₁ up to an item has S ≥ V(t₁), F ≤ its own     t₁: the last time before it was taken that somebody was begun who is due later, or had no rate, or none was eligible
-//! so takes no more than F − V(t₁)                                 [S, F] of a flow do not overlap, and last L / r each
-//! left ≤ t₁ + L_max / C + F − V(t₁) = F − X(t₁) + L_max / C       X(t₁) is X until it leaves, since it or one before it is eligible throughout
+//! D_i ≤ σ_i / r_i + L_max / C                                            of a token bucket
+//! departure ≤ arrival + Q_i / r_i + (L_i / r_i + (L_max − L_i) / C)
 //! ```
 //!
-//! Start tags need more: their clock is what is in service, so it stands still unless it is made to go on ([`StartTimeFair`](super::StartTimeFair)).
-//! Work-conserving; `O(log n)` an item. If rates sum up to more than `C` real time is too fast a clock, and who comes last waits longest.
+//! with `Q_i` the flow's backlog at the arrival, the item included (ibid., Theorems 3 and 4). The
+//! second is its *worst-case fairness*: whatever its earlier service, a flow is never without
+//! service for longer than an item at its own rate plus one item of another flow. `T-WFI` of WFQ
+//! grows with the number of flows instead.
+//!
+//! *Beside items without a rate*, which the paper does not have, the first guarantee needs an
+//! argument. Let `X(t) = V(t) − t`. `X` never falls, and rises only when no waiting item is
+//! eligible, whatever is served meanwhile. So the first guarantee holds behind each flow's own
+//! clock (`end`, [`Latency`]), as for any earliest-deadline schedule:
+//!
+//! ```text
+//! F ≤ end + X                                                         (a)
+//! departure ≤ t₁ + L_max / C + F − V(t₁) = F − X(t₁) + L_max / C      (b)
+//! ```
+//!
+//! (a) holds by induction: `S = max(F, V)`, `end = max(end, arrival) + L / r`, and `X` does not
+//!     fall. In (b) `t₁` is the last time before the item's begin at which an item with later `F`
+//!     or without a rate was begun, or no item was eligible. All items begun since `t₁` up to this
+//!     one have `S ≥ V(t₁)`, and `F` at most its own. The intervals `[S, F]` of a flow do not
+//!     overlap and last `L / r` each, so these items take at most `F − V(t₁)`. `X` stays at `X(t₁)`
+//!     until the item leaves, because this item or an earlier one is eligible throughout.
+//!
+//! Start tags need more: their clock is the item in service, so it stands still unless it is
+//! advanced explicitly ([`StartTimeFair`](super::StartTimeFair)). Work-conserving; `O(log n)` an
+//! item. If rates sum up to more than `C` real time is too fast a clock, and the item that arrives
+//! last waits longest.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -51,18 +67,17 @@ use crate::by_channel::ByChannel;
 /// A heap of flows by a tag of their first item, ties in order of arrival.
 type ByTag = BinaryHeap<Reverse<(Virtual, u64, u32)>>;
 
-/// A queue served by finish tags of what is eligible; behind it what has no rate.
+/// A queue served by finish tags of eligible items; items without a rate are last.
 #[derive(Debug, Clone)]
 pub struct WorstCaseFair<T> {
     /// `V`, as of `at`.
     now: Virtual,
     at: Time,
     flows: ByChannel<Flow<T>>,
-    /// Flows whose first item is not eligible, by `S`.
+    /// Flows with a first item that is not eligible, by `S`.
     ahead: ByTag,
-    /// Flows whose first item is, by `F`.
+    /// Flows with an eligible first item, by `F`.
     eligible: ByTag,
-    /// The latest `F` of all.
     latest: Virtual,
     waiting: usize,
     arrivals: u64,
@@ -171,7 +186,7 @@ impl<T> WorstCaseFair<T> {
         None
     }
 
-    /// No flow is ahead of this, so each begins here.
+    /// No flow has a later tag than this, so each begins here.
     pub(super) fn idle(&mut self) {
         self.now = self.now.max(self.latest);
     }
@@ -180,7 +195,7 @@ impl<T> WorstCaseFair<T> {
         if let Some(item) = evict(&mut self.without) {
             return Some(item);
         }
-        // The last of a flow's items: those before it keep their tags.
+        // The last item of a flow: the items before it keep their tags.
         let last = |flow: &&mut Flow<T>| {
             flow.items.back().filter(|item| item.tag.class == Class::BestEffort).map(|item| item.arrival)
         };
@@ -206,7 +221,7 @@ impl<T> WorstCaseFair<T> {
     }
 }
 
-/// `L_max / C` behind the fluid server, in which nobody is later than at its own rate.
+/// `L_max / C` behind the fluid server, in which no item is later than at its flow's own rate.
 pub(super) fn latencies(sharing: &Sharing) -> Vec<Latency> {
     sharing.all_alike(Latency::behind_end(sharing.longest()))
 }

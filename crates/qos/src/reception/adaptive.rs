@@ -1,19 +1,22 @@
-//! Adaptive moderation: coalescing whose numbers follow the traffic, as Linux's DIM has it.
+//! Adaptive moderation: coalescing with parameters that follow the traffic, as in Linux's DIM.
 //!
-//! A ladder of [`PROFILES`] from prompt to patient. Every [`EVENTS`] interrupts the rates of bytes, packets and interrupts
-//! are compared with those of the time before. A step that made things better is followed by another in the same
-//! direction, one that made them worse is taken back; a profile that is worse than both its neighbours' is left, one that is
-//! better is parked on until the rates change by a tenth. More bytes are better; of equal bytes more packets; of equal
-//! packets fewer interrupts. The kernel's library (lib/dim: `net_dim`) is the definition; this is that automaton over
-//! simulated counters.
+//! A ladder of [`PROFILES`] from short to long holdoff times. Every [`EVENTS`] interrupts the rates
+//! of bytes, packets and interrupts are compared with the previous ones. A step that improved them
+//! is followed by another in the same direction, and a step that worsened them is reversed. A
+//! profile that is worse than both its neighbours is left; a better one is kept until the rates
+//! change by a tenth. More bytes are better; of equal bytes more packets; of equal packets fewer
+//! interrupts. The kernel's library (lib/dim: `net_dim`) is the definition; this is that automaton
+//! over simulated counters.
 //!
-//! Batches are the kernel's ([`Context::Kernel`]), without a quota of their own: what limits them is how much has come.
+//! Batches run in the kernel ([`Context::Kernel`]), without a quota: the number of waiting commands
+//! limits them.
 
 use laxity_units::{Span, Time};
 
 use super::{Again, Batch, Context, Load, Operations, Posted};
 
-/// Delay of the first frame and number of frames, from prompt to patient (`NET_DIM_RX_EQE_PROFILES`).
+/// Holdoff time of the first frame and number of frames, from short to long
+/// (`NET_DIM_RX_EQE_PROFILES`).
 pub const PROFILES: [(Span, u32); 5] = [
     (Span::from_us(1), 256),
     (Span::from_us(8), 256),
@@ -25,7 +28,7 @@ pub const PROFILES: [(Span, u32); 5] = [
 /// Interrupts between two decisions (`DIM_NEVENTS`).
 pub const EVENTS: u32 = 64;
 
-/// Coalescing by the profile that rates chose.
+/// Coalescing by the profile that the rates selected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Adaptive {
     profile: usize,
@@ -35,7 +38,7 @@ pub struct Adaptive {
     tired: u32,
     masked: bool,
     latest: Time,
-    /// What was counted since the last decision.
+    /// Counters since the last decision.
     began: Time,
     interrupts: u32,
     commands: u32,
@@ -50,7 +53,8 @@ enum State {
     GoingLeft,
 }
 
-/// Commands and interrupts a second. Packets are alike in size here, so bytes follow from commands.
+/// Commands and interrupts a second. Packets have the same size here, so bytes are in proportion to
+/// commands.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Rates {
     commands: f64,
@@ -72,7 +76,7 @@ enum Step {
 }
 
 impl Default for Adaptive {
-    /// On the most prompt profile, going right.
+    /// At the profile with the shortest holdoff, going right.
     fn default() -> Self {
         Self {
             profile: 0,
@@ -91,7 +95,7 @@ impl Default for Adaptive {
 }
 
 impl Adaptive {
-    /// The profile in force, by its place in [`PROFILES`].
+    /// The profile in force, by its index in [`PROFILES`].
     pub fn profile(&self) -> usize {
         self.profile
     }
@@ -140,7 +144,8 @@ impl Adaptive {
         }
     }
 
-    /// More commands are better, then fewer interrupts; what differs by no more than a tenth is the same.
+    /// More commands are better, then fewer interrupts; a difference of at most a tenth counts as
+    /// none.
     fn compare(&self, rates: &Rates) -> Change {
         let differs = |now: f64, before: f64| (now - before).abs() > 0.1 * before;
         if self.previous.commands == 0.0 {

@@ -1,8 +1,8 @@
 //! Adaptive backoff: the adapter interrupts as often as the host's load allows (thesis 7.2.3).
 //!
-//! The host says with each interrupt whether it is overloaded: fewer than a share of its receive buffers are free. Then it
-//! leaves the routine, even with commands pending, so that the program can free some. The adapter waits for a *backoff
-//! period* between interrupts:
+//! The host reports at each interrupt whether it is overloaded: less than a given share of its
+//! receive buffers is free. Then it leaves the routine, even with commands pending, so that the
+//! program can free some. The adapter waits for a *backoff period* between interrupts:
 //!
 //! ```text
 //!  first overload            period = minimum
@@ -11,17 +11,19 @@
 //!  period below minimum      every command interrupts again
 //! ```
 //!
-//! The thesis does not say whether a buffer counts as taken when a packet is in it or when one is announced ([`Taken`]). It
-//! decides what several interfaces get: their reservations and no more under the one, and what others leave under the other.
+//! The thesis does not say whether a buffer counts as taken when it contains a packet or when a
+//! packet is announced ([`Taken`]). The choice decides the shares of several interfaces: only their
+//! reservations in one case, and also the capacity unused by others in the other.
 //!
-//! Whatever is offered, an interface interrupts at least once a `maximum` and takes up to `Q` commands then, which
-//! guarantees it `Q / (2 I_max)` packets a second of two commands each, if all interfaces together are promised no more
-//! than the host can do (Eq. 7.5).
+//! Whatever the offered load, an interface interrupts at least once a `maximum` and takes up to `Q`
+//! commands then. This guarantees `Q / (2 I_max)` packets a second of two commands each, if the
+//! guarantees of all interfaces together do not exceed the host's capacity (Eq. 7.5).
 //!
-//! *The direction of the restore factor.* Thesis §7.2.3 has "a small restore factor ensures that the interface reduces
-//! latency quickly"; §7.4.2 says that "large values of r ensure rapid restoration". Since the period is *multiplied* by
-//! r < 1, a small r restores quickly, and the second sentence is a slip: the figures agree with the first (with r = 0.80 the
-//! interval does not stay at its maximum, §7.4.3; with r = 0.99 it does).
+//! *The direction of the restore factor.* Thesis §7.2.3 has "a small restore factor ensures that
+//! the interface reduces latency quickly"; §7.4.2 says that "large values of r ensure rapid
+//! restoration". Since the period is *multiplied* by r < 1, a small r restores quickly, and the
+//! second sentence is a slip: the figures agree with the first (with r = 0.80 the interval does not
+//! stay at its maximum, §7.4.3; with r = 0.99 it does).
 
 use laxity_units::{Span, Time};
 
@@ -36,14 +38,14 @@ pub struct Backoff {
     last: Time,
 }
 
-/// What `CTRL_BACKOFF_ENABLE` says, and what the host holds to.
+/// Parameters of `CTRL_BACKOFF_ENABLE`, and those of the host.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameters {
-    /// `Q`: commands taken in a routine, at most; at least 1.
+    /// `Q`: maximum number of commands per routine; at least 1.
     pub quota: u32,
     /// `I_min`: the first period; not zero.
     pub minimum: Span,
-    /// `I_max`: the longest; at least the minimum.
+    /// `I_max`: the longest period; at least the minimum.
     pub maximum: Span,
     /// `b`: above 1.
     pub factor: f64,
@@ -51,17 +53,18 @@ pub struct Parameters {
     pub restore: f64,
     /// The host is overloaded with less than this share of its buffers free; from 0 to 1.
     pub threshold: f64,
-    /// What is a buffer that is not free.
+    /// When a buffer counts as taken.
     pub taken: Taken,
 }
 
-/// When a receive buffer is taken, and what an overloaded host does with the commands that wait.
+/// When a receive buffer counts as taken, and how an overloaded host treats waiting commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
-    /// When a packet for the program is in it. The host leaves its routine as soon as too few are free.
+    /// When it contains a packet for the program. The host leaves its routine as soon as too few
+    /// buffers are free.
     Filled,
-    /// When a packet is announced that will come into it. The host takes its quota all the same, or what was announced would never
-    /// come.
+    /// When a packet is announced for it. The host takes its full quota; otherwise the announced
+    /// packets would never arrive.
     Promised,
 }
 

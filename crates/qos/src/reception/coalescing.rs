@@ -1,8 +1,10 @@
-//! Interrupt coalescing: the adapter interrupts when so many commands wait, or the first has waited so long.
+//! Interrupt coalescing: the adapter interrupts when a number of commands wait, or the first has
+//! waited for a given time.
 //!
-//! What `ethtool -C` calls rx-frames and rx-usecs. It divides the cost of interrupts by the frames of each, and adds up to
-//! its time to the latency of a lone packet. The routine takes all there is: under overload the CPU is still the network's,
-//! only later, so coalescing moves livelock and does not end it.
+//! `ethtool -C` calls the parameters rx-frames and rx-usecs. Coalescing divides the cost of
+//! interrupts by the frames of each, and adds up to its delay to the latency of a lone packet. The
+//! routine takes all waiting commands. Under overload the network still takes the whole CPU, so
+//! coalescing shifts livelock to a higher load and does not prevent it.
 
 use laxity_units::{Span, Time};
 
@@ -11,9 +13,9 @@ use super::{Context, Operations, Posted};
 /// An interrupt for several commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coalescing {
-    /// So many commands interrupt at once; at least 1.
+    /// Number of waiting commands that interrupt at once; at least 1.
     pub frames: u32,
-    /// The first command to wait interrupts after so long.
+    /// Maximum wait of the first command before an interrupt.
     pub delay: Span,
     /// When the latest command was posted.
     latest: Time,

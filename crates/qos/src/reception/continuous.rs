@@ -1,9 +1,10 @@
-//! Continuous polling: the host does nothing but ask and deliver, in turn.
+//! Continuous polling: the host polls and delivers, in turn.
 //!
-//! Up to `Q` commands are taken, then the program works until it has nothing left, then the adapter is asked again. What
-//! is taken is always processed, so nothing is wasted and no load livelocks it; Eq. 7.3 is its capacity. It takes a host
-//! whose every activity is known in advance, and leaves no CPU to anybody else: the baseline of thesis 7.2.2. An
-//! application that asks for its own packets and never sleeps (busy polling) is the same loop.
+//! Up to `Q` commands are taken, then the program works until it has no work left, then the adapter
+//! is polled again. Every packet taken is processed, so no work is wasted and no load causes
+//! livelock; Eq. 7.3 is the capacity. Continuous polling needs a host with activities that are all
+//! known in advance, and leaves no CPU to others: the baseline of thesis 7.2.2. An application that
+//! polls for its own packets and never sleeps (busy polling) is the same loop.
 
 use super::{Again, Batch, Context, Load, Operations};
 use laxity_units::Time;

@@ -1,27 +1,29 @@
-//! The control interface of an adapter: commands that say when it may interrupt, during a run (thesis Table 7.1).
+//! The control interface of an adapter: commands that set its interrupt mode, during a run (thesis
+//! Table 7.1).
 //!
 //! An adapter has three modes at a time, and each command sets one of them:
 //!
 //! | command | mode |
 //! |---|---|
-//! | `MODE_POLL`, `MODE_INTR` | whether it interrupts at all, or the host asks |
-//! | `HOST_INTR_CTRL_ON`, `_OFF` | whether the host switches interrupts off and on itself |
-//! | `BACKOFF_ENABLE`, `_DISABLE` | whether interrupts of an overloaded host are kept apart |
+//! | `MODE_POLL`, `MODE_INTR` | whether the host polls, or the adapter interrupts |
+//! | `HOST_INTR_CTRL_ON`, `_OFF` | whether the host disables and enables interrupts itself |
+//! | `BACKOFF_ENABLE`, `_DISABLE` | whether interrupts of an overloaded host are spaced |
 //!
-//! The thesis gives defaults (interrupts, not by the host, no backoff) and not what holds if several are set. Here who is asked interrupts
-//! nobody, a host that switches interrupts itself needs no backoff, and what is set under another mode is in force when that
-//! ends. A policy that has no commands for it, such as NAPI, has no modes.
+//! The thesis gives defaults (interrupts, not controlled by the host, no backoff), but no
+//! precedence if several are set. Here a polled adapter does not interrupt, and a host that
+//! controls interrupts itself needs no backoff. A setting made under another mode takes effect when
+//! that mode ends. A policy without commands, such as NAPI, has no modes.
 
 use laxity_units::Span;
 
 use super::{Backoff, Context, Continuous, Explicit, Operations, PerCommand, Policy, Timed};
 
-/// How a host asks an adapter that does not interrupt.
+/// How a host polls an adapter that does not interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Polls {
     /// Without a pause.
     Continuous(Continuous),
-    /// At a clock's ticks, this far apart.
+    /// At a clock's ticks, with this interval.
     Timed(Timed, Span),
 }
 
@@ -51,7 +53,8 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// The modes in which an adapter goes by `policy`, with a clock that ticks so far apart; `None` if the commands cannot say it.
+    /// The modes that give `policy`, with a clock of `interval`; `None` if the commands cannot
+    /// express it.
     pub fn of(policy: &Policy, interval: Option<Span>) -> Option<Self> {
         let mut modes = Self::default();
         match policy {
@@ -65,7 +68,7 @@ impl Modes {
         Some(modes)
     }
 
-    /// Sets the mode that `command` is about.
+    /// Sets the mode of `command`.
     pub fn set(&mut self, command: Command) {
         match command {
             Command::Poll(polls) => self.polls = Some(polls),
@@ -77,7 +80,7 @@ impl Modes {
         }
     }
 
-    /// The policy in force, from its beginning, and how far apart the ticks of its clock are, if it has one.
+    /// The policy in force, in its initial state, and the interval of its clock, if it has one.
     pub fn policy(&self) -> (Policy, Option<Span>) {
         match (self.polls, self.host, self.backoff) {
             (Some(Polls::Continuous(polls)), ..) => (Policy::Continuous(polls), None),

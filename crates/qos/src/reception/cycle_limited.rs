@@ -1,17 +1,19 @@
 //! Cycle-limited polling: the hybrid of Mogul and Ramakrishnan (1997).
 //!
-//! An interrupt begins polling, as in NAPI; a poll takes up to `Q` commands, and polls follow each other while something
-//! waits. The CPU time that polls take is added up over each period, and when it exceeds a share of the period, input is
-//! inhibited until the next begins: no polls and no interrupts. So the program has what is left of the share whatever is
-//! offered. Thesis 7.1 names what it costs: a burst is taken in one go up to the limit, and the period has to be chosen.
+//! An interrupt begins polling, as in NAPI; a poll takes up to `Q` commands, and polls follow each
+//! other while commands wait. The CPU time of polls is summed over each period. When the sum
+//! exceeds a share of the period, input is inhibited until the next begins: no polls and no
+//! interrupts. So the program has the rest of the CPU at any offered load. Thesis 7.1 names the
+//! costs: a burst is taken at once up to the limit, and the period has to be chosen.
 //!
-//! Periods lie at multiples of their length. A poll that crosses into a new one is counted where it began.
+//! Periods lie at multiples of their length. A poll that crosses into a new one is counted where it
+//! began.
 
 use laxity_units::{Span, Time};
 
 use super::{Again, Batch, Context, Load, Operations, Posted};
 
-/// Polling until nothing waits or a share of the CPU is used.
+/// Polling until no command waits or a share of the CPU is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CycleLimited {
     quota: u32,
@@ -24,7 +26,8 @@ pub struct CycleLimited {
 }
 
 impl CycleLimited {
-    /// Polls of up to `quota` commands, which have `limit` of each `period`; neither is zero, and the limit is not longer.
+    /// Polls of up to `quota` commands, which may use `limit` of each `period`; both are non-zero,
+    /// and `limit ≤ period`.
     pub fn new(quota: u32, period: Span, limit: Span) -> Self {
         Self {
             quota,
@@ -63,7 +66,7 @@ impl Operations for CycleLimited {
         }
         self.used = self.used.saturating_add(batch.used);
         if self.used >= self.limit {
-            // What waits then interrupts at the start of the next period.
+            // Commands that wait then interrupt at the start of the next period.
             self.inhibited_until = period.saturating_add(self.period);
             self.masked = false;
             return Again::OnSignal;

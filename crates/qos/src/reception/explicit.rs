@@ -1,14 +1,15 @@
-//! Explicit interrupt management: the first command interrupts, and then none does until the host says so.
+//! Explicit interrupt management: the first command interrupts, and further ones only after the
+//! host enables interrupts again.
 //!
-//! The routine takes up to `Q` commands and lets the program run. Interrupts are enabled again after `I`, or as soon as the
-//! host has nothing to do, whichever comes first: polling by a clock when there is much to do, and a prompt interrupt when
-//! there is little (thesis 7.2.2). It asks the host to know when it is idle.
+//! The routine takes up to `Q` commands and lets the program run. Interrupts are enabled again
+//! after `I`, or earlier if the host becomes idle: polling by a clock under high load, and a prompt
+//! interrupt under low load (thesis 7.2.2). The host has to detect that it is idle.
 
 use laxity_units::{Span, Time};
 
 use super::{Again, Batch, Context, Load, Operations, Posted};
 
-/// Interrupts that the host switches off and on.
+/// Interrupts that the host disables and enables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Explicit {
     quota: u32,
@@ -17,7 +18,7 @@ pub struct Explicit {
 }
 
 impl Explicit {
-    /// Takes up to `quota` commands, and hears of others `interval` later at the latest.
+    /// Takes up to `quota` commands, and allows the next interrupt after at most `interval`.
     pub fn new(quota: u32, interval: Span) -> Self {
         Self { quota, interval, enabled_from: Time::ZERO }
     }

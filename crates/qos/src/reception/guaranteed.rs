@@ -1,47 +1,55 @@
-//! Guaranteed shares: each interface its reservation first, and what is left to whoever asks when nobody is behind.
+//! Guaranteed shares: each interface its reservation first, and spare capacity to any interface
+//! when no reserved work waits.
 //!
-//! Under adaptive backoff an interface is limited by what it was told of its *own* buffers. As long as those do not fill, it
-//! takes as much as comes, and where it comes in more often than others it takes what they have reserved: thesis Fig. 7.10(a)
-//! and (b) show that window, and §8.2 leaves it open. The cause is that the host's load and an interface's share are one
-//! signal. Here they are two. Of each period of length `I`, at multiples of it,
+//! Under adaptive backoff an interface is limited by the state of its *own* buffers. As long as
+//! these do not fill, it takes all arrivals, and an interface with a higher load than others takes
+//! the capacity that the others have reserved. Thesis Fig. 7.10(a) and (b) show that window, and
+//! §8.2 leaves it open. The cause is that the host's load and an interface's share are one signal.
+//! Here they are two. Of each period of length `I`, at multiples of it,
 //!
-//! 1. the first `Q` packets of an interface are taken as they come: its *reservation*, whatever the load;
-//! 2. any further one only while the program has at most `spare` packets to do, of all interfaces together: then there is
-//!    capacity that nobody who has reserved it is waiting for.
+//! 1. the first `Q` packets of an interface are taken as they arrive: its *reservation*, whatever
+//!    the load;
+//! 2. any further packet only while the program's backlog is at most `spare` packets, of all
+//!    interfaces together: then there is capacity that no reservation needs.
 //!
-//! Packets count and not commands, or refusing what finds no buffer would use a reservation up; but in a period no more than
-//! eight commands for each reserved packet are taken beside what is spare, so that refusing has an end, too.
+//! Packets count and not commands; otherwise the refusal of packets without a buffer would use a
+//! reservation up. In a period at most eight commands for each reserved packet are taken beside the
+//! spare ones, so that refusals are bounded too.
 //!
-//! *Why every reservation is kept.* Let the reservations of all interfaces fit: what `Q_i` packets of each cost, with the
-//! interrupts and refusals that may go with them and the program, is at most `I` less the cost of `spare + 1` packets (Eq. 7.5
-//! with its overheads counted). Routines go before the program, so in each period the first `Q_i` packets that wait are taken
-//! as soon as they are posted, less the routines of others. Work beyond reservations is begun only with at most `spare` packets before the program, and is one
-//! routine's packet at a time, since a batch stops as soon as there are more. So at any time what is beyond reservations and
-//! unfinished is at most `spare + 1` packets, and the program does what all interfaces have reserved in a period, and these,
-//! within it: its backlog stays within one period's reservations and `spare + 1` packets, buffers for so many never run out, and
-//! nothing reserved is dropped. No parameter has to be tuned to the load, and an interface that is idle leaves its share at once.
+//! *Why every reservation is kept.* Let the reservations of all interfaces fit: the cost of `Q_i`
+//! packets of each, with their interrupts and refusals and the program, is at most `I` less the
+//! cost of `spare + 1` packets (Eq. 7.5 with its overheads counted). Routines precede the program,
+//! so in each period the first `Q_i` waiting packets are taken as soon as they are posted, less the
+//! routines of others. Work beyond reservations begins only with a backlog of at most `spare`
+//! packets, and is one routine's packet at a time, since a batch stops at a larger backlog. So at
+//! any time the unfinished work beyond reservations is at most `spare + 1` packets. The program
+//! completes within a period all reservations of the period and these packets. Its backlog stays
+//! within one period's reservations plus `spare + 1` packets, buffers for this number never run
+//! out, and no reserved packet is dropped. No parameter has to be tuned to the load, and an idle
+//! interface releases its share at once.
 
 use laxity_units::{Span, Time};
 
 use super::{Again, Batch, Context, Load, Operations, Posted};
 
-/// Reservations in each period, and what is left.
+/// Reservations in each period, and spare capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guaranteed {
     quota: u32,
     period: Span,
     spare: u32,
-    /// The period that is counted in; packets received in it, and commands taken.
+    /// The current period; packets received in it, and commands taken.
     began: Time,
     received: u32,
     taken: u32,
 }
 
 impl Guaranteed {
-    /// Commands that go with a reserved packet, at most: two, and six refusals.
+    /// Maximum number of commands that belong to a reserved packet: two, and six refusals.
     pub const COMMANDS: u32 = 8;
 
-    /// Reserves `quota` packets of each `period`, which is not zero; others are taken while the program has at most `spare`.
+    /// Reserves `quota` packets of each `period`, which is not zero; others are taken while the
+    /// program's backlog is at most `spare`.
     pub fn new(quota: u32, period: Span, spare: u32) -> Self {
         Self { quota, period, spare, began: Time::ZERO, received: 0, taken: 0 }
     }
@@ -56,19 +64,19 @@ impl Guaranteed {
         self.period
     }
 
-    /// Others are taken while the program has at most so many.
+    /// Maximum backlog of the program at which further packets are taken.
     pub fn spare(&self) -> u32 {
         self.spare
     }
 
-    /// Whether of what is reserved something is left, with so many more received and taken.
+    /// Whether part of the reservation is left after `received` more packets and `taken` more
+    /// commands.
     fn is_reserved(&self, received: u32, taken: u32) -> bool {
         let taken = self.taken.saturating_add(taken);
         self.received.saturating_add(received) < self.quota
             && taken < self.quota.saturating_mul(Self::COMMANDS)
     }
 
-    /// When the period ends that is counted in.
     fn ends(&self) -> Time {
         self.began.saturating_add(self.period)
     }
@@ -87,7 +95,7 @@ impl Operations for Guaranteed {
     }
 
     fn interrupt_at(&self, posted: &Posted) -> Option<Time> {
-        // What is reserved, or spare, may come at once; anything else when the next period begins.
+        // Reserved or spare packets may interrupt at once; any others when the next period begins.
         let at_once = self.is_reserved(0, 0) || posted.backlog <= self.spare;
         Some(if at_once { posted.oldest } else { posted.oldest.max(self.ends()) })
     }

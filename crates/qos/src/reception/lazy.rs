@@ -1,16 +1,18 @@
-//! Lazy receiver processing: the protocol is done by who receives (Druschel and Banga 1996; thesis 7.1, 7.2.3).
+//! Lazy receiver processing: the receiving program executes the protocol (Druschel and Banga 1996;
+//! thesis 7.1, 7.2.3).
 //!
-//! Packets go to the queue of their socket and no further until the program asks for one; then the program does the
-//! protocol in its own time, at its own priority. What finds the queue full is dropped before the host has spent anything
-//! on it. Where the *adapter* tells sockets apart, the host is interrupted only if the program sleeps. Where *software* has
-//! to, each packet interrupts and costs as much as it takes to see whose it is, dropped or not: that still livelocks, at a
-//! load that is higher by as much as demultiplexing is cheaper than the protocol.
+//! Packets wait in the queue of their socket until the program requests one; then the program
+//! executes the protocol in its own time, at its own priority. A packet that finds the queue full
+//! is dropped before it has cost the host any time. Where the *adapter* demultiplexes, the host is
+//! interrupted only if the program sleeps. Where *software* demultiplexes, each packet interrupts
+//! and costs the time of demultiplexing, dropped or not. That still livelocks, at a load higher by
+//! the ratio of the protocol's cost to that of demultiplexing.
 
 use laxity_units::Time;
 
 use super::{Again, Batch, Context, Load, Operations, Posted};
 
-/// The protocol in the program's time.
+/// Protocol processing in the program's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lazy {
     by_adapter: bool,
@@ -18,12 +20,12 @@ pub struct Lazy {
 }
 
 impl Lazy {
-    /// The adapter knows whose a packet is.
+    /// The adapter demultiplexes packets.
     pub const BY_ADAPTER: Self = Self { by_adapter: true, asleep: true };
-    /// An interrupt routine finds out whose a packet is.
+    /// An interrupt routine demultiplexes packets.
     pub const IN_SOFTWARE: Self = Self { by_adapter: false, asleep: false };
 
-    /// Whether the adapter knows whose a packet is.
+    /// Whether the adapter demultiplexes packets.
     pub fn is_by_adapter(&self) -> bool {
         self.by_adapter
     }

@@ -1,13 +1,15 @@
-//! A fixed limit on the adapter: interrupts are at least `I` apart, and each takes up to `Q` commands.
+//! A fixed limit on the adapter: interrupts are at least `I` apart, and each takes up to `Q`
+//! commands.
 //!
-//! Timed polling with the limit on the other side of the bus: an idle host hears of a packet at once, and a busy one is
-//! safe; but what is safe is fixed, and is also all that a host with nothing else to do gives to the network (thesis 7.2.3).
+//! This is timed polling with the limit in the adapter: an idle host is interrupted at once, and a
+//! busy host is protected. But the safe limit is fixed, and also limits a host with no other work
+//! (thesis 7.2.3).
 
 use laxity_units::{Span, Time};
 
 use super::{Context, Operations, Posted};
 
-/// Interrupts no closer than an interval.
+/// Interrupts with a minimum distance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limited {
     quota: u32,
@@ -16,12 +18,12 @@ pub struct Limited {
 }
 
 impl Limited {
-    /// Takes up to `quota` commands, every `interval` at most.
+    /// Takes up to `quota` commands, at most once an `interval`.
     pub fn new(quota: u32, interval: Span) -> Self {
         Self { quota, interval, next: Time::ZERO }
     }
 
-    /// Between interrupts at least.
+    /// Minimum time between interrupts.
     pub fn interval(&self) -> Span {
         self.interval
     }

@@ -1,15 +1,17 @@
-//! NAPI: an interrupt begins polling, and is heard again only when nothing waits.
+//! NAPI: an interrupt begins polling, and interrupts stay masked until no command waits.
 //!
-//! After its interrupt the kernel polls with a budget of `Q` commands, before any thread. A budget used up means that more
-//! may wait: the next polls follow at once, up to `restarts` of them; after that polling is a thread like others
-//! (`ksoftirqd`) and the scheduler gives the program as much of the CPU as each poll took. When less than a budget was there, interrupts are on again.
-//! No load livelocks it as long as the program has its half; what is offered beyond is dropped by the adapter, for nothing.
+//! After its interrupt the kernel polls with a budget of `Q` commands, before any thread. A used-up
+//! budget means that more commands may wait: the next polls follow at once, up to `restarts` of
+//! them. After that polling is a thread like others (`ksoftirqd`), and the scheduler gives the
+//! program as much of the CPU as each poll took. A poll below the budget enables interrupts again.
+//! No load causes livelock as long as the program has its half; the adapter drops the excess,
+//! without cost to the host.
 
 use laxity_units::Time;
 
 use super::{Again, Batch, Context, Load, Operations, Posted};
 
-/// Polling from an interrupt until nothing waits.
+/// Polling from an interrupt until no command waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Napi {
     budget: u32,
@@ -19,7 +21,8 @@ pub struct Napi {
 }
 
 impl Napi {
-    /// Polls of up to `budget` commands, `restarts` of them in a row before the program has its turn.
+    /// Polls of up to `budget` commands, `restarts` of them in a row before the program has its
+    /// turn.
     pub fn new(budget: u32, restarts: u32) -> Self {
         Self { budget, restarts, polls: 0, masked: false }
     }

@@ -1,12 +1,13 @@
-//! An interrupt for each command: what an adapter does that leaves the host no say.
+//! An interrupt for each command: the host does not control the adapter's interrupts.
 //!
-//! The lowest latency on an idle host, and livelock on a busy one. Where the *routine* does the protocol (the x-kernel of
-//! thesis 7.2.2), each packet costs `2 C_intr + C_ri` whether or not anything becomes of it, so that nothing is left for
-//! the program from `A = 1 / (2 C_intr + C_ri)` packets a second on (Eq. 7.2). Where the routine only notes the packet and
-//! the *kernel* does the protocol when no interrupt waits (BSD's software interrupt; paper polling's "ISR handling"), the
-//! protocol itself starves from `1 / C_intr` on.
+//! The policy has the lowest latency on an idle host, and livelocks a busy one. Where the *routine*
+//! does the protocol (the x-kernel of thesis 7.2.2), each packet costs `2 C_intr + C_ri` whether or
+//! not it is delivered. The program gets no time from `A = 1 / (2 C_intr + C_ri)` packets a second
+//! on (Eq. 7.2). Where the routine only notes the packet and the *kernel* does the protocol when no
+//! interrupt waits (BSD's software interrupt; paper polling's "ISR handling"), the protocol itself
+//! starves from `1 / C_intr` on.
 //!
-//! Early drop is not a policy of when but of what: see `early_drop` of the interface.
+//! Early drop is independent of the policy: see `early_drop` of the interface.
 
 use laxity_units::Time;
 
@@ -16,14 +17,14 @@ use super::{Again, Batch, Context, Load, Operations, Posted};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PerCommand {
     context: Context,
-    /// Commands that were posted and have not interrupted yet, where the kernel does the rest.
+    /// Posted commands that have not interrupted yet, where the kernel executes them.
     owed: u32,
 }
 
 impl PerCommand {
-    /// The routine does what the command asks for.
+    /// The routine executes the command.
     pub const ROUTINE: Self = Self { context: Context::Routine, owed: 0 };
-    /// The routine notes the command, and the kernel does what it asks for.
+    /// The routine notes the command, and the kernel executes it.
     pub const KERNEL: Self = Self { context: Context::Kernel, owed: 0 };
 }
 
@@ -44,7 +45,8 @@ impl Operations for PerCommand {
     }
 
     fn lost(&mut self, _now: Time) {
-        // It interrupts all the same: only the routine finds out that the kernel's queue is full.
+        // The command interrupts in any case: only the routine finds out that the kernel's queue is
+        // full.
         self.owed = self.owed.saturating_add(1);
     }
 
@@ -60,7 +62,7 @@ impl Operations for PerCommand {
     }
 
     fn left(&mut self, _now: Time, _batch: &Batch, load: &Load) -> Again {
-        // A batch that its sharing ended: what waits has interrupted already.
+        // After a batch that the sharing ended: the waiting commands have interrupted already.
         if self.context == Context::Kernel && load.waiting > 0 { Again::AtOnce } else { Again::OnSignal }
     }
 }

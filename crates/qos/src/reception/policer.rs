@@ -1,16 +1,17 @@
-//! Keeping a channel to its contract where it comes in.
+//! Policing a channel at its receiver.
 //!
-//! A sender's host holds what is ahead of its contract back. A receiver cannot: what comes has come, and a channel that sends more
-//! than it said takes slots, buffers and CPU of those that do not. So an interface lets through what conforms, at most
-//! `B_max + δ/I_min` packets in any interval `δ`, and drops the rest before the host hears of it. It is the bucket of
-//! [`crate::traffic`] read from the other side: `logical` is when the next packet would come had all before it kept `I_min`
-//! apart, and it may come `B_max − 1` intervals before that.
+//! A sender's host holds early messages back. A receiver cannot, and a channel that exceeds its
+//! contract takes slots, buffers and CPU of those that do not. So an interface passes conforming
+//! packets, at most `B_max + δ/I_min` in any interval `δ`, and drops the rest before they cost the
+//! host any time. The policer is the bucket of [`crate::traffic`] seen from the receiver. `logical`
+//! is the time of the next packet if all earlier ones had kept `I_min`, and the packet may arrive
+//! `B_max − 1` intervals before.
 
 use laxity_units::{Span, Time};
 
 use crate::traffic::TrafficSpec;
 
-/// What lets through the packets of one channel that conform to its contract.
+/// The policer of one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policer {
     interval: Span,
@@ -19,13 +20,14 @@ pub struct Policer {
 }
 
 impl Policer {
-    /// For a channel that promises `spec`, a packet being a message.
+    /// For a channel with contract `spec`, each packet being a message.
     pub fn new(spec: TrafficSpec) -> Self {
         let credit = spec.min_interval.saturating_mul(u64::from(spec.burst) - 1);
         Self { interval: spec.min_interval, credit, logical: Time::ZERO }
     }
 
-    /// Whether a packet that comes `now` conforms; one that does not leaves no trace.
+    /// Whether a packet that arrives `now` conforms; a packet that does not leaves the state
+    /// unchanged.
     pub fn passes(&mut self, now: Time) -> bool {
         if now < self.logical.saturating_sub(self.credit) {
             return false;

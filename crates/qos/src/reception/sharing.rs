@@ -1,13 +1,14 @@
 //! Sharing a quota between real time and the rest (paper polling, "Weighted round robin").
 //!
-//! An interface that tells classes apart keeps two queues. Each poll serves real time first, up to `q1` packets, then the
-//! rest up to `q2`, with `q1 + q2 = Q`; every poll starts anew, so nothing that a class left unused is carried over. (The
-//! paper prints "q1 + q1 = Quota", a slip.) It names two others and why it has not taken them, kept here to show it: serving
-//! real time until it has nothing left starves the rest, and turns of whole polls make packets come in bursts.
+//! An interface that separates classes has two queues. Each poll serves real time first, up to `q1`
+//! packets, then the rest up to `q2`, with `q1 + q2 = Q`. Every poll starts anew: the unused quota
+//! of a class is not carried over. (The paper prints "q1 + q1 = Quota", a slip.) The paper rejects
+//! two alternatives, which are here for comparison. Serving real time as long as any waits starves
+//! the rest, and turns of whole polls produce bursts.
 
 use crate::discipline::Class;
 
-/// Which class a batch takes from next.
+/// The class from which a batch takes the next packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
     /// One queue for all, in order of arrival.
@@ -21,7 +22,7 @@ pub enum Sharing {
     },
     /// Real time as long as any waits.
     Exhaustive,
-    /// Whole polls in turn: so many for real time, then so many for the rest.
+    /// Whole polls in turn: `real_time` polls, then `best_effort` polls.
     Turns {
         /// Polls for real time; at least 1.
         real_time: u32,
@@ -30,19 +31,19 @@ pub enum Sharing {
     },
 }
 
-/// What waits, by class.
+/// Waiting packets, by class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
-    /// Packets of real time.
+    /// Real-time packets.
     pub real_time: u32,
     /// Packets of the rest.
     pub best_effort: u32,
 }
 
-/// What a batch has taken so far, and which batch of its interface it is.
+/// Packets that a batch has taken so far, and the number of the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Taken {
-    /// Packets of real time.
+    /// Real-time packets.
     pub real_time: u32,
     /// Packets of the rest.
     pub best_effort: u32,
@@ -51,7 +52,8 @@ pub struct Taken {
 }
 
 impl Sharing {
-    /// The class to take from next; `None` ends the batch. With a common queue it is real time, where all wait.
+    /// The class to take from next; `None` ends the batch. With a common queue the class is real
+    /// time, under which all packets wait.
     pub fn next(self, waiting: Waiting, taken: Taken) -> Option<Class> {
         let (real_time, best_effort) = (waiting.real_time > 0, waiting.best_effort > 0);
         match self {

@@ -197,12 +197,12 @@ fn lazy_processing_interrupts_only_who_sleeps() {
     assert_eq!(Lazy::IN_SOFTWARE.interrupt_at(&posted(1, us(2))), Some(us(2)));
 }
 
-/// Feeds the automaton decisions in which each profile has so many commands and interrupts a millisecond.
+/// Feeds the automaton `count` decisions; `rates` gives the commands per interrupt of each profile.
 fn after_decisions(count: u32, rates: impl Fn(usize) -> u32) -> Adaptive {
     let mut policy = Adaptive::default();
     let mut now = Time::ZERO;
     for _ in 0..count * EVENTS {
-        // Interrupts a second fall with patience; commands a second are the profile's.
+        // Interrupts a second fall with the holdoff time; commands a second are the profile's.
         let gap = Span::from_us(10 << policy.profile());
         now += gap;
         policy.entered(now);

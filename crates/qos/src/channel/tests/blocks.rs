@@ -1,4 +1,5 @@
-//! How much a handler does before it lets another one have the CPU: each block, and each class by its own.
+//! The block of a handler between preemption points: each kind of block, and each class with its
+//! own.
 
 use super::*;
 
@@ -11,12 +12,13 @@ fn best_effort() -> ChannelConfig {
     ChannelConfig::best_effort(PACKET * 3, 4, PACKET)
 }
 
-/// Handler 0 has two messages of three packets, handler 1 one. Best effort is first come, first served, so whoever
-/// yields goes behind the other.
+/// Handler 0 has two messages of three packets, handler 1 one. Best effort is first come, first
+/// served, so a handler that yields goes behind the other.
 ///
 /// * one packet: in turns, until the end of handler 1's message and from there alone;
-/// * two: 0 0, 1 1, 0 and its message ends, which ends the block, 1, then all of 0's second message;
-/// * four, or a message: whole messages, for no block goes past one;
+/// * two: 0 0, 1 1, 0 and its message ends, which ends the block, 1, then all of 0's second
+///   message;
+/// * four, or a message: whole messages, because no block extends past one;
 /// * never: the queue of handler 0 first.
 #[test]
 fn a_block_is_so_many_packets_or_a_message_or_the_queue() {
@@ -37,14 +39,14 @@ fn a_block_is_so_many_packets_or_a_message_or_the_queue() {
     }
 }
 
-/// What the handler of a message of four packets does before one of an earlier deadline, which came in the middle of the
-/// first packet.
+/// Number of packets of a four-packet message that its handler makes before one of an earlier
+/// deadline, which arrives in the middle of the first packet.
 fn before_the_other(preemption: Preemption, early: bool) -> usize {
     let mut s = Subsystem::new(Config { preemption, early: EarlyPolicy::CONSERVE, ..config() });
     let slow = s.open(real_time(9));
     let fast = s.open(real_time(5));
     if early {
-        // Moves the slow one's logical clock on, so that its next message is early.
+        // Advances the logical clock of the slow channel, so that its next message is early.
         s.send(at(0), slow, PACKET);
         drain(&mut s, at(0));
         s.send(at(0), slow, SPEC.max_message);
@@ -70,8 +72,8 @@ fn each_class_has_blocks_of_its_own() {
     }
 }
 
-/// A handler that is never preempted drains its queue, though not past a message that it may not touch yet; if the CPU
-/// works ahead it may, and no proxy has to wake it.
+/// A handler that is never preempted drains its queue, except a message that is held; if the CPU
+/// works ahead it drains that too, and needs no proxy.
 #[test]
 fn draining_stops_at_what_is_held() {
     let never = preemption(Block::Never, Block::Never, Block::Never);
@@ -86,8 +88,8 @@ fn draining_stops_at_what_is_held() {
     }
 }
 
-/// Only the ideal takes the CPU in the middle of a packet, only for what is more urgent, and only while a packet is being
-/// made. What was preempted is resumed, once.
+/// Only immediate preemption takes the CPU within a packet, only for a higher priority, and only
+/// while a packet is being made. The preempted packet is resumed, once.
 #[test]
 fn immediate_preemption_is_for_the_more_urgent() {
     for immediate in [false, true] {
@@ -118,14 +120,14 @@ fn immediate_preemption_is_for_the_more_urgent() {
                     _ => break,
                 }
             }
-            // The equal one has waited in the queue while the first had the CPU.
+            // The handler of equal priority waited in the queue while the first had the CPU.
             assert_eq!(steps, [(2, false), (1, false), (0, true)]);
         }
     }
 }
 
-/// Where nothing is enforced a message is one, however large: a block of a message is its nine packets though its contract has four,
-/// and it is not in pieces.
+/// Without enforcement a message is whole, however large: a block of a message is its nine packets
+/// though its contract has four, and there are no pieces.
 #[test]
 fn a_message_without_enforcement_is_whole() {
     let whole = preemption(Block::Message, Block::Message, Block::Message);

@@ -1,11 +1,12 @@
-//! Channels that end while others go on.
+//! Channels that end while others continue.
 
 use proptest::prelude::*;
 
 use super::receive::packet;
 use super::*;
 
-/// What was accepted before the end goes its way, in its time; then the channel is gone, and what it had is another's.
+/// Messages accepted before the end proceed as usual; then the channel is gone, and its resources
+/// are reused.
 #[test]
 fn what_was_accepted_is_sent_before_a_channel_is_gone() {
     let mut s = Subsystem::new(config());
@@ -47,7 +48,6 @@ fn an_open_channel_is_not_forgotten() {
     assert_eq!(drain(&mut s, at(0)).1.len(), 1);
 }
 
-/// An application that waits to send has nothing to say any more.
 #[test]
 fn its_application_does_not_get_the_cpu() {
     let mut s = Subsystem::new(config());
@@ -60,7 +60,7 @@ fn its_application_does_not_get_the_cpu() {
     assert_eq!(s.next_step(at(0)), Step::Idle);
 }
 
-/// What has come of a message that never becomes whole is dropped with its channel.
+/// The received part of a message that never becomes complete is dropped with its channel.
 #[test]
 fn where_it_is_received_a_part_is_dropped_with_it() {
     let mut s = Subsystem::new(config());
@@ -75,8 +75,9 @@ fn where_it_is_received_a_part_is_dropped_with_it() {
 }
 
 proptest! {
-    /// Channels come and go in any order while an adapter takes packets: nothing that was accepted is lost, all are gone in the end, and no more lanes and handlers were made than there
-    /// were channels at a time and messages under way.
+    /// Channels open and close in any order while an adapter takes packets. No accepted message is
+    /// lost and all channels are gone in the end. The numbers of lanes and handlers are limited by
+    /// the channels open at a time and the messages in progress.
     #[test]
     fn nothing_is_lost_while_channels_come_and_go(
         orders in prop::collection::vec((0..4_u8, 0..6_usize), 1..120),

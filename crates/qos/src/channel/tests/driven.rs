@@ -10,7 +10,7 @@ use crate::channel::{
 
 const OPEN: &str = "the channel is open";
 
-/// A subsystem whose driver takes each packet out at once. Its tests use it rightly, but for `misuse.rs`.
+/// A subsystem with such a driver. Its tests use valid channels, except `misuse.rs`.
 pub(super) struct Subsystem {
     pub(super) subsystem: crate::channel::Subsystem,
     pub(super) packets: Slots,

@@ -1,8 +1,9 @@
-//! What early messages may do on the CPU and early packets on the link.
+//! Treatment of early messages on the CPU and of early packets on the link.
 
 use super::*;
 
-/// The early message of a channel whose first one was sent at 0 too, so that it is current at 10, beside best effort.
+/// The second message of a channel that sent its first at 0 too, so that the second is current at
+/// 10, beside best effort.
 fn early_and_best_effort(early: EarlyPolicy, processing: Processing) -> Subsystem {
     let mut s = Subsystem::new(Config { early, processing, ..config() });
     let id = s.open(real_time(5));
@@ -33,7 +34,7 @@ fn worked_ahead_when_nothing_else_is_to_do() {
     assert_eq!(who(&mut s, 0), [Thread::Handler(1), Thread::Proxy(0), Thread::Handler(0)]);
 }
 
-/// Within 4 ms of its time, and not before.
+/// From 4 ms before its logical arrival, and not before.
 #[test]
 fn worked_ahead_within_the_horizon() {
     let early = EarlyPolicy { horizon: Span::from_ms(4), above_best_effort: false };
@@ -52,14 +53,14 @@ fn above_best_effort_it_goes_first() {
     assert_eq!(who(&mut s, 0), [Thread::Proxy(0), Thread::Handler(0), Thread::Handler(1)]);
 }
 
-/// A message that has a thread of its own needs no proxy: nothing holds the thread but the scheduler.
+/// A message with its own thread needs no proxy: only the scheduler holds the thread.
 #[test]
 fn a_thread_per_message_has_no_proxy() {
     let mut s = early_and_best_effort(EarlyPolicy::CONSERVE, Processing::PerMessage);
     assert_eq!(who(&mut s, 0), [Thread::Handler(2), Thread::Handler(1)]);
 }
 
-/// The proxy does nothing but the switch, and the handler comes after it; each message is woken for by itself.
+/// The proxy does only the switch, and the handler follows; each message needs its own wake-up.
 #[test]
 fn a_proxy_signals_once_a_message() {
     let mut s = Subsystem::new(Config { early: EarlyPolicy::CONSERVE, ..config() });
@@ -69,13 +70,14 @@ fn a_proxy_signals_once_a_message() {
     }
     let done: Vec<_> = drain(&mut s, at(0)).0.into_iter().map(|(_, work)| work).collect();
     let (first, signal) = (Work::FirstPacket { new_thread: false }, Work::Signal);
-    // Blocks are of two packets, and the third is a block of its own for which nobody has to be woken.
+    // Blocks are of two packets, and the third packet is a block of its own without a wake-up.
     let message = [first, Work::Packet, Work::Packet];
     let expected = [&message[..], &[signal], &message, &[signal], &message].concat();
     assert_eq!(done, expected);
 }
 
-/// On the link: the CPU works ahead in any case, and the adapter has been idle since the first packet left.
+/// On the link: the CPU works ahead in any case, and the adapter has been idle since the first
+/// packet left.
 fn links(early: EarlyPolicy) -> (Vec<u32>, Option<Time>) {
     let base = config();
     let link = LinkConfig { early, ..base.link };
@@ -86,7 +88,8 @@ fn links(early: EarlyPolicy) -> (Vec<u32>, Option<Time>) {
     let (_, first) = drain(&mut s, at(0));
     s.send(at(0), id, PACKET);
     s.send(at(0), other, PACKET);
-    // Both packets are made while the adapter is busy with the first, the best-effort one before the early one.
+    // Both packets are made while the adapter is busy with the first, the best-effort one before
+    // the early one.
     drain(&mut s, at(0));
     s.transmitted(at(1), &first[0]);
     let mut order = Vec::new();
@@ -109,7 +112,6 @@ fn the_link_holds_or_works_ahead() {
     assert_eq!(links(horizon(9)), (vec![1, 0], None));
 }
 
-/// A full adapter takes nothing, so there is nothing to be woken for.
 #[test]
 fn a_full_adapter_asks_for_no_wake_up() {
     let mut s = Subsystem::new(Config { early: EarlyPolicy::CONSERVE, ..config() });
@@ -122,7 +124,8 @@ fn a_full_adapter_asks_for_no_wake_up() {
     assert_eq!(s.next_wakeup(at(1)), Some(at(10)));
 }
 
-/// What was asked for at 10 is asked for sooner when something comes that is current sooner.
+/// The pending wake-up moves from 10 to an earlier time when an item arrives that is current
+/// earlier.
 #[test]
 fn an_earlier_message_is_woken_for_earlier() {
     let mut s = Subsystem::new(config());
@@ -137,7 +140,6 @@ fn an_earlier_message_is_woken_for_earlier() {
     }
 }
 
-/// A wake-up that comes late has come.
 #[test]
 fn a_late_wake_up_is_not_asked_for_again() {
     let mut s = Subsystem::new(config());

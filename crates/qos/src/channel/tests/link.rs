@@ -1,4 +1,4 @@
-//! Who runs the link scheduler, and how many packets the adapter is handed.
+//! The thread that runs the link scheduler, and the number of packets handed to the adapter.
 
 use super::*;
 
@@ -7,7 +7,8 @@ fn with(paradigm: LinkParadigm, depth: u32) -> Subsystem {
     Subsystem::new(Config { link: LinkConfig { paradigm, depth, ..base.link }, ..base })
 }
 
-/// Steps at 0 until the CPU idles; answers who transmitted, whether a thread was made for it, and the packets.
+/// Steps at 0 until the CPU idles; returns the threads that transmitted, whether each was created
+/// for its packet, and the packets.
 fn transmits(s: &mut Subsystem) -> (Vec<(Thread, bool)>, Vec<Packet>) {
     let (mut who, mut sent) = (Vec::new(), Vec::new());
     loop {
@@ -25,7 +26,7 @@ fn transmits(s: &mut Subsystem) -> (Vec<(Thread, bool)>, Vec<Packet>) {
     }
 }
 
-/// A pipeline of depth `d` is handed `d` packets and the next when one comes back.
+/// A pipeline of depth `d` gets `d` packets, and the next when one is completed.
 #[test]
 fn the_adapter_is_handed_so_many() {
     for depth in 1..=4 {
@@ -43,8 +44,8 @@ fn the_adapter_is_handed_so_many() {
     }
 }
 
-/// The longest queue is the longest that ever was, not the one there is. Of two packets the first leaves at once and
-/// the second waits; of four more the adapter takes none.
+/// The longest queue is the longest so far, not the current one. Of two packets the first leaves at
+/// once and the second waits; of four more the adapter takes none.
 #[test]
 fn the_link_queue_remembers_its_longest() {
     let mut s = with(LinkParadigm::O1, 1);
@@ -63,7 +64,8 @@ fn the_link_queue_remembers_its_longest() {
     assert_eq!(counters.dropped[&Dropped::Adapter], 1);
 }
 
-/// A message of which the adapter loses several packets is one that it dropped; the next is another.
+/// A message of which the adapter loses several packets counts as one dropped message; the next is
+/// another.
 #[test]
 fn a_message_is_dropped_by_the_adapter_once() {
     let mut s = with(LinkParadigm::O1, 4);
@@ -80,7 +82,7 @@ fn a_message_is_dropped_by_the_adapter_once() {
     }
 }
 
-/// Interrupts transmit only where it is theirs to.
+/// Interrupts transmit only under paradigms that schedule links there.
 #[test]
 fn only_o1_and_the_adapter_transmit_in_interrupts() {
     for (paradigm, theirs) in [
@@ -99,8 +101,8 @@ fn only_o1_and_the_adapter_transmit_in_interrupts() {
     }
 }
 
-/// O3: a completion makes a thread if a packet waits and none if none does; a thread that finds its packet gone ends
-/// without a step, and the next has a number of its own.
+/// O3: a completion creates a thread only if a packet waits; a thread that finds its packet gone
+/// ends without a step, and the next has a number of its own.
 #[test]
 fn o3_makes_threads_for_packets_that_wait() {
     let mut s = with(LinkParadigm::O3, 1);
@@ -123,10 +125,10 @@ fn o3_makes_threads_for_packets_that_wait() {
     assert_eq!(who, [(Thread::LinkThread(2), true)]);
     s.transmitted(at(0), &sent[0]);
     assert_eq!(transmits(&mut s).0, []);
-    // A wake-up makes a thread only for a packet that can start.
+    // A wake-up creates a thread only for a packet that can start.
     s.wakeup(at(0));
     assert_eq!(s.next_step(at(0)), Step::Idle);
-    // And none was made that ended at once: the next is the third.
+    // And no thread was created that ended at once: the next is the third.
     s.send(at(0), id, PACKET);
     s.send(at(0), id, PACKET);
     let (_, sent) = transmits(&mut s);
@@ -134,23 +136,23 @@ fn o3_makes_threads_for_packets_that_wait() {
     assert_eq!(transmits(&mut s).0, [(Thread::LinkThread(3), true)]);
 }
 
-/// A handler's call comes before the thread that a completion made: the thread then has nothing to do, and its number is
-/// used up all the same.
+/// A handler's call precedes the thread that a completion created: the thread then has no packet,
+/// and its number is used up all the same.
 #[test]
 fn o3_a_handler_may_be_faster_than_the_thread() {
     let mut s = with(LinkParadigm::O3, 1);
     let id = s.open(ChannelConfig::best_effort(PACKET * 2, 8, PACKET));
     s.send(at(0), id, PACKET * 2);
-    // The first packet is made and handed over by the handler.
+    // The handler makes and hands over the first packet.
     assert!(matches!(s.next_step(at(0)), Step::Process { .. }));
     s.finish(at(0));
     let Step::Transmit { packet: first, .. } = s.next_step(at(0)) else { panic!("the adapter is free") };
-    // A second message's packets wait behind the second one's when the first comes back.
+    // A second message's packets wait behind the second packet when the first is completed.
     s.send(at(0), id, PACKET * 2);
     assert!(matches!(s.next_step(at(0)), Step::Process { .. }));
     s.finish(at(0));
     s.transmitted(at(0), &first);
-    // One thread is made; the handler, whose call is due, takes the packet before it.
+    // One thread is created; the handler, whose call is due, takes the packet before it.
     let Step::Transmit { thread, packet: second, new_thread } = s.next_step(at(0)) else {
         panic!("a packet waits")
     };
@@ -161,7 +163,7 @@ fn o3_a_handler_may_be_faster_than_the_thread() {
     assert_eq!(transmits(&mut s).0, [(Thread::LinkThread(2), true)]);
 }
 
-/// Several wake-ups before the CPU is free make one thread.
+/// Several wake-ups before the CPU is free create one thread.
 #[test]
 fn o3_makes_one_thread_for_wake_ups() {
     let base = config();
@@ -180,12 +182,13 @@ fn o3_makes_one_thread_for_wake_ups() {
     drain(&mut s, at(10));
     s.wakeup(at(20));
     assert_eq!(s.next_step(at(20)), Step::Idle, "the adapter has two");
-    // Neither made a thread that had nothing to do.
+    // Neither created a thread without a packet.
     s.transmitted(at(20), &early);
     assert!(matches!(s.next_step(at(20)), Step::Transmit { thread: Thread::LinkThread(2), .. }));
 }
 
-/// Two packets turn current at one instant, and there are places for both: one wake-up is for both, and the thread that it makes leaves another behind.
+/// Two packets become current at one instant, and the adapter has places for both: one wake-up is
+/// enough, and its thread creates another.
 #[test]
 fn o3_starts_all_that_turn_current_at_once() {
     let base = config();

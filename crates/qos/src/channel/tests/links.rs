@@ -1,8 +1,8 @@
-//! Several links: what they share is the CPU, and nothing else.
+//! Several links share only the CPU.
 
 use super::*;
 
-/// A host with two links, and a channel of one-packet messages by each.
+/// A host with two links, and a channel of one-packet messages on each.
 fn two(paradigm: LinkParadigm) -> (Subsystem, [ChannelId; 2]) {
     let base = config();
     let link = LinkConfig { paradigm, ..base.link };
@@ -13,7 +13,8 @@ fn two(paradigm: LinkParadigm) -> (Subsystem, [ChannelId; 2]) {
     (s, ids)
 }
 
-/// The same with two messages of each: the second is early, and on these links may go when it is current.
+/// The host of [`two`] with two messages on each link: the second is early, and these links hold it
+/// until it is current.
 fn two_busy(paradigm: LinkParadigm) -> (Subsystem, [ChannelId; 2]) {
     let (mut s, ids) = two(paradigm);
     for id in ids {
@@ -27,7 +28,8 @@ fn channels(packets: &[Packet]) -> Vec<u32> {
     packets.iter().map(|packet| packet.channel.0).collect()
 }
 
-/// Each adapter has one packet at once, though each takes one only; a completion makes room where it is.
+/// Each adapter has one packet at once, though each takes one only; a completion frees a place at
+/// its own adapter.
 #[test]
 fn a_packet_waits_for_its_own_adapter() {
     let (mut s, ids) = two_busy(LinkParadigm::O1);
@@ -41,7 +43,8 @@ fn a_packet_waits_for_its_own_adapter() {
     assert_eq!(s.buffers_in_use(ids[0]), 2);
 }
 
-/// Both held packets are current at 10, and one timer starts both: a link that nobody looked at would sleep for ever.
+/// Both held packets are current at 10, and one timer starts both: a link that was not polled would
+/// sleep for ever.
 #[test]
 fn a_timer_starts_every_link() {
     let (mut s, _) = two_busy(LinkParadigm::O1);
@@ -56,7 +59,8 @@ fn a_timer_starts_every_link() {
     assert_eq!(channels(&started), [0, 1]);
 }
 
-/// The same under O3: a thread for each link, and one that finds its packet gone takes none of another's.
+/// O3 creates a thread for each link; a thread that finds its packet gone takes no packet of
+/// another link.
 #[test]
 fn o3_makes_a_thread_for_each_link() {
     let (mut s, ids) = two_busy(LinkParadigm::O3);
@@ -73,7 +77,8 @@ fn o3_makes_a_thread_for_each_link() {
     assert_eq!(threads, [(Thread::LinkThread(1), ids[0]), (Thread::LinkThread(2), ids[1])]);
 }
 
-/// O2 has one thread for all links, which take turns though the first always has another and an adapter that takes it.
+/// O2 has one thread for all links. The links take turns, though the first always has a packet and
+/// an adapter that takes it.
 #[test]
 fn o2_serves_links_in_turn() {
     let (mut s, ids) = two(LinkParadigm::O2);

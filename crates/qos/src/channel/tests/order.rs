@@ -1,8 +1,8 @@
-//! Who is next, by each discipline, on the CPU and on the link.
+//! The order by each discipline, on the CPU and on the link.
 
 use super::*;
 
-/// Best effort, then a deadline of 9 at level 3, then a deadline of 5 at level 7, all there at 0.
+/// Best effort, then a deadline of 9 at level 3, then a deadline of 5 at level 7, all queued at 0.
 fn three(s: &mut Subsystem) {
     let best_effort = s.open(ChannelConfig::best_effort(PACKET, 4, PACKET));
     let loose = s.open(ChannelConfig { level: 3, ..real_time(9) });
@@ -28,7 +28,8 @@ fn handlers_have_the_cpu_in_order() {
     }
 }
 
-/// The handlers run first come, first served, while the adapter is busy; then the link is asked three times.
+/// The handlers run first come, first served, while the adapter is busy; then the link selects
+/// three times.
 #[test]
 fn packets_have_the_link_in_order() {
     for (order, expected) in ORDERS {
@@ -39,7 +40,8 @@ fn packets_have_the_link_in_order() {
         three(&mut s);
         let first = s.open(busy);
         s.send(at(0), first, PACKET);
-        // The first packet to be made is channel 0's, and it is taken at once; send another in its place.
+        // The first packet to be made is channel 0's, and it is taken at once; another is sent in
+        // its place.
         let (_, sent) = drain(&mut s, at(0));
         s.send(at(0), ChannelId(0), PACKET);
         drain(&mut s, at(0));
@@ -53,7 +55,8 @@ fn packets_have_the_link_in_order() {
             }
             left.push(last.channel.0);
         }
-        // Behind the three others of before came channel 3's, which is best effort or has come before channel 0's second.
+        // Behind the three others there is channel 3's, which is best effort or arrived before
+        // channel 0's second.
         let expected: Vec<u32> = match order {
             Order::Fifo => vec![1, 2, 3, 0],
             _ => expected[..2].iter().copied().chain([3, 0]).collect(),
@@ -62,7 +65,7 @@ fn packets_have_the_link_in_order() {
     }
 }
 
-/// An early message has the CPU by EDF and FIFO alike: neither knows of logical arrival.
+/// An early message has the CPU by EDF and FIFO alike: neither uses the logical arrival.
 #[test]
 fn plain_disciplines_hold_nothing() {
     for order in [Order::Edf, Order::Fifo] {
@@ -76,8 +79,8 @@ fn plain_disciplines_hold_nothing() {
     }
 }
 
-/// The link scheduler's thread, then real-time applications, then others, each in the order in which they became ready,
-/// then handlers.
+/// The link scheduler's thread, then real-time applications, then others, each in the order in
+/// which they became ready, then handlers.
 #[test]
 fn the_link_thread_then_applications_then_handlers() {
     let base = config();

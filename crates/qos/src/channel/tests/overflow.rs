@@ -1,4 +1,4 @@
-//! Queues and buffers that are full, and what counts how much room there is.
+//! Full queues and buffers, and the free capacity that is reported.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn channel(message_overflow: MessageOverflow) -> ChannelConfig {
     ChannelConfig { message_overflow, ..real_time(5) }
 }
 
-/// Two slots and an idle handler, which takes a message out of the queue as soon as it is in.
+/// Two slots and an idle handler, which dequeues a message at once.
 #[test]
 fn room_is_what_a_sender_may_send() {
     let mut s = Subsystem::new(config());
@@ -21,10 +21,12 @@ fn room_is_what_a_sender_may_send() {
     }
     assert!(!s.has_room(at(0), blocks));
     assert_eq!(s.send(at(0), blocks, PACKET), Sent::WouldBlock);
-    // The first message is made; the handler has the second in hand, which is held, and the third is queued.
+    // The first message is made; the handler has the second, which is held, and the third is
+    // queued.
     drain(&mut s, at(0));
     assert_eq!((s.room(blocks), s.has_room(at(0), blocks)), (1, true));
-    // Both are made in their time, and the handler idles again. Their packets wait for the adapter, which takes no slot.
+    // Both are made at their logical arrival, and the handler idles again. Their packets wait for
+    // the adapter, and take no slot.
     drain(&mut s, at(10));
     assert_eq!(s.room(blocks), 2);
     drain(&mut s, at(20));
@@ -58,8 +60,8 @@ fn a_thread_keeps_its_slot() {
     assert_eq!(s.room(id), 1);
 }
 
-/// Past two slots and the handler's hand, three go as excess, past which they are dropped. Messages are counted through, the
-/// excess as well, and the excess has buffers of its own.
+/// Beyond two slots and the handler's message, three go as excess, and further ones are dropped.
+/// Messages and excess have a common numbering, and the excess has buffers of its own.
 #[test]
 fn excess_has_a_queue_of_its_own() {
     let mut s = Subsystem::new(config());
@@ -71,7 +73,7 @@ fn excess_has_a_queue_of_its_own() {
     let counters = s.counters(id);
     assert_eq!((counters.accepted, counters.excess, counters.dropped_packets), (6, 3, 1));
     let (done, sent) = drain(&mut s, at(0));
-    // What is within the contract first; of that only the first message is current.
+    // Messages within the contract first; of these only the first is current.
     assert_eq!(threads(&done), [0, 1, 1, 1]);
     assert_eq!(s.buffers_in_use(id), 4);
     s.transmitted(at(0), &sent[0]);
@@ -82,8 +84,9 @@ fn excess_has_a_queue_of_its_own() {
     assert_eq!(s.buffers_in_use(id), 2);
 }
 
-/// The host works ahead and makes each message at once, so that a slot is always free. At 0 ms the contract covers logical
-/// arrivals up to 20 ms, three messages. The rest goes as excess until 10 ms, when the contract covers one message more.
+/// The host works ahead and makes each message at once, so that a slot is always free. At 0 ms the
+/// contract covers logical arrivals up to 20 ms, three messages. The rest goes as excess until 10
+/// ms, when the contract covers one message more.
 #[test]
 fn a_free_slot_gives_no_guarantee_beyond_the_contract() {
     let ahead = EarlyPolicy { horizon: Span::from_secs(1), ..EarlyPolicy::HOLD };
@@ -102,8 +105,9 @@ fn a_free_slot_gives_no_guarantee_beyond_the_contract() {
     assert_eq!(s.counters(id).excess, 3);
 }
 
-/// A source without end asks for room. Three messages are guaranteed, three are excess, and then both queues are full. With
-/// free slots in the guaranteed queue alone there is room once the contract covers another message.
+/// A source without end polls for a free slot. Three messages are guaranteed, three are excess, and
+/// then both queues are full. With free slots in the guaranteed queue alone a slot counts as free
+/// once the contract covers another message.
 #[test]
 fn there_is_room_where_the_next_message_would_go() {
     let mut s = Subsystem::new(config());
@@ -120,7 +124,7 @@ fn there_is_room_where_the_next_message_would_go() {
     assert_eq!([9, 10].map(|ms| s.has_room(at(ms), id)), [false, true]);
 }
 
-/// Only a guaranteed channel has excess: best effort has nothing to fall back to.
+/// Only a guaranteed channel has excess; best effort has no lower class.
 #[test]
 fn best_effort_drops_its_excess() {
     let mut s = Subsystem::new(config());
@@ -131,8 +135,8 @@ fn best_effort_drops_its_excess() {
     assert_eq!(s.send(at(0), id, PACKET), Sent::Dropped(Dropped::MessageQueue));
 }
 
-/// Two buffers, a message of four packets: the handler stops after two, lets another have the CPU, and goes on with a packet for each
-/// buffer that comes back.
+/// Two buffers, a message of four packets: the handler stops after two, yields the CPU, and makes a
+/// further packet for each freed buffer.
 #[test]
 fn a_handler_without_buffers_gives_up_the_cpu() {
     let base = config();
@@ -148,7 +152,8 @@ fn a_handler_without_buffers_gives_up_the_cpu() {
     assert_eq!(threads(&drain(&mut s, at(0)).0), [0]);
 }
 
-/// A message of which no packet found a buffer leaves its logical time to the next; one of which some did does not.
+/// A message of which no packet found a buffer leaves its logical arrival to the next; a message of
+/// which some did does not.
 #[test]
 fn a_message_that_is_lost_whole_takes_no_time() {
     let drops = |packet_slots| ChannelConfig {
@@ -170,7 +175,8 @@ fn a_message_that_is_lost_whole_takes_no_time() {
     }
 }
 
-/// Only the latest can be taken back: with another sent after it the lost message keeps its place in logical time.
+/// Only the latest arrival can be retracted: with another message sent after it the lost message
+/// keeps its logical arrival.
 #[test]
 fn only_the_latest_message_takes_no_time() {
     let mut s = Subsystem::new(config());
@@ -189,8 +195,9 @@ fn only_the_latest_message_takes_no_time() {
     assert_eq!(s.next_wakeup(at(10)), Some(at(20)));
 }
 
-/// Three buffers for two messages of three packets, each with a thread of its own. The first has made two when it yields, and
-/// will want the third buffer: the second thread has to leave it, and makes its packets as buffers come back.
+/// Three buffers for two messages of three packets, each with a thread of its own. The first has
+/// made two when it yields, and needs the third buffer. The second thread has to leave that buffer
+/// free, and makes its packets as buffers are freed.
 #[test]
 fn a_thread_leaves_the_buffers_that_an_earlier_message_will_want() {
     let mut s = Subsystem::new(Config { processing: Processing::PerMessage, ..config() });
@@ -204,8 +211,9 @@ fn a_thread_leaves_the_buffers_that_an_earlier_message_will_want() {
     assert_eq!(threads(&drain(&mut s, at(0)).0), [1]);
 }
 
-/// A handler that has made its last packet and is about to call the link has no message in hand, and takes none before it has
-/// given up the CPU: what is sent meanwhile has two slots, and is made in its turn.
+/// A handler that has made its last packet and is about to call the link has no message, and takes
+/// none before it has yielded the CPU. Messages sent meanwhile have two slots, and are made in
+/// turn.
 #[test]
 fn a_handler_that_calls_the_link_takes_no_message() {
     let mut s = Subsystem::new(config());
@@ -224,7 +232,7 @@ fn a_handler_that_calls_the_link_takes_no_message() {
     assert_eq!(s.room(id), 3);
 }
 
-/// Excess goes beside the contract: what becomes of it must not move the logical time of what is within.
+/// Dropped excess must not move the logical time of the messages within the contract.
 #[test]
 fn dropped_excess_leaves_the_contract_alone() {
     let mut s = Subsystem::new(config());
@@ -234,7 +242,8 @@ fn dropped_excess_leaves_the_contract_alone() {
         packet_overflow: drops,
         ..channel(MessageOverflow::BestEffort)
     });
-    // One in hand, two queued, and two beyond: of these the second finds the one buffer taken.
+    // One with the handler, two queued, and two beyond: of these the second finds the one buffer
+    // taken.
     let answers: Vec<_> = (0..5).map(|_| s.send(at(0), id, PACKET)).collect();
     assert!(matches!(answers[2..], [Sent::Accepted { .. }, Sent::Excess { .. }, Sent::Excess { .. }]));
     let (_, sent) = drain(&mut s, at(0));

@@ -1,4 +1,4 @@
-//! Packets that come in: received here, or passed on.
+//! Packets that arrive: received here, or relayed.
 
 use super::*;
 
@@ -30,7 +30,8 @@ fn works(s: &mut Subsystem, now: u64) -> Vec<Work> {
     drain(s, at(now)).0.into_iter().map(|(_, work)| work).collect()
 }
 
-/// The last packet of a message completes it, whichever comes last; what is relayed is moved and no more.
+/// The packet that arrives last completes its message, whichever that is; a relayed packet costs
+/// only the relay work.
 #[test]
 fn work_is_by_role() {
     let (mut s, id) = receiving(Role::Receive, config());
@@ -50,7 +51,8 @@ fn work_is_by_role() {
     assert_eq!((counters.delivered, counters.created, s.buffers_in_use(id)), (0, 3, 3));
 }
 
-/// Due here 7 ms after it was due there, at this host's level and by this host's number; made when it was moved.
+/// The deadline here is 7 ms after the last one, at this host's level and under this host's number;
+/// `created` is the time of the relay.
 #[test]
 fn a_relayed_packet_is_tagged_anew() {
     let (mut s, id) = receiving(Role::Relay, config());
@@ -60,7 +62,7 @@ fn a_relayed_packet_is_tagged_anew() {
     let expected =
         Tag { class: Class::RealTime, logical_arrival: at(5), deadline: at(12), tick: SPEC.tick(), level: 6 };
     assert_eq!((sent[0].tag, sent[0].channel, sent[0].created), (expected, id, at(5)));
-    // Without enforcement it counts from now.
+    // Without enforcement the deadline counts from now.
     let (mut s, id) = receiving(Role::Relay, Config { enforcement: false, ..config() });
     s.receive(at(1), id, packet(Class::RealTime, 0, 0, 1, 5)).unwrap();
     let (_, sent) = drain(&mut s, at(1));
@@ -84,8 +86,8 @@ fn best_effort_is_tagged_as_such() {
     assert_eq!(sent[0].tag, expected);
 }
 
-/// Two messages of four packets fit; the ninth packet finds no buffer. A receiver's buffer is free when its packet is
-/// processed, a relay's when it has left.
+/// Two messages of four packets fit; the ninth packet finds no buffer. A receiver frees a buffer
+/// when its packet is processed, a relay when it has left.
 #[test]
 fn a_packet_without_a_buffer_is_dropped() {
     for role in [Role::Receive, Role::Relay] {
@@ -105,8 +107,9 @@ fn a_packet_without_a_buffer_is_dropped() {
     }
 }
 
-/// What was demoted on its way is best effort here: it waits for no time, and has the tag of that at a relay. It says when it is due, so it is told from
-/// what never had a guarantee, which has a queue of its own: its message comes whole.
+/// A packet that was demoted on its path is best effort here: it is not held, and has a best-effort
+/// tag at a relay. Its deadline separates it from packets that never had a guarantee, which have a
+/// queue of their own: its message is reassembled.
 #[test]
 fn what_was_demoted_stays_with_its_message() {
     let open = |role| {
@@ -133,7 +136,7 @@ fn what_was_demoted_stays_with_its_message() {
     assert_eq!(s.buffers_in_use(id), 0, "its buffer is given back where it was taken");
 }
 
-/// A packet that was lost on the way takes its message with it, as soon as the next one is complete.
+/// The loss of a packet on the path drops its message, as soon as the next message is complete.
 #[test]
 fn an_incomplete_message_is_counted() {
     let (mut s, id) = receiving(Role::Receive, config());
@@ -145,7 +148,6 @@ fn an_incomplete_message_is_counted() {
     assert_eq!(s.counters(id).delivered, 1);
 }
 
-/// A packet is the same wherever it is looked at, by channel, message and index.
 #[test]
 fn packets_are_told_apart() {
     let one = packet(Class::RealTime, 2, 1, 3, 5);
@@ -158,7 +160,7 @@ fn packets_are_told_apart() {
     assert_eq!([0, 1, 2].map(|index| Packet { index, ..one }.is_last()), [false, false, true]);
 }
 
-/// The papers' buffers: as many slots as the burst, and as many packets as fit those.
+/// The papers' buffers: as many message slots as the burst, and packet buffers for all of these.
 #[test]
 fn channels_have_the_papers_buffers() {
     let real_time = real_time(5);
@@ -169,9 +171,9 @@ fn channels_have_the_papers_buffers() {
     assert_eq!((best_effort.class, best_effort.deadline), (Class::BestEffort, Span::MAX));
 }
 
-/// Two relays with blocks of four packets. What the first received belongs to two messages, and the second's packet is due between
-/// them: it goes between, since a block is for one message. Without a guarantee, for best effort or where nothing is
-/// enforced, the block goes on.
+/// Two relays with blocks of four packets. The first relay's packets belong to two messages, and
+/// the second's packet is due between them: it goes between, since a block is for one message.
+/// Without a guarantee, for best effort or without enforcement, the block continues.
 #[test]
 fn a_received_block_is_for_one_guaranteed_message() {
     let block = Block::Packets(4);
@@ -195,8 +197,9 @@ fn a_received_block_is_for_one_guaranteed_message() {
     }
 }
 
-/// A block goes on within a message though somebody more urgent has come; a block of a message ends with its last packet; and where
-/// that was lost, after as many as the largest message has: four here.
+/// A block continues within a message though one of higher priority has arrived. A block of a
+/// message ends with its last packet; if that was lost, after the largest message's number of
+/// packets: four here.
 #[test]
 fn a_received_block_ends_with_the_message() {
     let message = Preemption {
@@ -205,7 +208,7 @@ fn a_received_block_ends_with_the_message() {
         best_effort: Block::Message,
         immediate: false,
     };
-    // Three packets of a message, of which the first is in the making when the more urgent comes.
+    // Three packets of a message; the first is being made when the one of higher priority arrives.
     let mut s = Subsystem::new(Config { preemption: message, ..config() });
     let (a, b) = (s.open(ChannelConfig { role: Role::Relay, ..real_time(7) }), s.open(real_time(1)));
     for index in 0..3 {
@@ -215,7 +218,8 @@ fn a_received_block_ends_with_the_message() {
     s.send(at(5), b, PACKET);
     s.finish(at(5));
     assert_eq!(threads(&drain(&mut s, at(5)).0), [0, 0, 1]);
-    // Best effort takes turns: two messages of two packets, and one of another channel; then six packets of messages without an end.
+    // Best effort takes turns: two messages of two packets, and one of another channel; then six
+    // packets of messages without an end.
     let best_effort =
         ChannelConfig { role: Role::Relay, ..ChannelConfig::best_effort(SPEC.max_message, 4, PACKET) };
     for (count, packets, expected) in [(2, 4, [0, 0, 1, 0, 0].as_slice()), (8, 6, &[0, 0, 0, 0, 1, 0, 0])] {
@@ -228,7 +232,7 @@ fn a_received_block_ends_with_the_message() {
         s.receive(at(5), b, packet(Class::BestEffort, 0, 0, 1, 5)).unwrap();
         assert_eq!(threads(&drain(&mut s, at(5)).0), expected, "{count}");
     }
-    // A block of packets does not end with a message, nor does one that never ends.
+    // A block of packets does not end with a message, nor does an unlimited block.
     for block in [Block::Packets(3), Block::Never] {
         let mut s =
             Subsystem::new(Config { preemption: Preemption { best_effort: block, ..message }, ..config() });
@@ -240,7 +244,8 @@ fn a_received_block_ends_with_the_message() {
     }
 }
 
-/// A link in the order of FIFO+: of what a packet waited here, what is usual here is taken, and the next host knows.
+/// A link in the order of FIFO+: the packet carries its wait here less the usual one to the next
+/// host.
 #[test]
 fn a_packet_carries_what_it_waited_too_long() {
     let base = config();
@@ -251,7 +256,7 @@ fn a_packet_carries_what_it_waited_too_long() {
     let (_, sent) = drain(&mut s, at(0));
     let mut first = sent[0];
     assert_eq!((first.carried.hops, first.carried.due), (3, at(50)));
-    // Nobody has waited yet, so waiting at all is unusual; it waited 4.
+    // The usual wait is zero so far, so the whole wait of 4 counts.
     first.handed = at(4);
     first.arrive();
     assert_eq!((first.carried.hops, first.carried.excess), (2, 4_000_000_000));

@@ -1,4 +1,4 @@
-//! Messages larger and smaller than their contract has them.
+//! Messages larger or smaller than the sizes of their contract.
 
 use super::*;
 
@@ -14,15 +14,16 @@ fn an_oversize_message_is_carried_as_messages_of_its_contract() {
         assert_eq!(deadlines(&mut s, at(9)), []);
         assert_eq!(deadlines(&mut s, at(10)), [at(15); 4]);
         assert_eq!(deadlines(&mut s, at(20)), [at(25)]);
-        // And the next message comes after all three.
+        // The next message follows all three.
         s.send(at(20), id, PACKET);
         assert_eq!(s.next_wakeup(at(20)), Some(at(30)));
         assert_eq!(deadlines(&mut s, at(30)), [at(35)]);
     }
 }
 
-/// Every piece of an oversize message costs what a message of the contract does, whose packet is the first: 20 KiB are
-/// packets 4 of 16 KiB and, 10 ms later, one more. Only the message's own first packet is made by a new thread.
+/// Every piece of an oversize message costs the same as a message of the contract, beginning with a
+/// first packet: 20 KiB are four packets, of the first 16 KiB, and, 10 ms later, one more. Only the
+/// message's own first packet is made by a new thread.
 #[test]
 fn a_piece_begins_as_a_message_does() {
     for (processing, new_thread) in [(Processing::PerChannel, false), (Processing::PerMessage, true)] {
@@ -49,7 +50,7 @@ fn a_size_outside_the_contract_that_cannot_be_carried_in_pieces_is_refused() {
     assert_eq!(s.send(at(0), fixed, Bytes::new(16 * 1024 + 1)), Sent::Dropped(Dropped::Oversize));
     assert!(matches!(s.send(at(0), fixed, Bytes::from_kib(20)), Sent::Accepted { .. }));
     assert_eq!(s.send(at(0), fixed, Bytes::new(16 * 1024 - 1)), Sent::Dropped(Dropped::Undersized));
-    // What has no rate has nothing to be spread over.
+    // Best effort has no rate at which pieces could be sent.
     assert_eq!(s.send(at(0), best_effort, Bytes::new(4097)), Sent::Dropped(Dropped::Oversize));
     assert_eq!(s.send(at(0), best_effort, Bytes::new(4095)), Sent::Dropped(Dropped::Undersized));
     assert!(matches!(s.send(at(0), best_effort, PACKET), Sent::Accepted { .. }));
