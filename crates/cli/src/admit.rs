@@ -244,6 +244,10 @@ fn refused(
             let slots = shortfall.slots.map_or_else(String::new, |slots| {
                 format!(", with `message_slots = {slots}`, which is the default with that deadline")
             });
+            // A longer deadline is admitted as well, unless it exceeds the interval.
+            let interval = channel.spec.min_interval;
+            let readable = Some(least.rounded_up(4)).filter(|long| *long <= interval || least > interval);
+            let least = readable.unwrap_or(least);
             *text += &format!("  a deadline of {least} would be admitted{slots}\n");
         }
         // Buffers are for a contract and not for a deadline.
