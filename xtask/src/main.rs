@@ -1,8 +1,8 @@
 //! Chores of the workspace: `cargo xtask test`, `generate`, `bench`, `mutants` and `soak`.
 //!
-//! `test` is what decides whether a change is good: all tests, the house style, that every experiment in virtual time gives
-//! the rows that are written down, and that what is generated from the code is what the code generates now. It has no dependencies, so that it builds in a second on
-//! a machine that has nothing yet.
+//! `test` decides whether a change is good: all tests, the house style, the rows of every
+//! experiment in virtual time, and the files that are generated from the code. It has no
+//! dependencies, so it builds in a second on a new machine.
 
 mod bench;
 mod elsewhere;
