@@ -59,8 +59,8 @@ fn plain_table(source: &Arc<Source>, table: &mut DeTable<'_>, diagnostics: &mut 
 
 /// Refuses a file of another version of the format.
 ///
-/// Its keys may have other meanings there, so no other error of the file is reported. A `format` that is no whole number
-/// is left to the reader of that key.
+/// Its keys may have other meanings there, so no other error of the file is reported. A `format`
+/// that is no whole number is left to the reader of that key.
 pub(crate) fn of_this_format(source: &Arc<Source>, document: &DeTable<'_>) -> Result<(), Diagnostics> {
     let Some(value) = document.get("format") else { return Ok(()) };
     let DeValue::Integer(number) = value.get_ref() else { return Ok(()) };

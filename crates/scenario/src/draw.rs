@@ -56,7 +56,8 @@ const VIRTUAL: u64 = 3;
 pub struct Scenario {
     /// The file.
     pub file: Table,
-    /// Whether keys were left as they came, or no channel was given anything to send, so that it need not be valid.
+    /// Whether keys were left as they came, or no channel was given anything to send, so that it
+    /// need not be valid.
     pub careless: bool,
 }
 
@@ -125,7 +126,8 @@ fn length(dice: &mut Dice, theme: &Theme, channels: &Channels) -> Span {
     let longest = channels.intervals.iter().copied().max().unwrap_or(Span::from_ms(10));
     let shortest = channels.intervals.iter().copied().min().unwrap_or(Span::from_ms(10));
     let flood = if channels.floods { 1.0 / theme.pace().as_secs_f64() } else { 0.0 };
-    // It takes many intervals until what is ahead at the end of a row is no more than that, and few channels go all along it.
+    // It takes many intervals until what is ahead at the end of a row is no more than that, and few
+    // channels go all along it.
     let nodes = if theme.row.is_some() { 1 } else { theme.nodes() };
     let rate = (channels.rate + flood) * nodes as f64;
     let affordable = Span::from_secs_f64(PACKETS / rate).unwrap_or(Span::from_secs(1));

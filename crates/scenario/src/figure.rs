@@ -1,4 +1,5 @@
-//! Figures as a file asks for them: a metric, an axis, and what to leave out. How they are drawn is no matter here.
+//! Figures as a file asks for them: a metric, an axis, and what to leave out. How they are drawn is
+//! no matter here.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,9 +18,10 @@ pub struct FigureSpec {
     /// Its heading; by default made of the metric's name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// The axis of the sweep that runs to the right. Left out, the figure has a horizontal bar per channel
-    /// at the point where it came closest to its bound, with bound and deadline marked if `y` is `worst`; or, if `y` is a
-    /// distribution (`latency.ccdf`), what was measured runs to the right.
+    /// The axis of the sweep that runs to the right. Left out, the figure has a horizontal bar per
+    /// channel at the point where it came closest to its bound, with bound and deadline marked if
+    /// `y` is `worst`; or, if `y` is a distribution (`latency.ccdf`), what was measured runs to the
+    /// right.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub x: String,
     /// The metric.

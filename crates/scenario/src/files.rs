@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source};
 
-/// The largest scenario or profile: 16 MiB, room for ten thousand nodes and as many channels, each described by itself.
+/// The largest scenario or profile: 16 MiB, room for ten thousand nodes and as many channels, each
+/// described by itself.
 pub const LARGEST: u64 = 16 << 20;
 
 /// Where files come from: a disk, or for tests and browsers, memory.

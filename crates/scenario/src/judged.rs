@@ -46,8 +46,8 @@ pub(crate) fn check_names(
     outcome
 }
 
-/// The claims, each with scripts that compile, and with an axis to range over if it names one of `axes`; without them any
-/// name will do.
+/// The claims, each with scripts that compile, and with an axis to range over if it names one of
+/// `axes`; without them any name will do.
 pub(crate) fn claims(
     cx: &mut Context<'_>,
     raw: Option<List<Part<RawClaim>>>,

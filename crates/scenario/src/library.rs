@@ -244,7 +244,8 @@ impl<'a> Library<'a> {
         [self.directory.join(file)].into_iter().chain(folders).collect()
     }
 
-    /// The trace that the scenario names at `span`; if it is `framed` again where it is sent, without headers of captured links.
+    /// The trace that the scenario names at `span`; if it is `framed` again where it is sent,
+    /// without headers of captured links.
     pub(crate) fn trace_for(
         &mut self,
         cx: &mut Context<'_>,

@@ -117,7 +117,8 @@ pub(crate) struct RawProfile {
     /// Entering and leaving an interrupt, without what is done inside; zero where `C_l` includes it.
     #[schemars(required)]
     interrupt: Option<Part<RawCost>>,
-    /// Looking for responses of an adapter that does not interrupt, or with the watchdog. Default: what an interrupt costs.
+    /// Looking for responses of an adapter that does not interrupt, or with the watchdog. Default:
+    /// what an interrupt costs.
     poll: Option<Part<RawCost>>,
     /// Taking a response out of the adapter's queue, beside the interrupt or look that found it. Default: nothing.
     response: Option<Part<RawCost>>,

@@ -72,17 +72,20 @@ pub(crate) struct RawScenario {
     pub(crate) about: Option<Written<String>>,
     /// Root of every random stream; the same file and seed give the same results. Default 1.
     pub(crate) seed: Option<Written<Whole<0, { i64::MAX as u64 }>>>,
-    /// The sending host, and with it every relay and the receiver; or what the hosts of `[node]`s have in common.
+    /// The sending host, and with it every relay and the receiver; or what the hosts of `[node]`s
+    /// have in common.
     pub(crate) host: Option<Part<RawHost>>,
-    /// The network adapter of every host. Needed unless the host only receives, at interfaces, or `[node]`s say all of theirs.
+    /// The network adapter of every host. Needed unless the host only receives, at interfaces, or
+    /// `[node]`s say all of theirs.
     pub(crate) adapter: Option<Part<RawAdapter>>,
     /// What lies behind the adapter. Without it a message ends when its last packet is transmitted.
     pub(crate) path: Option<Part<RawPath>>,
-    /// The nodes, by name, of a network in which they differ. Without them there is one host, or the equal hosts of `[path]` or
-    /// `[network]`, called by their numbers.
+    /// The nodes, by name, of a network in which they differ. Without them there is one host, or
+    /// the equal hosts of `[path]` or `[network]`, called by their numbers.
     pub(crate) node: Option<Entries<Part<RawNode>>>,
-    /// The network between the adapters. Default: a link of its own for each. With `[node]`s, `[network.NAME]`s say which of
-    /// them they join, and what stands here is what they have in common.
+    /// The network between the adapters. Default: a link of its own for each. With `[node]`s,
+    /// `[network.NAME]`s say which of them they join, and what stands here is what they have in
+    /// common.
     pub(crate) network: Option<RawNetworks>,
     /// How channels are admitted.
     pub(crate) admission: Option<Part<RawAdmission>>,
@@ -94,7 +97,8 @@ pub(crate) struct RawScenario {
     pub(crate) program: Option<List<Part<RawProgram>>>,
     /// What adapters are told during the run, by the control commands of thesis Table 7.1.
     pub(crate) command: Option<List<Part<RawCommand>>>,
-    /// Adapters with virtual interfaces: every channel is one. Takes the place of `[host]`, `[adapter]` and what joins them.
+    /// Adapters with virtual interfaces: every channel is one. Takes the place of `[host]`,
+    /// `[adapter]` and what joins them.
     pub(crate) via: Option<Part<RawVia>>,
     /// Groups of channels that have a rate together, by name.
     pub(crate) group: Option<Entries<Part<RawGroup>>>,
@@ -176,9 +180,11 @@ pub(crate) struct RawCosts {
     pub(crate) hand_over: Option<Written<Bounded<Cost>>>,
     /// Entering and leaving an interrupt.
     pub(crate) interrupt: Option<Written<Bounded<Cost>>>,
-    /// Looking for responses of an adapter that does not interrupt, or with the watchdog. Default: what an interrupt costs.
+    /// Looking for responses of an adapter that does not interrupt, or with the watchdog. Default:
+    /// what an interrupt costs.
     pub(crate) poll: Option<Written<Bounded<Cost>>>,
-    /// Taking a response out of the adapter's queue, beside the interrupt or look that found it. Default `0 us`.
+    /// Taking a response out of the adapter's queue, beside the interrupt or look that found it.
+    /// Default `0 us`.
     pub(crate) response: Option<Written<Bounded<Cost>>>,
     /// A timer's interrupt, by which work is noticed that waited for its time. Default `0 us`.
     pub(crate) timer: Option<Written<Bounded<Cost>>>,
@@ -192,11 +198,13 @@ pub(crate) struct RawCosts {
     pub(crate) receive_message: Option<Written<Bounded<Cost>>>,
     /// What an application's send costs per message, if applications share the CPU.
     pub(crate) send_call: Option<Written<Bounded<Cost>>>,
-    /// Copying, summing up or encrypting a byte that is sent. Default `0 us`, as of handlers that have a reference to it.
+    /// Copying, summing up or encrypting a byte that is sent. Default `0 us`, as of handlers that
+    /// have a reference to it.
     pub(crate) send_byte: Option<Written<Bounded<Cost>>>,
     /// The same for a byte that is received or passed on. Default `0 us`.
     pub(crate) receive_byte: Option<Written<Bounded<Cost>>>,
-    /// Moving a byte to the adapter by the CPU: programmed I/O. Default `0 us`, as of an adapter that fetches it by the reference that it is handed.
+    /// Moving a byte to the adapter by the CPU: programmed I/O. Default `0 us`, as of an adapter
+    /// that fetches it by the reference that it is handed.
     pub(crate) transfer_byte: Option<Written<Bounded<Cost>>>,
 }
 
@@ -243,7 +251,8 @@ pub(crate) struct RawPreemption {
 pub(crate) struct RawLink {
     /// Who runs the link scheduler (resource §3.1.2). Default `O1`.
     pub(crate) paradigm: Option<Written<LinkParadigm>>,
-    /// Of several cores the one of the link scheduler's own thread (O2), and where packets are noticed that were held for their time. Default 0.
+    /// Of several cores the one of the link scheduler's own thread (O2), and where packets are
+    /// noticed that were held for their time. Default 0.
     pub(crate) core: Option<Written<CoreNumber>>,
     /// In which order packets leave. Default `multiclass_edf`; with the paradigm `adapter`, `fifo`.
     pub(crate) order: Option<Written<Order>>,
@@ -282,11 +291,12 @@ pub(crate) struct RawAdmission {
     pub(crate) formula: Option<Written<FormulaWord>>,
     /// How it is decided whether channels can be served together. Default `d_order`.
     pub(crate) test: Option<Written<Test>>,
-    /// By what deadline EDF orders, and so what holds: the bound or the request. Default `bound`; with the test
-    /// `demand` always the request, and the bound holds too.
+    /// By what deadline EDF orders, and so what holds: the bound or the request. Default `bound`;
+    /// with the test `demand` always the request, and the bound holds too.
     pub(crate) local_deadline: Option<Written<LocalDeadline>>,
-    /// How the slack of an end-to-end deadline is shared out among the hops of a path: what remains of the deadline after the least that each hop can
-    /// promise and the propagation between them. Default `proportional`.
+    /// How the slack of an end-to-end deadline is shared out among the hops of a path: what remains
+    /// of the deadline after the least that each hop can promise and the propagation between them.
+    /// Default `proportional`.
     pub(crate) deadlines: Option<Written<Division>>,
     /// What a channel that is refused says of the run, for channels that do not say it themselves. Default `fails`.
     pub(crate) refusal: Option<Written<Refusal>>,
@@ -301,7 +311,8 @@ pub(crate) struct RawAdmission {
 pub(crate) struct RawRun {
     /// The clock. Default `virtual`.
     pub(crate) clock: Option<Written<ClockKind>>,
-    /// The effect of missed deadlines on the exit code, for channels that do not say it themselves. Default `fail`.
+    /// The effect of missed deadlines on the exit code, for channels that do not say it themselves.
+    /// Default `fail`.
     pub(crate) misses: Option<Written<Misses>>,
     /// After so many transmitted packets. Either this or `time`.
     pub(crate) packets: Option<Written<Whole<1, 1_000_000_000_000>>>,
@@ -322,9 +333,10 @@ pub(crate) struct RawSweep {
     pub(crate) name: Option<Written<Name>>,
     /// What a figure's axis says, with the unit of the numbers. Default: the name and that unit.
     pub(crate) label: Option<Written<String>>,
-    /// The key that takes the values, such as `channel.video.source.rate`: channels by their names, `channel.*` for all; in an
-    /// adapter's lists stages and resources by their names (`adapter.transmit.link.ahead`), queues and phases by their places, from 0
-    /// on (`adapter.response_queue.0.delay`). So it is in lists that only the adapter's `file` has.
+    /// The key that takes the values, such as `channel.video.source.rate`: channels by their names,
+    /// `channel.*` for all; in an adapter's lists stages and resources by their names
+    /// (`adapter.transmit.link.ahead`), queues and phases by their places, from 0 on
+    /// (`adapter.response_queue.0.delay`). So it is in lists that only the adapter's `file` has.
     pub(crate) key: Option<Written<String>>,
     /// Several keys that take the same values together.
     pub(crate) keys: Option<List<Written<String>>>,
@@ -365,8 +377,8 @@ pub(crate) struct RawClaim {
     pub(crate) shows: Option<Written<String>>,
     /// Why a faithful model contradicts it; printed only then.
     pub(crate) reason: Option<Written<String>>,
-    /// An axis of the sweep that the claim hangs on without saying its value: the scripts then see the runs of one
-    /// point of it at a time, and the verdict says at which points it holds.
+    /// An axis of the sweep that the claim hangs on without saying its value: the scripts then see
+    /// the runs of one point of it at a time, and the verdict says at which points it holds.
     pub(crate) range: Option<Written<String>>,
     /// What if a run in real time that it reads was disturbed so much that stalls could decide it. Default `spoil`.
     pub(crate) stalls: Option<Written<Stalls>>,

@@ -55,7 +55,8 @@ impl Scenario {
         Scenario::read(path, &Disk, scripts)
     }
 
-    /// Reads the scenario at `path` of `files` and all it names there; `scripts` looks at those of its claims.
+    /// Reads the scenario at `path` of `files` and all it names there; `scripts` looks at those of
+    /// its claims.
     pub fn read(path: &FilePath, files: &dyn Files, scripts: &dyn Scripts) -> Result<Scenario, Diagnostics> {
         let named = files::read_text(files, path, "a scenario")?;
         let document = document::parse(&named)?;
@@ -264,10 +265,11 @@ fn beside(cx: &mut Context<'_>, raw: RawScenario, scripts: &dyn Scripts) -> Resu
     title.map(drop).and(about.map(drop)).and(claims.map(drop))
 }
 
-/// Reads every point of the sweep, and returns the names of all channels that there are at any, and a stub of the results.
+/// Reads every point of the sweep, and returns the names of all channels that there are at any, and
+/// a stub of the results.
 ///
-/// An error that a point shares with the file without its sweep is the file's; any other is reported with
-/// the first point that has it.
+/// An error that a point shares with the file without its sweep is the file's; any other is
+/// reported with the first point that has it.
 fn every_point(
     cx: &mut Context<'_>,
     library: &mut Library<'_>,

@@ -116,7 +116,8 @@ struct Setting<'i> {
 enum Step<'i> {
     Key(std::borrow::Cow<'i, str>),
     Item(usize),
-    /// An item of an adapter's list that stands in no list of the scenario, by its name or place: which it is hangs on the adapter's file.
+    /// An item of an adapter's list that stands in no list of the scenario, by its name or place:
+    /// which it is hangs on the adapter's file.
     Of(std::borrow::Cow<'i, str>),
 }
 

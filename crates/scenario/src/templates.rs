@@ -12,7 +12,8 @@ use crate::overlay::over;
 use crate::raw::{RawAdapter, RawNetwork};
 use crate::written::keys;
 
-/// Lays the tables of nodes and named networks over what they have in common, and adapters over their `files`.
+/// Lays the tables of nodes and named networks over what they have in common, and adapters over
+/// their `files`.
 pub(crate) fn lay_over<'i>(document: &mut DeTable<'i>, files: &Tables<'i>) {
     let common =
         |section: &str| document.get(section).map(Spanned::get_ref).and_then(DeValue::as_table).cloned();
@@ -58,7 +59,8 @@ fn lay_adapter<'i>(common: &DeTable<'i>, own: &mut DeTable<'i>) {
     }
 }
 
-/// Lays each table that is under a name of the user's, and not under one of the `known`, over what stands beside them.
+/// Lays each table that is under a name of the user's, and not under one of the `known`, over what
+/// stands beside them.
 fn lay_over_named<'i>(table: &mut DeTable<'i>, known: &[&str], lay: impl Fn(&DeTable<'i>, &mut DeTable<'i>)) {
     let mut common = table.clone();
     let names: Vec<_> = table.keys().map(|key| key.get_ref().to_string()).collect();

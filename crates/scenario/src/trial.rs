@@ -31,7 +31,8 @@ pub(crate) struct Trial {
     pub(crate) source: Arc<Source>,
 }
 
-/// The trial of the description at `path` of `files`, if `source`, which was read there, is one and no scenario.
+/// The trial of the description at `path` of `files`, if `source`, which was read there, is one and
+/// no scenario.
 pub(crate) fn of(
     source: &Arc<Source>,
     document: &DeTable<'_>,

@@ -1,4 +1,5 @@
-//! `[host.receive]` and `[[interface]]`: what comes in, when the host takes it, and what that costs.
+//! `[host.receive]` and `[[interface]]`: received packets, the times at which the host takes them,
+//! and the costs.
 
 use laxity_model::adapter::Delay;
 use laxity_model::reception::{Cost, Discard, InterfaceConfig, ReceptionCosts, Ticks};

@@ -105,8 +105,8 @@ pub(super) fn topology(
     builder.finish(cx)
 }
 
-/// A null adapter at a link: each byte of a packet takes what it takes at the slower of the two, and the bytes around it
-/// what they take on the link.
+/// A null adapter at a link: each byte of a packet takes what it takes at the slower of the two,
+/// and the bytes around it what they take on the link.
 fn slower_of(adapter: LinkCosts, link: LinkCosts) -> LinkCosts {
     let startup = adapter.startup + link.startup;
     match adapter.per_byte > link.per_byte {

@@ -58,7 +58,8 @@ pub(super) struct Graph {
     pub(super) names: Vec<String>,
     /// The places that a name stands for: one, or all copies.
     pub(super) by_name: BTreeMap<String, Vec<usize>>,
-    /// Per place: the places next to it and the network between, in the order of the networks' names and of what each joins.
+    /// Per place: the places next to it and the network between, in the order of the networks'
+    /// names and of what each joins.
     pub(super) next: Vec<Vec<(usize, usize)>>,
     /// The station that is the port of a switch, by the place of the switch and of the next.
     pub(super) ports: BTreeMap<(usize, usize), usize>,
@@ -92,8 +93,8 @@ impl Way {
         }
     }
 
-    /// The ways from one name to another, or written, one for each of the nodes that the names stand for; of the first `most` if
-    /// there are more.
+    /// The ways from one name to another, or written, one for each of the nodes that the names
+    /// stand for; of the first `most` if there are more.
     pub(super) fn routes(
         &self,
         cx: &mut Context<'_>,
@@ -250,7 +251,8 @@ impl Graph {
         Ok(routes)
     }
 
-    /// The places on the way of fewest hops from one to another, both included, if there is one. `trees` keeps what was looked for.
+    /// The places on the way of fewest hops from one to another, both included, if there is one.
+    /// `trees` keeps what was looked for.
     fn path(&self, trees: &mut Trees, from: usize, to: usize) -> Option<Vec<usize>> {
         // Who has one neighbour goes where that goes, so hosts at a switch share its tree.
         let root = match self.next[from][..] {
@@ -267,7 +269,8 @@ impl Graph {
         Some(places)
     }
 
-    /// For every place the one before it on the way of fewest hops from `root`; of several the first in the order of `next`.
+    /// For every place the one before it on the way of fewest hops from `root`; of several the
+    /// first in the order of `next`.
     fn tree(&self, root: usize) -> Vec<Option<usize>> {
         let mut before = vec![None; self.places.len()];
         let mut seen = vec![false; self.places.len()];

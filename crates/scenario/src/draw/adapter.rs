@@ -391,7 +391,8 @@ fn queue(dice: &mut Dice, takes: &str, first_received: bool) -> Drafted<RawQueue
     };
     let ends = dice.chance(0.5);
     let (takes, spread) = (takes_of(dice, takes), spread(dice));
-    // An analysis covers hardly any of those that share by rates, hold or look further, so one in five is enough.
+    // An analysis covers hardly any of those that share by rates, hold or look further, so one in
+    // five is enough.
     let picked = dice.pick(&["multiclass_edf", "fixed_priority", "edf", "virtual_clock", "fifo"]);
     let order = match (dice.chance(0.7), picked) {
         (false, _) => None,

@@ -1,5 +1,5 @@
-//! `[[channel]]`: contracts of a load that a host can take, deadlines of the order of their bounds, and floods
-//! beside them.
+//! `[[channel]]`: contracts of a load that a host can take, deadlines of the order of their bounds,
+//! and floods beside them.
 
 use laxity_qos::channel::{MessageOverflow, PacketOverflow};
 use laxity_qos::discipline::Class;

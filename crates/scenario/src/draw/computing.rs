@@ -1,4 +1,5 @@
-//! `[host.compute.NAME]`: what is left of a CPU that is drawn for its channels; `reader`: programs that take messages.
+//! `[host.compute.NAME]`: what is left of a CPU that is drawn for its channels; `reader`: programs
+//! that take messages.
 
 use laxity_units::Span;
 

@@ -42,8 +42,8 @@ impl Dice {
         Self { further: Some(Box::new(further)), ..beside(stream, Some(aside)) }
     }
 
-    /// Dice for what came to the format later: with them what was drawn before is drawn as it was, and what is known of a scenario by its
-    /// number stays so.
+    /// Dice for what came to the format later: with them what was drawn before is drawn as it was,
+    /// and what is known of a scenario by its number stays so.
     pub(super) fn aside(&mut self) -> &mut Dice {
         self.aside.as_mut().expect("only these dice have others beside them")
     }
@@ -117,8 +117,8 @@ impl Dice {
         of[self.stream.below(of.len() as u64) as usize]
     }
 
-    /// The time on the grid, if there is one, and then not zero unless it was; else to the nanosecond, or now and then
-    /// to the picosecond.
+    /// The time on the grid, if there is one, and then not zero unless it was; else to the
+    /// nanosecond, or now and then to the picosecond.
     pub(super) fn rounded(&mut self, span: Span) -> Span {
         let grid = match self.grid {
             Some(grid) => grid,

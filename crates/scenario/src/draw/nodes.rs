@@ -1,4 +1,5 @@
-//! `[node.NAME]` and `[network.NAME]`: a few unlike hosts in a line, around a switch, around two, or at a ring.
+//! `[node.NAME]` and `[network.NAME]`: a few unlike hosts in a line, around a switch, around two,
+//! or at a ring.
 
 use laxity_qos::channel::Order;
 use laxity_units::{Bytes, Rate, Span};

@@ -1,7 +1,9 @@
-//! Switches in a row, three to six, with hosts at its ends and beside it, and perhaps one in it that hands on.
+//! Switches in a row, three to six, with hosts at its ends and beside it, and perhaps one in it
+//! that hands on.
 //!
-//! What goes ahead of its time does so further with every station that lets it, so bounds beside it are tried only where several do, one behind the other: a row has horizons at most of its ports, deadlines of many
-//! intervals, and ports by rates among those by deadline.
+//! What goes ahead of its time does so further with every station that lets it, so bounds beside it
+//! are tried only where several do, one behind the other: a row has horizons at most of its ports,
+//! deadlines of many intervals, and ports by rates among those by deadline.
 
 use laxity_units::Span;
 
@@ -104,7 +106,8 @@ pub(super) fn deadline(dice: &mut Dice, interval: Span) -> Span {
 mod tests {
     use super::*;
 
-    /// `ada` at the first of four switches, `ben` at the last, `cleo` between the second and the third, and `dan` at the third.
+    /// `ada` at the first of four switches, `ben` at the last, `cleo` between the second and the
+    /// third, and `dan` at the third.
     #[test]
     fn a_way_goes_along_the_row() {
         let row = Row { hosts: 4, switches: 4, relay: Some(1), tells_late: false, beside: [0, 2] };

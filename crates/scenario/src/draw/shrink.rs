@@ -1,8 +1,8 @@
 //! Cutting a failing scenario down to what it fails by.
 //!
-//! Delta debugging on the tree: take away channels, then keys, which so become their defaults; make what is
-//! left smaller and rounder. Whether a cut scenario is still valid, and still fails, is for the caller to say; most
-//! cuts are neither, and cost a run.
+//! Delta debugging on the tree: take away channels, then keys, which so become their defaults; make
+//! what is left smaller and rounder. Whether a cut scenario is still valid, and still fails, is for
+//! the caller to say; most cuts are neither, and cost a run.
 
 use laxity_units::{Bytes, Span};
 

@@ -88,7 +88,8 @@ impl<R> Drafted<R> {
     }
 }
 
-/// The table of a raw type with every one of its keys decided; `field as "key"` where serde calls it otherwise.
+/// The table of a raw type with every one of its keys decided; `field as "key"` where serde calls
+/// it otherwise.
 macro_rules! table {
     (@key $field:ident) => { stringify!($field) };
     (@key $field:ident $key:literal) => { $key };

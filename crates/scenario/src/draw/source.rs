@@ -189,8 +189,8 @@ fn kind(dice: &mut Dice, contract: &Contract) -> &'static str {
     }
 }
 
-/// From one message to the next: unsaid for the contract's own, or slower by a little so that channels pass each
-/// other, or quicker than it may be.
+/// From one message to the next: unsaid for the contract's own, or slower by a little so that
+/// channels pass each other, or quicker than it may be.
 fn interval(dice: &mut Dice, theme: &Theme, contract: &Contract, quick: bool) -> Option<Span> {
     let own = contract.interval;
     if !contract.real_time {

@@ -51,7 +51,8 @@ pub(super) struct Theme {
     pub(super) place: Place,
     /// Its switches are in a row.
     pub(super) row: Option<Row>,
-    /// Hosts at a row are such as have bounds mostly: one of many stations without leaves few of the others theirs.
+    /// Hosts at a row are such as have bounds mostly: one of many stations without leaves few of
+    /// the others theirs.
     pub(super) plain: bool,
     pub(super) adapter: AdapterTheme,
     pub(super) scheduling: Scheduling,
@@ -78,8 +79,8 @@ pub(super) struct Theme {
     pub(super) link: LinkCosts,
     /// Handlers may work ahead of time.
     pub(super) ahead: bool,
-    /// Channels exceed their contracts in every way, hosts have horizons of many intervals, and ports go by any order with a
-    /// bound. One without the others exceeded no bound.
+    /// Channels exceed their contracts in every way, hosts have horizons of many intervals, and
+    /// ports go by any order with a bound. One without the others exceeded no bound.
     pub(super) excess: bool,
     /// Channels may let deadlines decay when packet buffers are full.
     pub(super) decays: bool,
@@ -211,7 +212,8 @@ impl Theme {
                 link.per_byte = link.per_byte.min(ByteTime::from_ns((150_000 / packet).max(1)));
             }
         }
-        // By the demand test such an adapter has a bound only if it keeps rates apart and has each packet at once; then deadlines are mostly beyond intervals.
+        // By the demand test such an adapter has a bound only if it keeps rates apart and has each
+        // packet at once; then deadlines are mostly beyond intervals.
         let rated = adapter == AdapterTheme::Generic && dice.further().chance(0.4);
         let tested = match (rated, paradigm) {
             (false, _) => None,
@@ -319,8 +321,8 @@ impl Theme {
     }
 }
 
-/// Costs of a host, and whether the file says them: those of the profile, or anything, receiving dearer than sending
-/// and further packets dearer than first ones among it.
+/// Costs of a host, and whether the file says them: those of the profile, or anything, receiving
+/// dearer than sending and further packets dearer than first ones among it.
 fn costs(dice: &mut Dice, place: Place) -> (bool, HostCosts) {
     let said = !dice.chance(0.3);
     let mut us = MC68040.map(Span::from_us);

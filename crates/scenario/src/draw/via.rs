@@ -1,4 +1,5 @@
-//! Scenarios of virtual interfaces: every firmware, few and many buffers and credits, and VIs that keep their rates or do not.
+//! Scenarios of virtual interfaces: every firmware, few and many buffers and credits, and VIs that
+//! keep their rates or do not.
 
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Rate, Span};

@@ -28,8 +28,8 @@ pub struct Explained {
     pub example: String,
 }
 
-/// The keys that `query` stands for: a path as in a scenario or a sweep, some parts of one, a key's name, or a word that a key
-/// takes. If it stands for none, paths that are near it.
+/// The keys that `query` stands for: a path as in a scenario or a sweep, some parts of one, a key's
+/// name, or a word that a key takes. If it stands for none, paths that are near it.
 pub fn explain(query: &str) -> Result<Vec<Explained>, Vec<String>> {
     let tables = tables();
     let query = query.trim().trim_matches(['[', ']']).replace('"', "").to_lowercase();
@@ -139,7 +139,8 @@ impl Entry<'_> {
     }
 }
 
-/// Whether `query` is `path`, with a name where one belongs; in a list the name or place of an item may stand.
+/// Whether `query` is `path`, with a name where one belongs; in a list the name or place of an item
+/// may stand.
 fn is(path: &[Part], query: &[&str]) -> bool {
     match (path, query) {
         ([], []) => true,

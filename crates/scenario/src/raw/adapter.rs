@@ -58,8 +58,8 @@ pub(crate) struct RawAdapter {
     pub(crate) file: Option<Written<String>>,
     /// The family of adapters.
     pub(crate) kind: Option<Written<AdapterKind>>,
-    /// The cores of its host that its response queues interrupt: the first queue the first of these, and so on, in turn. Not in adapter files.
-    /// Default `[0]`.
+    /// The cores of its host that its response queues interrupt: the first queue the first of
+    /// these, and so on, in turn. Not in adapter files. Default `[0]`.
     pub(crate) interrupts: Option<List<Written<super::CoreNumber>>>,
     /// Where the numbers of this table itself come from. Needed in adapter files.
     pub(crate) source: Option<Written<String>>,
@@ -71,7 +71,8 @@ pub(crate) struct RawAdapter {
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
     /// Generic: the adapter looks for commands at multiples of this. Default: a doorbell tells it at once.
     pub(crate) poll: Option<Written<Bounded<Interval>>>,
-    /// Generic: the time from when the host has written a command to when the adapter knows. Default `0 us`. Not with `poll`.
+    /// Generic: the time from when the host has written a command to when the adapter knows.
+    /// Default `0 us`. Not with `poll`.
     pub(crate) doorbell: Option<Written<Bounded<Delay>>>,
     /// Generic: which command queue is looked at next: by `priority` until nothing is in it, or in turn, a command each. Default
     /// `priority`.
@@ -80,14 +81,16 @@ pub(crate) struct RawAdapter {
     pub(crate) notification: Option<Written<NotificationWord>>,
     /// Generic: the queues in which the host leaves commands. Default: one for all packets, without end.
     pub(crate) queue: Option<List<Part<RawCommandQueue>>>,
-    /// Generic: the queues in which the adapter leaves responses, each with an interrupt of its own; a response goes to the first
-    /// that takes it. Default: one for all, without end, in which each response interrupts.
+    /// Generic: the queues in which the adapter leaves responses, each with an interrupt of its
+    /// own; a response goes to the first that takes it. Default: one for all, without end, in which
+    /// each response interrupts.
     pub(crate) response_queue: Option<List<Part<RawResponseQueue>>>,
     /// Generic: where packets lie from being fetched until they complete. Default: as many as there are.
     pub(crate) transmit_buffers: Option<Part<RawBuffers>>,
     /// Generic: where received frames lie until the host has them. Default: as many as there are.
     pub(crate) receive_buffers: Option<Part<RawBuffers>>,
-    /// Generic: packets of the host are held to the contracts of their channels where the adapter fetches them. Default: they are not.
+    /// Generic: packets of the host are held to the contracts of their channels where the adapter
+    /// fetches them. Default: they are not.
     pub(crate) transmit_policing: Option<Part<RawPolicing>>,
     /// Generic: frames are where they come in. Default: they are not.
     pub(crate) receive_policing: Option<Part<RawPolicing>>,
@@ -144,7 +147,8 @@ pub(crate) struct RawCited<T> {
 pub(crate) struct RawCommandQueue {
     /// Which packets' commands it takes; a command goes to the first queue that takes it. Default `all`.
     pub(crate) takes: Option<TakesWord>,
-    /// As many queues like this one; a command goes to one by its packet's channel, as a hash of addresses has it. Default 1.
+    /// As many queues like this one; a command goes to one by its packet's channel, as a hash of
+    /// addresses has it. Default 1.
     pub(crate) spread: Option<Written<Spread>>,
     /// Until when a command has its place. Default `fetched`.
     pub(crate) release: Option<Written<Release>>,
@@ -176,7 +180,8 @@ pub(crate) struct RawResponseQueue {
     pub(crate) answers: Option<Written<Answers>>,
     /// Of which packets. Default `all`.
     pub(crate) takes: Option<TakesWord>,
-    /// As many queues like this one, each with its interrupt; a response goes to one by its packet's channel. Default 1.
+    /// As many queues like this one, each with its interrupt; a response goes to one by its
+    /// packet's channel. Default 1.
     pub(crate) spread: Option<Written<Spread>>,
     /// Responses that it holds, each until the host has taken it out. Default: as many as there are.
     pub(crate) slots: Option<Written<Slots>>,
@@ -184,7 +189,8 @@ pub(crate) struct RawResponseQueue {
     pub(crate) overload: Option<Written<FullAnswers>>,
     /// An interrupt when so many wait (rx-frames, tx-frames); needs `delay`. Default: none for their number alone.
     pub(crate) frames: Option<Written<Slots>>,
-    /// An interrupt when the first of those that wait has waited for so long (rx-usecs, tx-usecs). Default `0 us`: at once.
+    /// An interrupt when the first of those that wait has waited for so long (rx-usecs, tx-usecs).
+    /// Default `0 us`: at once.
     pub(crate) delay: Option<Written<Bounded<Delay>>>,
     /// The least time between two interrupts (the adapter's throttle). Default: none.
     pub(crate) interval: Option<Written<Bounded<Interval>>>,
@@ -229,8 +235,8 @@ pub(crate) struct RawResource {
     pub(crate) name: Option<Written<Name>>,
     /// Phases that hold it at once, at most. Default 1.
     pub(crate) servers: Option<Written<Servers>>,
-    /// Whether a phase of higher priority takes it from one of lower, which resumes with the time it had left.
-    /// Default `true`, but `false` for the processor.
+    /// Whether a phase of higher priority takes it from one of lower, which resumes with the time
+    /// it had left. Default `true`, but `false` for the processor.
     pub(crate) preemptive: Option<Written<bool>>,
     /// Whether among phases of one priority that goes first whose packet is more urgent, real time by its deadline; and takes the resource from
     /// the other, if it is preemptive. Default `false`: who has it keeps it, then the older packet goes first.
@@ -238,7 +244,8 @@ pub(crate) struct RawResource {
     /// Whether the host's CPU takes it while it copies (what its costs say for each byte), before all phases, which go on afterwards: a bus that they
     /// share, whose cycles the CPU steals. A host in a thread steals none. Default `false`.
     pub(crate) host: Option<Written<bool>>,
-    /// The bus of the host that it is, a `[host.bus.NAME]`, which adapters share that name it; that then says what it is like. An adapter is at one at most.
+    /// The bus of the host that it is, a `[host.bus.NAME]`, which adapters share that name it; that
+    /// then says what it is like. An adapter is at one at most.
     pub(crate) bus: Option<Written<Name>>,
     /// Where `servers` comes from. Needed in adapter files if they are several.
     pub(crate) source: Option<Written<String>>,
@@ -253,12 +260,13 @@ pub(crate) struct RawStage {
     pub(crate) name: Option<Written<Name>>,
     /// Packets served at once, or batches of them. Default 1.
     pub(crate) servers: Option<Written<Servers>>,
-    /// Packets that a server takes together, at most: `fixed` is then for all of them and `per_packet` for each. Default 1.
+    /// Packets that a server takes together, at most: `fixed` is then for all of them and
+    /// `per_packet` for each. Default 1.
     pub(crate) batch: Option<Written<Batch>>,
     /// How long a server that could serve waits until there is a whole batch. Default `0 us`.
     pub(crate) linger: Option<Written<Bounded<Delay>>>,
-    /// Packets that it chooses ahead, at most: those that it has or that wait at the next stage beyond what that has servers for. Default: as many
-    /// as there are places.
+    /// Packets that it chooses ahead, at most: those that it has or that wait at the next stage
+    /// beyond what that has servers for. Default: as many as there are places.
     pub(crate) ahead: Option<Written<Ahead>>,
     /// Which of its queues is served next. Default `priority`.
     pub(crate) selection: Option<Written<Selection>>,
@@ -277,7 +285,8 @@ pub(crate) struct RawStage {
 pub(crate) struct RawQueue {
     /// Which packets it takes. Default `all`.
     pub(crate) takes: Option<TakesWord>,
-    /// As many queues like this one; a packet goes to one by its channel, as a hash of addresses has it. Default 1.
+    /// As many queues like this one; a packet goes to one by its channel, as a hash of addresses
+    /// has it. Default 1.
     pub(crate) spread: Option<Written<Spread>>,
     /// In which order they leave. Default `fifo`.
     pub(crate) order: Option<Written<Order>>,
@@ -291,13 +300,15 @@ pub(crate) struct RawQueue {
     pub(crate) overload: Option<Written<Overload>>,
     /// What becomes of a packet that is due at the end of its way before it is served here. Default `keep`.
     pub(crate) late: Option<Written<Late>>,
-    /// How long before it is due a packet is late here, for what is left of its way; for `late = "drop"`. Default `0 us`.
+    /// How long before it is due a packet is late here, for what is left of its way; for `late =
+    /// "drop"`. Default `0 us`.
     pub(crate) margin: Option<Written<Bounded<Delay>>>,
     /// Where `slots`, `spread` and `margin` come from. Needed in adapter files.
     pub(crate) source: Option<Written<String>>,
 }
 
-/// A part of a stage's work: `fixed` + `per_packet` + ⌈S / `segment`⌉ × `per_segment` + the cost of S bytes, S being the packet's size and its `trailer`.
+/// A part of a stage's work: `fixed` + `per_packet` + ⌈S / `segment`⌉ × `per_segment` + the cost of
+/// S bytes, S being the packet's size and its `trailer`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPhase {
@@ -335,8 +346,8 @@ pub(crate) struct RawPhase {
     pub(crate) priority: Option<Written<Rank>>,
     /// Whether the frame goes over the medium meanwhile, which must be free for it. Default `false`.
     pub(crate) medium: Option<Written<bool>>,
-    /// Whether the packet has been copied at its end, so that its buffer in the adapter is free. Default `false`: it has it until it
-    /// completes.
+    /// Whether the packet has been copied at its end, so that its buffer in the adapter is free.
+    /// Default `false`: it has it until it completes.
     pub(crate) releases: Option<Written<bool>>,
     /// What the host is told at its end. Default nothing.
     pub(crate) tells: Option<Written<Tells>>,

@@ -15,6 +15,7 @@ pub(crate) struct RawBus {
     pub(crate) preemptive: Option<Written<bool>>,
     /// Whether among phases of one priority that goes first whose packet is more urgent, real time by its deadline. Default `false`.
     pub(crate) urgent: Option<Written<bool>>,
-    /// Whether the CPU takes it while it copies (what its costs say for each byte), before all adapters. A host in a thread takes none. Default `false`.
+    /// Whether the CPU takes it while it copies (what its costs say for each byte), before all
+    /// adapters. A host in a thread takes none. Default `false`.
     pub(crate) cpu: Option<Written<bool>>,
 }

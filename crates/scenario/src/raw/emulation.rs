@@ -1,4 +1,5 @@
-//! The raw form of what only an emulation needs: the real clock, where things run, and ports to real software.
+//! The raw form of what only an emulation needs: the real clock, where things run, and ports to
+//! real software.
 
 use laxity_world::experiment::{HostPlace, Pace, Transfer};
 use schemars::JsonSchema;
@@ -36,9 +37,11 @@ pub(crate) struct RawPort {
     /// The interface's name, at most 15 characters.
     #[schemars(required)]
     pub(crate) interface: Option<Written<String>>,
-    /// The network namespace to make it in, which is made and removed with it. Default the one that Laxity runs in.
+    /// The network namespace to make it in, which is made and removed with it. Default the one that
+    /// Laxity runs in.
     pub(crate) namespace: Option<Written<String>>,
-    /// Its address and prefix, `10.77.0.1/24`. No two ports have one address, and a channel that carries frames is between ports of one subnet.
+    /// Its address and prefix, `10.77.0.1/24`. No two ports have one address, and a channel that
+    /// carries frames is between ports of one subnet.
     pub(crate) address: Option<Written<String>>,
     /// Its MTU. Default 1500. A channel that carries its frames takes messages of the MTU and 14 B of Ethernet; `max_message` may be smaller only
     /// on a real-time channel of `udp`, `icmp` or `dscp`, whose programs choose how long their datagrams are.

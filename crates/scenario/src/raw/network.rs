@@ -21,26 +21,30 @@ pub(crate) struct RawNetwork {
     pub(crate) rotation: Option<Written<Bounded<Interval>>>,
     /// Token ring: THT, token holding time of each station.
     pub(crate) holding: Option<Written<Bounded<Interval>>>,
-    /// Token ring: passing the token from a station to the next, part of what the stations leave of the rotation.
-    /// Default `0 us`.
+    /// Token ring: passing the token from a station to the next, part of what the stations leave of
+    /// the rotation. Default `0 us`.
     pub(crate) latency: Option<Written<Bounded<Delay>>>,
     /// Token ring: what a station's adapter does with the token when it comes, before its first frame, and again before the token
     /// goes on, both in its holding time: the requests to the time device that it takes to emulate a token (thesis §6.4.1).
     /// Work: `host.speedup` divides it. Default `0 us`.
     pub(crate) handling: Option<Written<Bounded<Delay>>>,
-    /// The nodes that it joins, by name, or by that of one of their adapters, as `gateway.left`. A `point_to_point` network has a link from
-    /// the first, which may be a switch, to each of the others, for both directions at once.
+    /// The nodes that it joins, by name, or by that of one of their adapters, as `gateway.left`. A
+    /// `point_to_point` network has a link from the first, which may be a switch, to each of the
+    /// others, for both directions at once.
     pub(crate) joins: Option<List<Written<EndName>>>,
-    /// Propagation delay of each link of a named network. Default `0 us`. A frame arrives with its last byte. The interframe gap
-    /// of its `framing` delays the next frame only. A link without a propagation delay models no cable: the frame arrives at the
-    /// end of its time on the link, the gap included. A frame also arrives then from an adapter of stages, or from an adapter
-    /// with `reset_after`, if the gap is longer than the propagation delay and the latency of the next switch together.
+    /// Propagation delay of each link of a named network. Default `0 us`. A frame arrives with its
+    /// last byte. The interframe gap of its `framing` delays the next frame only. A link without a
+    /// propagation delay models no cable: the frame arrives at the end of its time on the link, the
+    /// gap included. A frame also arrives then from an adapter of stages, or from an adapter with
+    /// `reset_after`, if the gap is longer than the propagation delay and the latency of the next
+    /// switch together.
     pub(crate) propagation: Option<Written<Bounded<Delay>>>,
-    /// CSMA/CD: bit rate, from which slot time, interframe gap and jam follow. The adapter's own delay per byte
-    /// has to agree with it. Named links: their bit rate; the slower of it and a null adapter's own is what a packet takes.
-    /// Needed where a switch is.
+    /// CSMA/CD: bit rate, from which slot time, interframe gap and jam follow. The adapter's own
+    /// delay per byte has to agree with it. Named links: their bit rate; the slower of it and a
+    /// null adapter's own is what a packet takes. Needed where a switch is.
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
-    /// Named links with a `rate`: what is sent with each packet. Default `none`: the bytes of a packet are all that take time.
+    /// Named links with a `rate`: what is sent with each packet. Default `none`: the bytes of a
+    /// packet are all that take time.
     pub(crate) framing: Option<Written<Framing>>,
     /// Named links: the largest packet. Default: `1500 B` in frames of Ethernet, else any.
     pub(crate) mtu: Option<Written<Bounded<Size>>>,
@@ -98,7 +102,8 @@ pub(crate) struct RawFault {
     /// How long it lasts. Default: to the end, or until the driver resets the adapter.
     #[serde(rename = "for")]
     pub(crate) length: Option<Written<Bounded<Length>>>,
-    /// Stall: how long after it began it begins again, longer than it lasts. Default: never. Bounds count such stalls.
+    /// Stall: how long after it began it begins again, longer than it lasts. Default: never. Bounds
+    /// count such stalls.
     pub(crate) every: Option<Written<Bounded<Length>>>,
     /// At which node. Default 0, the first.
     pub(crate) node: Option<Written<NodeName>>,

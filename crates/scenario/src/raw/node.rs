@@ -16,12 +16,14 @@ use crate::written::{Part, Written};
 pub(crate) struct RawNode {
     /// What it is. Default `host`.
     pub(crate) kind: Option<Written<NodeKind>>,
-    /// How many such nodes there are; more than one are called `name-1`, `name-2` …, and `name` is all of them. Default 1.
+    /// How many such nodes there are; more than one are called `name-1`, `name-2` …, and `name` is
+    /// all of them. Default 1.
     pub(crate) count: Option<Written<Whole<1, 10_000>>>,
     /// Host: what differs from `[host]`.
     pub(crate) host: Option<Part<RawHost>>,
-    /// Host: what differs from `[adapter]` and its file; with `kind` or `file`, an adapter of its own. A host with several adapters has each under a
-    /// name, as `[node.NAME.adapter.left]`, and what stands here is what they have in common.
+    /// Host: what differs from `[adapter]` and its file; with `kind` or `file`, an adapter of its
+    /// own. A host with several adapters has each under a name, as `[node.NAME.adapter.left]`, and
+    /// what stands here is what they have in common.
     pub(crate) adapter: Option<RawAdapters>,
     /// Switch: when it passes a frame on. Default `store_and_forward`.
     pub(crate) forwarding: Option<Written<Forwarding>>,
@@ -35,7 +37,8 @@ pub(crate) struct RawNode {
     pub(crate) horizon: Option<Written<Bounded<Delay>>>,
     /// Switch: whether early frames within the horizon go before best effort. Default `false`.
     pub(crate) early_above_best_effort: Option<Written<bool>>,
-    /// Switch: memory that each port has to itself, beside what is set aside for admitted channels. Default `64 KiB`.
+    /// Switch: memory that each port has to itself, beside what is set aside for admitted channels.
+    /// Default `64 KiB`.
     pub(crate) memory: Option<Written<Bounded<Room>>>,
     /// Switch: memory that all ports share, where one has no more of its own. Default none.
     pub(crate) shared_memory: Option<Written<Bounded<Room>>>,

@@ -42,13 +42,16 @@ pub(crate) struct RawInterface {
     /// When the host takes what has come.
     #[schemars(required)]
     pub(crate) policy: Option<Written<PolicyKind>>,
-    /// `Q`: commands taken at a time, at most. A packet takes two with a `handshake`, and one without. Guaranteed: packets.
+    /// `Q`: commands taken at a time, at most. A packet takes two with a `handshake`, and one
+    /// without. Guaranteed: packets.
     pub(crate) quota: Option<Written<Quota>>,
-    /// `I`: timed, hard timer: between ticks. Explicit: until interrupts are heard again at the latest. Limited: between
-    /// interrupts at least. Guaranteed: the period in which the quota is reserved. Cycle-limited: that of which polls have a share.
+    /// `I`: timed, hard timer: between ticks. Explicit: until interrupts are heard again at the
+    /// latest. Limited: between interrupts at least. Guaranteed: the period in which the quota is
+    /// reserved. Cycle-limited: that of which polls have a share.
     pub(crate) interval: Option<Written<Bounded<Interval>>>,
-    /// Soft timer: the distribution of intervals between ticks, a file: a path ending in `.toml` relative to this file, or a name,
-    /// which is looked for like a profile's, in folders called `distributions`.
+    /// Soft timer: the distribution of intervals between ticks, a file: a path ending in `.toml`
+    /// relative to this file, or a name, which is looked for like a profile's, in folders called
+    /// `distributions`.
     pub(crate) intervals: Option<Written<String>>,
     /// Soft timer: the hard timer behind it, which cuts intervals off.
     pub(crate) bound: Option<Written<Bounded<Interval>>>,
@@ -80,14 +83,15 @@ pub(crate) struct RawInterface {
     pub(crate) slots: Option<Written<Room>>,
     /// Packets of the rest that it holds if classes are told apart. Default as many as `slots`.
     pub(crate) slots_best_effort: Option<Written<Room>>,
-    /// Whether a packet takes two commands with a transfer between them, as in thesis Fig. 7.2. Without, it is in host memory when
-    /// its one command is posted. Default `false`.
+    /// Whether a packet takes two commands with a transfer between them, as in thesis Fig. 7.2.
+    /// Without, it is in host memory when its one command is posted. Default `false`.
     pub(crate) handshake: Option<Written<bool>>,
     /// Handshake: the transfer into host memory, one at a time. Default `0 us`.
     pub(crate) transfer: Option<Written<Bounded<Cost>>>,
     /// Whether a packet that would find no buffer is refused before the protocol. Default `false`.
     pub(crate) early_drop: Option<Written<bool>>,
-    /// Receive buffers, which the program empties; or `none` if a packet is delivered when the protocol is done. Default 128.
+    /// Receive buffers, which the program empties; or `none` if a packet is delivered when the
+    /// protocol is done. Default 128.
     pub(crate) buffers: Option<Written<Or<NoProgram, Room>>>,
     /// Those of the buffers that only real time may have. Default 0.
     pub(crate) buffers_real_time: Option<Written<Whole<0, 1_000_000>>>,
@@ -112,8 +116,8 @@ pub(crate) struct RawCommand {
     pub(crate) channel: Option<Written<Name>>,
     /// `mode_poll`, `host_intr_ctrl_on`, `backoff_enable`: as of an interface.
     pub(crate) quota: Option<Written<Quota>>,
-    /// `mode_poll`: between ticks of the clock that polls; without one the host polls without a pause. `host_intr_ctrl_on`: until
-    /// interrupts are heard again at the latest.
+    /// `mode_poll`: between ticks of the clock that polls; without one the host polls without a
+    /// pause. `host_intr_ctrl_on`: until interrupts are heard again at the latest.
     pub(crate) interval: Option<Written<Bounded<Interval>>>,
     /// `backoff_enable`: as of an interface.
     pub(crate) minimum: Option<Written<Bounded<Interval>>>,

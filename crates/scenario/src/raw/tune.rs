@@ -24,8 +24,8 @@ pub(crate) struct RawTune {
     pub(crate) need: Option<List<Part<RawNeed>>>,
     /// Fresh seeds that the best setting has to keep what is needed with. Default 3.
     pub(crate) seeds: Option<Written<Whole<1, 1000>>>,
-    /// If there are no more settings than this, all are run. Of more, a coarse grid is, and what lies about the best of it.
-    /// Default 100.
+    /// If there are no more settings than this, all are run. Of more, a coarse grid is, and what
+    /// lies about the best of it. Default 100.
     pub(crate) exhaustive: Option<Written<Whole<1, 100_000>>>,
 }
 

@@ -127,7 +127,8 @@ fn put<'i>(
     Ok(())
 }
 
-/// The list on this `way` that an adapter does not have itself: its file's, or what it has in common with others.
+/// The list on this `way` that an adapter does not have itself: its file's, or what it has in
+/// common with others.
 fn list_beneath<'i>(root: &DeTable<'i>, way: &[Step<'_>], files: &Tables<'i>) -> Option<DeValue<'i>> {
     let keys = way.iter().map_while(|step| match step {
         Step::Key(key) => Some(key.as_ref()),
@@ -138,7 +139,8 @@ fn list_beneath<'i>(root: &DeTable<'i>, way: &[Step<'_>], files: &Tables<'i>) ->
         return None;
     }
     let (list, adapter) = keys.split_last()?;
-    // From the table itself to what lies under it: what all adapters of the node have in common, and all nodes.
+    // From the table itself to what lies under it: what all adapters of the node have in common,
+    // and all nodes.
     let own = match adapter {
         ["adapter"] => 0,
         ["node", _, "adapter"] => 1,

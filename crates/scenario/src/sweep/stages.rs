@@ -1,4 +1,5 @@
-//! Items of an adapter's lists on the way of a key: stages and resources have names, queues and phases are counted.
+//! Items of an adapter's lists on the way of a key: stages and resources have names, queues and
+//! phases are counted.
 
 use std::ops::Range;
 

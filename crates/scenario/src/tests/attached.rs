@@ -56,8 +56,8 @@ fn node(experiment: &Experiment, name: &str) -> usize {
     experiment.nodes.iter().position(called).expect("it is there")
 }
 
-/// By name, so the office's is the first. Each is laid over what the node's have in common, and that over `[adapter]`; the slower of adapter and link is what a
-/// packet takes.
+/// By name, so the office's is the first. Each is laid over what the node's have in common, and
+/// that over `[adapter]`; the slower of adapter and link is what a packet takes.
 #[test]
 fn adapters_are_laid_over_what_they_have_in_common() {
     let experiment = right(BRIDGE).first();

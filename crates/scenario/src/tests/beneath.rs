@@ -181,7 +181,8 @@ fn a_list_and_an_item_of_it_can_be_set_at_once() {
     assert!(refused(adapter, &set(1)).contains("`queue` has no such item at this point"));
 }
 
-/// A file of one's own is found beside the scenario, and changes its hash; the point's document can be written out.
+/// A file of one's own is found beside the scenario, and changes its hash; the point's document can
+/// be written out.
 #[test]
 fn a_file_of_ones_own_lies_beneath_as_well() {
     let file = "title = \"Mine\"\n[adapter]\nkind = \"generic\"\n[[adapter.transmit]]\nname = \"link\"\n\

@@ -130,7 +130,8 @@ source = {{ kind = "adversary" }}
     )
 }
 
-/// The message, and each of its bytes, at a host of twice the speed; places for what a channel that keeps its contract may have.
+/// The message, and each of its bytes, at a host of twice the speed; places for what a channel that
+/// keeps its contract may have.
 #[test]
 fn a_program_takes_messages() {
     let reader = |host: &str, channel: &str| {
@@ -148,8 +149,8 @@ fn a_program_takes_messages() {
     assert_eq!(reader("host = { speedup = 2 }", said), of(7, 200, 10));
 }
 
-/// The bound to the receiver grows by the program's work and the switch to it, at the receiver only; too few places are refused, and handlers that work
-/// ahead may fill any number.
+/// The bound to the receiver grows by the program's work and the switch to it, at the receiver
+/// only; too few places are refused, and handlers that work ahead may fill any number.
 #[test]
 fn a_program_is_part_of_the_bound_to_the_receiver() {
     let promise = |host: &str, channel: &str| {

@@ -70,7 +70,8 @@ fn cores(old: &str, new: &str) -> String {
     CORES.replacen(old, new, 1)
 }
 
-/// In turn go `one`, `three`, `four` and the film to 0, 1, 2 and 0; `two` and the rest take no turn. At `ben` there is one core.
+/// In turn go `one`, `three`, `four` and the film to 0, 1, 2 and 0; `two` and the rest take no
+/// turn. At `ben` there is one core.
 #[test]
 fn what_says_nothing_is_placed_in_turn() {
     let experiment = right(CORES).first();
@@ -189,7 +190,8 @@ fn several_cores_before_several_adapters_have_bounds() {
     assert!(hops[0].bound.bound > Span::from_us(140) && hops[0].bound.bound < Span::from_ms(20));
 }
 
-/// Where timers cost something a message waits for its own, and for that by which `rest` is begun: here the CPU counts what it starts by packets, so neither is stretched.
+/// Where timers cost something a message waits for its own, and for that by which `rest` is begun:
+/// here the CPU counts what it starts by packets, so neither is stretched.
 #[test]
 fn timers_that_cost_something_are_waited_for() {
     let bound = |costs: &str| {

@@ -135,7 +135,8 @@ fn if_nobody_has_a_bound_there_is_one_reason() {
     );
 }
 
-/// Ports in orders that keep rates apart have bounds where the host can do with less than the port; a port that rests on what others send has none.
+/// Ports in orders that keep rates apart have bounds where the host can do with less than the port;
+/// a port that rests on what others send has none.
 #[test]
 fn ports_that_keep_rates_apart_have_bounds() {
     let all = [(RT, "ada", "cleo"), (RT, "ben", "cleo"), ("best_effort", "dan", "cleo")];

@@ -82,8 +82,8 @@ fn nodes_say_what_differs_and_have_the_rest_in_common() {
     assert_eq!(network("trunk"), (us(0), us(1), us(2)));
 }
 
-/// 84 bytes at least, 38 beside a packet, of 80 ns each; a desk's adapter is slower than its link, and starts in 3 us; the trunk is
-/// ten times as fast.
+/// 84 bytes at least, 38 beside a packet, of 80 ns each; a desk's adapter is slower than its link,
+/// and starts in 3 us; the trunk is ten times as fast.
 #[test]
 fn a_packet_takes_what_the_slower_of_adapter_and_link_takes() {
     let experiment = right(&network("")).first();

@@ -65,7 +65,8 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-12
 }
 
-/// Alone or beside a flood each message takes the playout and its program's 3 us; the bound is the same, and no jitter is left in it.
+/// Alone or beside a flood each message takes the playout and its program's 3 us; the bound is the
+/// same, and no jitter is left in it.
 #[test]
 fn nothing_is_left_of_the_way_in_how_long_it_takes() {
     let alone = PLAYED.replace("{ kind = \"closed\", outstanding = 20 }", "{ kind = \"none\" }");

@@ -338,7 +338,8 @@ burst = 1
 source = { kind = "closed", outstanding = 20 }
 "#;
 
-/// Beside a flood without end a bound is longer than alone by what may be in hand at each unit on the way, worked out here from Table 1; and is kept.
+/// Beside a flood without end a bound is longer than alone by what may be in hand at each unit on
+/// the way, worked out here from Table 1; and is kept.
 #[test]
 fn told_apart_a_bound_has_one_thing_of_others_for_each_visit() {
     let bound_of = |text: &str| {
@@ -352,10 +353,12 @@ fn told_apart_a_bound_has_one_thing_of_others_for_each_visit() {
     let beside = bound_of(BESIDE);
     let many = BESIDE.replace("process =", "count = 9\nprocess =");
     assert_eq!(bound_of(&many), beside, "however many they are");
-    // The processor programs 4 KiB, with a round of looks, at each of five visits; HDMA moves 4 KiB twice, in hand and at the head, at each of four.
+    // The processor programs 4 KiB, with a round of looks, at each of five visits; HDMA moves 4 KiB
+    // twice, in hand and at the head, at each of four.
     let (program, round) = (10.9 + 3.0 * 1.65, 0.4);
     let down = 1.6 + 4096.0 * 0.00785;
-    // NSDMA sends 4 KiB and stands until that is noticed: what the processor has in hand, its start, and rounds. NRDMA takes 4 KiB.
+    // NSDMA sends 4 KiB and stands until that is noticed: what the processor has in hand, its
+    // start, and rounds. NRDMA takes 4 KiB.
     let network = 0.6 + 4096.0 * 0.00625;
     let notice = program + 1.0 + 3.0 * round;
     let by_hand = 5.0 * (program + round) + 8.0 * down + (network + notice) + network;

@@ -155,8 +155,9 @@ fn a_shared_medium_has_a_bound_if_it_takes_turns() {
     let ring = "[network]\nkind = \"token_ring\"\nrotation = \"1 ms\"\nholding = \"200 us\"\n";
     let own = bound(&on("")).unwrap();
     let waits = bound(&on(ring)).unwrap();
-    // One packet before it and its own each wait for 800 us and for half of that, which the one before may have overrun by.
-    // The host of the ring counts completions in another way, which is up to 100 us more.
+    // One packet before it and its own each wait for 800 us and for half of that, which the one
+    // before may have overrun by. The host of the ring counts completions in another way, which is
+    // up to 100 us more.
     assert!((own + 2 * 1200..own + 2 * 1200 + 100).contains(&waits), "{own} {waits}");
     assert_eq!(
         bound(&on("[network]\nkind = \"csma\"\nrate = \"10 Mbit/s\"\n")),
