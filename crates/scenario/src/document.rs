@@ -76,8 +76,8 @@ pub(crate) fn of_this_format(source: &Arc<Source>, document: &DeTable<'_>) -> Re
     }
 }
 
-/// Reads the document into the raw form `T`; unknown keys are reported, and everything else by whoever
-/// looks at the fields.
+/// Reads the document into the raw form `T`; unknown keys are reported here, all other errors by
+/// the readers of the fields.
 pub(crate) fn read<T: DeserializeOwned>(
     cx: &mut Context<'_>,
     document: Spanned<DeTable<'_>>,

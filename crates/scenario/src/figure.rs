@@ -70,9 +70,9 @@ pub enum FigureError {
     NoChannel {
         /// The figure.
         figure: String,
-        /// What it names.
+        /// The name in the script.
         channel: String,
-        /// What there is.
+        /// The existing names.
         have: Vec<String>,
     },
 }

@@ -1,7 +1,7 @@
-//! The file as it stands: every key, where it may stand, and what it means.
+//! The file as it stands: every key, its place, and its meaning.
 //!
-//! These types are the one description of the format. Reading, the list of valid keys in an error, and the
-//! schema for editors (with these comments in it) all come from them.
+//! These types are the one description of the format. Reading, the list of valid keys in an error,
+//! and the schema for editors (with these comments in it) are all made from them.
 
 mod adapter;
 mod bus;
@@ -58,17 +58,18 @@ pub(crate) type CoreNumber = Whole<0, { MOST_CORES as u64 - 1 }>;
 /// A node: its number, or where nodes have names its name.
 pub(crate) type NodeName = Or<Whole<0, 64>, Name>;
 
-/// An experiment: a host, an adapter, a path and channels; what to vary; and what must come out.
+/// An experiment: a host, an adapter, a path and channels; the axes of a sweep; and the required
+/// results.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Laxity scenario")]
 pub(crate) struct RawScenario {
     /// Version of the format. Default 1, which is the only one that there is.
     pub(crate) format: Option<Written<Whole<FORMAT, FORMAT>>>,
-    /// What the experiment shows, in one line.
+    /// Subject of the experiment, in one line.
     #[schemars(required)]
     pub(crate) title: Option<Written<String>>,
-    /// Where it comes from and how it is set up, at any length.
+    /// Origin and set-up, at any length.
     pub(crate) about: Option<Written<String>>,
     /// Root of every random stream; the same file and seed give the same results. Default 1.
     pub(crate) seed: Option<Written<Whole<0, { i64::MAX as u64 }>>>,
@@ -78,7 +79,7 @@ pub(crate) struct RawScenario {
     /// The network adapter of every host. Needed unless the host only receives, at interfaces, or
     /// `[node]`s say all of theirs.
     pub(crate) adapter: Option<Part<RawAdapter>>,
-    /// What lies behind the adapter. Without it a message ends when its last packet is transmitted.
+    /// The path behind the adapter. Without it a message ends when its last packet is transmitted.
     pub(crate) path: Option<Part<RawPath>>,
     /// The nodes, by name, of a network in which they differ. Without them there is one host, or
     /// the equal hosts of `[path]` or `[network]`, called by their numbers.
@@ -91,11 +92,13 @@ pub(crate) struct RawScenario {
     pub(crate) admission: Option<Part<RawAdmission>>,
     /// When a run ends. Needed unless `admission.fill` is given.
     pub(crate) run: Option<Part<RawRun>>,
-    /// Where channels come in that this host receives. With any, every channel comes in at one of them, and nothing is sent.
+    /// Interfaces at which this host receives channels. With any, every channel arrives at one of
+    /// them, and the host sends no packets.
     pub(crate) interface: Option<List<Part<RawInterface>>>,
-    /// Programs that take what comes in at interfaces. Default: one for all, with the `program` of `[host.receive]`.
+    /// Programs that take packets received at interfaces. Default: one for all, with the `program`
+    /// of `[host.receive]`.
     pub(crate) program: Option<List<Part<RawProgram>>>,
-    /// What adapters are told during the run, by the control commands of thesis Table 7.1.
+    /// Commands to adapters during the run, by the control commands of thesis Table 7.1.
     pub(crate) command: Option<List<Part<RawCommand>>>,
     /// Adapters with virtual interfaces: every channel is one. Takes the place of `[host]`,
     /// `[adapter]` and what joins them.
@@ -109,11 +112,11 @@ pub(crate) struct RawScenario {
     pub(crate) emulation: Option<Part<RawEmulation>>,
     /// Where real software meets the nodes, in an emulation.
     pub(crate) port: Option<List<Part<RawPort>>>,
-    /// What goes wrong, and when.
+    /// Faults and their times.
     pub(crate) fault: Option<List<Part<RawFault>>>,
-    /// What is varied: one axis each, the first outermost. Every combination is run.
+    /// The sweep: one axis each, the first outermost. Every combination is run.
     pub(crate) sweep: Option<List<Part<RawSweep>>>,
-    /// What the results must show.
+    /// Claims that the results must show.
     pub(crate) claim: Option<List<Part<RawClaim>>>,
     /// The figures to draw; by default those that suit the results.
     pub(crate) figure: Option<List<Part<RawFigure>>>,
@@ -125,20 +128,21 @@ pub(crate) struct RawScenario {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawHost {
-    /// The cost profile: a path ending in `.toml` relative to this file, or a name, which is looked for
-    /// beside this file, then in a folder `profiles` there and in every folder above, then among those
-    /// that come with Laxity.
+    /// The cost profile: a path ending in `.toml` relative to this file, or a name. A name is
+    /// looked for beside this file, then in a folder `profiles` there and in every folder above,
+    /// then among the built-in profiles.
     #[schemars(required)]
     pub(crate) profile: Option<Written<String>>,
     /// Where sending applications run. Default `separate`.
     pub(crate) applications: Option<Written<Applications>>,
-    /// Cores, each scheduled by itself: what runs on the host has one of them, by a `core` of its own or by default. What they share is the way out:
-    /// the link scheduler, in which one core is at a time while others spin. Default 1.
+    /// Cores, each scheduled by itself: each channel, application and interrupt of the host has one
+    /// of them, by a `core` of its own or by default. All cores share the link scheduler, which one
+    /// core uses at a time while others spin. Default 1.
     pub(crate) cores: Option<Written<Whole<1, { MOST_CORES as u64 }>>>,
     /// Single numbers of the profile, replaced.
     pub(crate) costs: Option<Part<RawCosts>>,
-    /// `C_sf`: processors are so many times as fast, the host's and with it the adapter's, while all that
-    /// hardware takes its own time for stays as it is (thesis §4.4.2). At least 0.01. Default 1.
+    /// `C_sf`: speed factor of the processors, the host's and with it the adapter's; times of other
+    /// hardware stay as they are (thesis §4.4.2). At least 0.01. Default 1.
     pub(crate) speedup: Option<Written<Factor>>,
     /// The communication subsystem's policies.
     pub(crate) subsystem: Option<Part<RawSubsystem>>,
@@ -148,7 +152,7 @@ pub(crate) struct RawHost {
     pub(crate) compute: Option<Entries<Part<RawComputing>>>,
     /// Buses that its adapters share with each other and its CPU, by name.
     pub(crate) bus: Option<Entries<Part<RawBus>>>,
-    /// What the host pays for what comes in at interfaces, beside its costs.
+    /// Costs of packets received at interfaces, beside the host's costs.
     pub(crate) receive: Option<Part<RawReceive>>,
 }
 
@@ -188,7 +192,8 @@ pub(crate) struct RawCosts {
     pub(crate) response: Option<Written<Bounded<Cost>>>,
     /// A timer's interrupt, by which work is noticed that waited for its time. Default `0 us`.
     pub(crate) timer: Option<Written<Bounded<Cost>>>,
-    /// Of several cores: an inter-processor interrupt, which a core with nothing to do pays that another calls. Default `0 us`.
+    /// With several cores: an inter-processor interrupt, which an idle core pays when another core
+    /// calls it. Default `0 us`.
     pub(crate) ipi: Option<Written<Bounded<Cost>>>,
     /// Creating a thread.
     pub(crate) thread_creation: Option<Written<Bounded<Cost>>>,
@@ -196,7 +201,7 @@ pub(crate) struct RawCosts {
     pub(crate) receive_packet: Option<Written<Bounded<Cost>>>,
     /// Completing a reassembled message and handing it to the application.
     pub(crate) receive_message: Option<Written<Bounded<Cost>>>,
-    /// What an application's send costs per message, if applications share the CPU.
+    /// Cost of an application's send per message, if applications share the CPU.
     pub(crate) send_call: Option<Written<Bounded<Cost>>>,
     /// Copying, summing up or encrypting a byte that is sent. Default `0 us`, as of handlers that
     /// have a reference to it.
@@ -216,13 +221,13 @@ pub(crate) struct RawSubsystem {
     pub(crate) processing: Option<Written<Processing>>,
     /// In which order handlers get the CPU. Default `multiclass_edf`.
     pub(crate) cpu: Option<Written<Order>>,
-    /// What handlers of early messages may do. Default `hold`; where a channel `carries` frames, they may run up to
-    /// 250 ms early and before best effort: see the link's `horizon`.
+    /// Treatment of early messages by handlers. Default `hold`; where a channel `carries` frames,
+    /// handlers may run up to 250 ms early and before best effort: see the link's `horizon`.
     pub(crate) early: Option<Written<EarlyPolicy>>,
-    /// When a handler lets another one have the CPU: after so many packets (`P`), or in words; or a table
-    /// with one for each class of work. Default 4.
+    /// Preemption point of a handler: after a number of packets (`P`), or in words; or a table with
+    /// one for each class of work. Default 4.
     pub(crate) preemption: Option<Either<Or<Packets, PreemptionWord>, RawPreemption>>,
-    /// What switching threads takes. Default `real`.
+    /// Cost of switching threads. Default `real`.
     pub(crate) resources: Option<Written<Resources>>,
     /// Traffic enforcement. Off, every message counts as current when it is sent and no queue has an end.
     /// Default `true`.
@@ -233,7 +238,7 @@ pub(crate) struct RawSubsystem {
     pub(crate) link: Option<Part<RawLink>>,
 }
 
-/// Preemption of each class of work: after so many packets, `message` or `never`.
+/// Preemption of each class of work: after a number of packets, `message` or `never`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPreemption {

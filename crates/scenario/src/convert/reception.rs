@@ -18,10 +18,11 @@ use crate::leaf::{Factor, Interval, Share, word};
 use crate::raw::{RawInterface, RawReceive, RawSharing};
 use crate::written::List;
 
-/// Buffers, and slots of an adapter, where the file says nothing: thesis §7.2.3 has as many buffers.
+/// Default number of buffers, and of slots of an adapter: thesis §7.2.3 has as many buffers.
 const ROOM: u32 = 128;
 
-/// What a host with `costs`, its `speedup` in them, pays for what comes in, and the buffers that its interfaces share.
+/// Costs of reception at a host with `costs`, its `speedup` in them, and the buffers that its
+/// interfaces share.
 pub(super) fn costs(
     cx: &mut Context<'_>,
     part: Option<Part<RawReceive>>,

@@ -54,7 +54,7 @@ pub(super) enum Place {
 pub(super) struct Graph {
     /// Every place, in the order of their names.
     pub(super) places: Vec<Place>,
-    /// What each is called.
+    /// The names.
     pub(super) names: Vec<String>,
     /// The places that a name stands for: one, or all copies.
     pub(super) by_name: BTreeMap<String, Vec<usize>>,
@@ -131,7 +131,7 @@ impl Way {
     }
 }
 
-/// The node of that number, of so many.
+/// The node with that number, of `stations`.
 fn numbered(cx: &mut Context<'_>, stations: usize, node: Spanned<NodeName>) -> Result<usize, Reported> {
     let last = stations - 1;
     let span = node.span();
@@ -254,7 +254,8 @@ impl Graph {
     /// The places on the way of fewest hops from one to another, both included, if there is one.
     /// `trees` keeps what was looked for.
     fn path(&self, trees: &mut Trees, from: usize, to: usize) -> Option<Vec<usize>> {
-        // Who has one neighbour goes where that goes, so hosts at a switch share its tree.
+        // A node with one neighbour uses the tree of that neighbour, so hosts at a switch share its
+        // tree.
         let root = match self.next[from][..] {
             [(only, _)] => only,
             _ => from,
@@ -358,7 +359,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whoever shares the tree of its neighbour goes the way that its own tree has.
+        /// A node that shares the tree of its neighbour has the routes of its own tree.
         #[test]
         fn a_shared_tree_changes_no_way(
             links in proptest::collection::vec((0usize..12, 0usize..12), 0..16),

@@ -45,7 +45,7 @@ pub fn explain(query: &str) -> Result<Vec<Explained>, Vec<String>> {
     Ok(found.into_iter().map(|entry| entry.explained(&tables)).collect())
 }
 
-/// The keys whose path is `query`, or else the keys that some parts of it stand for.
+/// The keys whose path is `query`, or else the keys that match some parts of it.
 fn found<'e, 't>(entries: &'e [Entry<'t>], query: &[&str]) -> Vec<&'e Entry<'t>> {
     let exact: Vec<_> = entries.iter().filter(|entry| entry.is_at(query)).collect();
     if !exact.is_empty() && query.len() > 1 {
