@@ -50,9 +50,9 @@ pub enum FigureError {
     NoAxis {
         /// The figure.
         figure: String,
-        /// What it names.
+        /// The name in the file.
         axis: String,
-        /// What there is.
+        /// The existing names.
         have: Vec<String>,
     },
     /// It restricts an axis to a value that the axis does not take.
@@ -61,9 +61,9 @@ pub enum FigureError {
         figure: String,
         /// The axis.
         axis: String,
-        /// What it names.
+        /// The name in the file.
         point: String,
-        /// What there is.
+        /// The existing names.
         have: Vec<String>,
     },
     /// It names a channel or resource that no run has.

@@ -254,7 +254,7 @@ pub(crate) struct RawPreemption {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawLink {
-    /// Who runs the link scheduler (resource §3.1.2). Default `O1`.
+    /// Runner of the link scheduler (resource §3.1.2). Default `O1`.
     pub(crate) paradigm: Option<Written<LinkParadigm>>,
     /// Of several cores the one of the link scheduler's own thread (O2), and where packets are
     /// noticed that were held for their time. Default 0.
@@ -263,16 +263,16 @@ pub(crate) struct RawLink {
     pub(crate) order: Option<Written<Order>>,
     /// The shortest frame of time. For `stop_and_go` and `hrr`, which need it; others have none.
     pub(crate) frame: Option<Written<Bounded<Interval>>>,
-    /// How long before its logical arrival time a packet may leave if nothing on time waits. Default `0 us`; where a
-    /// channel `carries` frames, `250 ms`. A program that sends at its contract's rate never makes up for a time in
-    /// which the platform stood still, so after one all its frames are early, and would be held for the rest of the
-    /// run.
+    /// How long before its logical arrival time a packet may leave if no on-time packet waits.
+    /// Default `0 us`; where a channel `carries` frames, `250 ms`. A program that sends at its
+    /// contract's rate never makes up for a stall of the platform. So after a stall all its frames
+    /// are early, and would be held for the rest of the run.
     pub(crate) horizon: Option<Written<Bounded<Delay>>>,
     /// Packets handed to the adapter and not yet completed, at most: the pipeline depth. Default 1; with the
     /// paradigm `adapter`, no limit.
     pub(crate) depth: Option<Written<Whole<1, 65536>>>,
-    /// Whether early packets within the horizon go before best effort. Default `false`; where a channel `carries`
-    /// frames and nothing is said of `horizon` either, `true`.
+    /// Whether early packets within the horizon go before best effort. Default `false`; `true`
+    /// where a channel `carries` frames and `horizon` is left out.
     pub(crate) early_above_best_effort: Option<Written<bool>>,
 }
 
@@ -292,7 +292,7 @@ pub(crate) struct RawPath {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawAdmission {
-    /// Whose formulas. Default `corrected`.
+    /// The formulas of admission. Default `corrected`.
     pub(crate) formula: Option<Written<FormulaWord>>,
     /// How it is decided whether channels can be served together. Default `d_order`.
     pub(crate) test: Option<Written<Test>>,
@@ -303,10 +303,11 @@ pub(crate) struct RawAdmission {
     /// of the deadline after the least that each hop can promise and the propagation between them.
     /// Default `proportional`.
     pub(crate) deadlines: Option<Written<Division>>,
-    /// What a channel that is refused says of the run, for channels that do not say it themselves. Default `fails`.
+    /// Effect of a refused channel on the run, for channels without a `refusal` of their own.
+    /// Default `fails`.
     pub(crate) refusal: Option<Written<Refusal>>,
-    /// A real-time channel, of which copies are admitted until one is refused. They are counted in the
-    /// figure `admitted`; nothing is simulated, and `run` has no effect.
+    /// A real-time channel, of which copies are admitted until one is refused. They are counted in
+    /// the figure `admitted`; no simulation runs, and `run` has no effect.
     pub(crate) fill: Option<Written<Name>>,
 }
 
@@ -319,13 +320,13 @@ pub(crate) struct RawRun {
     /// The effect of missed deadlines on the exit code, for channels that do not say it themselves.
     /// Default `fail`.
     pub(crate) misses: Option<Written<Misses>>,
-    /// After so many transmitted packets. Either this or `time`.
+    /// End of the run: a number of transmitted packets. Either this or `time`.
     pub(crate) packets: Option<Written<Whole<1, 1_000_000_000_000>>>,
-    /// After so much virtual time. Either this or `packets`.
+    /// End of the run: a virtual time. Either this or `packets`.
     pub(crate) time: Option<Written<Bounded<Length>>>,
-    /// Packets (or, with `time`, a time) that metrics leave out at the start. Default nothing.
+    /// Packets (or, with `time`, a time) that metrics leave out at the start. Default 0.
     pub(crate) warmup: Option<Written<Amount>>,
-    /// The same at the end. Default nothing.
+    /// The same at the end. Default 0.
     pub(crate) cooldown: Option<Written<Amount>>,
 }
 
@@ -336,7 +337,7 @@ pub(crate) struct RawSweep {
     /// Short name, used in tables, figures and claims.
     #[schemars(required)]
     pub(crate) name: Option<Written<Name>>,
-    /// What a figure's axis says, with the unit of the numbers. Default: the name and that unit.
+    /// Label of a figure's axis, with the unit of the numbers. Default: the name and that unit.
     pub(crate) label: Option<Written<String>>,
     /// The key that takes the values, such as `channel.video.source.rate`: channels by their names,
     /// `channel.*` for all; in an adapter's lists stages and resources by their names
@@ -373,7 +374,7 @@ pub(crate) struct RawClaim {
     /// The claim in words.
     #[schemars(required)]
     pub(crate) says: Option<Written<String>>,
-    /// Whose claim it is. Default `source`.
+    /// Origin of the claim. Default `source`.
     pub(crate) origin: Option<Written<Origin>>,
     /// The Rhai expression that decides it.
     #[schemars(required)]
@@ -385,7 +386,8 @@ pub(crate) struct RawClaim {
     /// An axis of the sweep that the claim hangs on without saying its value: the scripts then see
     /// the runs of one point of it at a time, and the verdict says at which points it holds.
     pub(crate) range: Option<Written<String>>,
-    /// What if a run in real time that it reads was disturbed so much that stalls could decide it. Default `spoil`.
+    /// Verdict if stalls of the platform in a real-time run could decide the claim. Default
+    /// `spoil`.
     pub(crate) stalls: Option<Written<Stalls>>,
 }
 

@@ -156,7 +156,7 @@ impl Choice for AsContract {
     )];
 }
 
-/// Component whose time a phase takes.
+/// Component that spends the time of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PhaseKind {
     /// Hardware's.

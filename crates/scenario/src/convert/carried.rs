@@ -115,7 +115,8 @@ fn twice(
     cx.report(diagnostic.related(related).help(help))
 }
 
-/// A channel whose frames an earlier channel between the same nodes takes, all of them.
+/// A channel with no frames left, since an earlier channel between the same nodes takes all of
+/// them.
 fn covered(cx: &mut Context<'_>, experiment: &Experiment, keys: &Keys) -> Result<(), Reported> {
     let mut outcome = Ok(());
     // Of the channels that carry frames from a node to a node, what they carry.

@@ -57,8 +57,8 @@ impl Sends {
     }
 }
 
-/// The source of a copy, counted from 0, of a channel whose copies start `stagger` apart in their
-/// trace.
+/// The source of a copy, counted from 0, of a channel with copies that start `stagger` apart in
+/// their trace.
 pub(super) fn staggered(spec: &SourceSpec, stagger: Span, copy: u64) -> SourceSpec {
     let mut spec = spec.clone();
     if let SourceSpec::Timed { parameters: SourceParameters::Recorded(recorded), .. } = &mut spec

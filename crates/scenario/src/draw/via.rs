@@ -20,7 +20,7 @@ use crate::raw::{
 };
 use crate::written::{Entries, Part, Written};
 
-/// What the tables of such a scenario have to agree on.
+/// Values on which the tables of such a scenario have to agree.
 struct Plan {
     nodes: u64,
     /// A message takes an adapter about so long.
@@ -28,9 +28,9 @@ struct Plan {
     /// Reservations are for what adapters can do, so that something is left to admit.
     modest: bool,
     careless: bool,
-    /// So many groups of them have rates together.
+    /// Number of groups of virtual interfaces with a common rate.
     groups: usize,
-    /// Processes are told apart.
+    /// Processes are told apart by their doorbells.
     apart: bool,
 }
 

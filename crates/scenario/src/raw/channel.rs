@@ -28,7 +28,8 @@ pub(crate) struct RawChannel {
     pub(crate) from: Option<Written<NodeName>>,
     /// The node that receives, if any does. Default the last.
     pub(crate) to: Option<Written<NodeName>>,
-    /// The way through named nodes, both ends and switches included; it may come to a node again. Default: fewest hops.
+    /// The route through named nodes, both ends and switches included; it may pass a node again.
+    /// Default: fewest hops.
     pub(crate) route: Option<List<Written<Name>>>,
     /// How many such channels there are; more than one are called `name-1`, `name-2` … and have random
     /// streams of their own. Default 1, or one for each node that sends or receives by the same name.
@@ -53,7 +54,8 @@ pub(crate) struct RawChannel {
     /// deadline that is admitted where no analysis covers the receiver. Over one hop at most the
     /// interval, unless the admission test is `demand` or admission is off. Only for real time.
     pub(crate) deadline: Option<Written<Bounded<Interval>>>,
-    /// What it says of the run if admission refuses the channel. Default: what `[admission]` says. Only for real time.
+    /// Effect on the run if admission refuses the channel. Default: that of `[admission]`. Only for
+    /// real time.
     pub(crate) refusal: Option<Written<Refusal>>,
     /// The effect on the exit code of messages within the contract that are late, lost or dropped.
     /// Default: what `[run]` says. Only for real time.
@@ -81,10 +83,12 @@ pub(crate) struct RawChannel {
     /// The program that takes its messages at the host that receives them. Default: none, a message
     /// is delivered when it is whole.
     pub(crate) reader: Option<Part<RawReader>>,
-    /// In an emulation: the frames of the sending node's port that go on this channel, in place of what `source`
-    /// sends. `all`, `icmp`, `tcp`, `udp`, either with a port (`udp 5201`), or `dscp 46`; the first channel
-    /// to a frame's host that takes the frame has it. A frame is for the host whose port has its Ethernet address; a broadcast, a multicast and a
-    /// frame for an address of no port go to each host to which a channel takes them. Under virtual time `source` says what is expected of them.
+    /// In an emulation: the frames of the sending node's port that this channel carries, in place
+    /// of the messages of `source`. `all`, `icmp`, `tcp`, `udp`, either with a port (`udp 5201`),
+    /// or `dscp 46`; the first channel to a frame's host that takes the frame has it. A frame is
+    /// for the host with its Ethernet address at a port. A broadcast, a multicast and a frame for
+    /// an address of no port go to each host to which a channel takes them. Under virtual time
+    /// `source` gives the expected frames.
     pub(crate) carries: Option<Written<String>>,
     /// The interface at which it comes in: what `source` says arrives there, one packet a message, and the deadline runs from that
     /// to the receiving program. Needed where there are interfaces.
