@@ -1,8 +1,9 @@
-//! What nodes and networks have in common.
+//! Common keys of nodes and networks.
 //!
-//! `[node.NAME.host]` says only what differs from `[host]`: before anything is read, each such table is laid over the one that it
-//! differs from, key by key and table by table. So every key that there is can be common or a node's own, with nothing to
-//! keep in step, and an error is shown where the key stands that caused it. Under all that lies the file of an adapter (`beneath.rs`).
+//! `[node.NAME.host]` has only the keys that differ from `[host]`. Before anything is read, each
+//! such table is laid over the common one, key by key and table by table. So every key can be
+//! common or a node's own, and an error is shown at the key that caused it. Under all of them lies
+//! the file of an adapter (`beneath.rs`).
 
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};

@@ -90,25 +90,27 @@ pub(crate) struct RawChannel {
     /// an address of no port go to each host to which a channel takes them. Under virtual time
     /// `source` gives the expected frames.
     pub(crate) carries: Option<Written<String>>,
-    /// The interface at which it comes in: what `source` says arrives there, one packet a message, and the deadline runs from that
-    /// to the receiving program. Needed where there are interfaces.
+    /// The interface at which the channel arrives: the packets of `source` arrive there, one per
+    /// message, and the deadline runs from the arrival to the receiving program. Needed where there
+    /// are interfaces.
     pub(crate) interface: Option<Written<Name>>,
     /// A virtual interface, where `doorbells` under `[via]` is `apart`: the process that has it, by
     /// a name that others of it have too. Default: a process of its own.
     pub(crate) process: Option<Written<Name>>,
-    /// The program that takes what comes in. Default the first.
+    /// The program that takes the received packets. Default the first.
     pub(crate) program: Option<Written<Name>>,
-    /// A virtual interface: so many sources send on it, each as `source` says, by itself. Default 1.
+    /// A virtual interface: number of sources that send on it, each as `source` says, by itself.
+    /// Default 1.
     pub(crate) streams: Option<Written<Whole<1, 1000>>>,
-    /// A virtual interface: a message is with its program no sooner than so long after it was sent, so that all take as long as that if none takes longer
-    /// on its way. Default: as soon as it comes.
+    /// A virtual interface: least time from sending a message to its delivery, so that the latency
+    /// is constant if no message takes longer on its route. Default: delivery on arrival.
     pub(crate) playout: Option<Written<Bounded<Interval>>>,
-    /// What the application sends.
+    /// The messages of the application.
     #[schemars(required)]
     pub(crate) source: Option<Part<RawSource>>,
 }
 
-/// What an application sends.
+/// The messages that an application sends.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawSource {

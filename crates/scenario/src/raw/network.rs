@@ -12,7 +12,7 @@ use crate::written::{List, Part, Written};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawNetwork {
-    /// The kind of network. Named networks are `point_to_point` if nothing is said.
+    /// The kind of network. Named networks are `point_to_point` by default.
     pub(crate) kind: Option<Written<NetworkKind>>,
     /// Hosts at the network. Default: those of the path. With two or more, and no relays, every channel goes
     /// straight from one to another and ends where it is received.
@@ -24,9 +24,10 @@ pub(crate) struct RawNetwork {
     /// Token ring: passing the token from a station to the next, part of what the stations leave of
     /// the rotation. Default `0 us`.
     pub(crate) latency: Option<Written<Bounded<Delay>>>,
-    /// Token ring: what a station's adapter does with the token when it comes, before its first frame, and again before the token
-    /// goes on, both in its holding time: the requests to the time device that it takes to emulate a token (thesis §6.4.1).
-    /// Work: `host.speedup` divides it. Default `0 us`.
+    /// Token ring: time of a station's adapter for the arriving token, before its first frame, and
+    /// again before the token goes on, both in its holding time: the requests to the time device
+    /// that the emulation of a token needs (thesis §6.4.1). Work: `host.speedup` divides it.
+    /// Default `0 us`.
     pub(crate) handling: Option<Written<Bounded<Delay>>>,
     /// The nodes that it joins, by name, or by that of one of their adapters, as `gateway.left`. A
     /// `point_to_point` network has a link from the first, which may be a switch, to each of the
@@ -50,7 +51,7 @@ pub(crate) struct RawNetwork {
     pub(crate) mtu: Option<Written<Bounded<Size>>>,
     /// CSMA/CD: other stations that offer traffic of their own.
     pub(crate) others: Option<Part<RawOthers>>,
-    /// What happens to frames on their way.
+    /// Impairments of frames on the network.
     pub(crate) impairments: Option<Part<RawImpairments>>,
 }
 
@@ -64,18 +65,19 @@ pub(crate) struct RawOthers {
     /// Size of their frames.
     #[schemars(required)]
     pub(crate) frame: Option<Written<Bounded<Size>>>,
-    /// What they offer together, as Poisson arrivals.
+    /// Their total offered load, as Poisson arrivals.
     #[schemars(required)]
     pub(crate) load: Option<Written<Bounded<Flow>>>,
 }
 
-/// What happens to frames on their way. Without `reordering` they arrive in order, whatever the jitter.
+/// Impairments of frames on the network. Without `reordering` they arrive in order, whatever the
+/// jitter.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawImpairments {
     /// Delay of every frame. Default `0 us`.
     pub(crate) delay: Option<Written<Bounded<Delay>>>,
-    /// Further delay of each, drawn evenly from nothing to this. Default `0 us`.
+    /// Further delay of each frame, uniform from zero to this. Default `0 us`.
     pub(crate) jitter: Option<Written<Bounded<Delay>>>,
     /// Share of frames that are lost. Default 0.
     pub(crate) loss: Option<Written<Share>>,
@@ -93,7 +95,7 @@ pub(crate) struct RawImpairments {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawFault {
-    /// What.
+    /// Kind of the fault.
     #[schemars(required)]
     pub(crate) kind: Option<Written<FaultKind>>,
     /// When it begins.
@@ -109,7 +111,7 @@ pub(crate) struct RawFault {
     pub(crate) node: Option<Written<NodeName>>,
     /// At which adapter of it, where it has several. Default: the first by name.
     pub(crate) adapter: Option<Written<Name>>,
-    /// Stall: the adapter's resource that does nothing.
+    /// Stall: the adapter's resource that stands still.
     pub(crate) resource: Option<Written<Name>>,
     /// Lost interrupts: which share of them. Default 1, all.
     pub(crate) share: Option<Written<Share>>,

@@ -1,4 +1,4 @@
-//! The raw form of a node of a network whose nodes differ.
+//! The raw form of a node of a network with different nodes.
 
 use laxity_qos::channel::Order;
 use laxity_world::experiment::Forwarding;
@@ -14,7 +14,7 @@ use crate::written::{Part, Written};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawNode {
-    /// What it is. Default `host`.
+    /// Kind of the node. Default `host`.
     pub(crate) kind: Option<Written<NodeKind>>,
     /// How many such nodes there are; more than one are called `name-1`, `name-2` …, and `name` is
     /// all of them. Default 1.
@@ -33,7 +33,8 @@ pub(crate) struct RawNode {
     pub(crate) order: Option<Written<Order>>,
     /// Switch: the shortest frame of time. For `stop_and_go` and `hrr`, which need it; others have none.
     pub(crate) frame: Option<Written<Bounded<Interval>>>,
-    /// Switch: how long before its logical arrival time a frame may leave if nothing on time waits. Default `0 us`.
+    /// Switch: how long before its logical arrival time a frame may leave if no on-time frame
+    /// waits. Default `0 us`.
     pub(crate) horizon: Option<Written<Bounded<Delay>>>,
     /// Switch: whether early frames within the horizon go before best effort. Default `false`.
     pub(crate) early_above_best_effort: Option<Written<bool>>,

@@ -18,7 +18,7 @@ use crate::written::{Named, Part, mixed};
 pub(crate) struct Several<T> {
     /// Its own keys.
     pub(crate) own: Part<T>,
-    /// What stands under keys that are none of a `T`'s; a value that is no table is a key misspelt.
+    /// Values under keys that are none of a `T`'s; a value that is no table is a misspelt key.
     pub(crate) named: Named<T>,
 }
 

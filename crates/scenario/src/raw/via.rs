@@ -7,9 +7,9 @@ use crate::choice::{DoorbellsKind, FirmwareKind};
 use crate::leaf::{Bounded, Cost, Delay, Factor, Flow, Name, PerByte, Whole};
 use crate::written::{List, Part, Written};
 
-/// A cluster of nodes whose adapters have virtual interfaces. Then every channel is one, from a node to another; what it reserves is
-/// its `rate`, or `max_message` every `min_interval`, and messages larger than `max_message` are sent as several. There are no hosts that
-/// schedule: each program has a processor.
+/// A cluster of nodes with virtual interfaces at their adapters. Then every channel is one, from a
+/// node to another. It reserves its `rate`, or `max_message` every `min_interval`; messages larger
+/// than `max_message` are sent as several. No host schedules: each program has a processor.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawVia {
@@ -23,9 +23,9 @@ pub(crate) struct RawVia {
     pub(crate) nodes: Option<Written<Whole<2, 64>>>,
     /// From the first bit out of one adapter to the first bit at another. Default `0.5 us`.
     pub(crate) latency: Option<Written<Bounded<Delay>>>,
-    /// What a program takes to post a descriptor and ring its doorbell. Default `2 us`.
+    /// Time of a program to post a descriptor and ring its doorbell. Default `2 us`.
     pub(crate) post: Option<Written<Bounded<Cost>>>,
-    /// What a program takes to see that something is complete. Default `2 us`.
+    /// Time of a program to see a completion. Default `2 us`.
     pub(crate) reap: Option<Written<Bounded<Cost>>>,
     /// Receive descriptors that a program posts for each virtual interface at the start, and again
     /// one whenever it has taken a message. A message that finds none is lost. Default: there are
@@ -47,20 +47,21 @@ pub(crate) struct RawVia {
     /// `qosvia`: requests at the head of a hardware queue that stay where they are while another is
     /// inserted. Default 1.
     pub(crate) guard: Option<Written<Whole<0, 1000>>>,
-    /// `qosvia`: the rate that best effort has for sure, all of it at a node together; where doorbells are told apart all that is sent, and all that comes, and a
-    /// message counts as 1 KiB at least. Default: none.
+    /// `qosvia`: the guaranteed rate of best effort, all of it at a node together; where doorbells
+    /// are told apart all that is sent, and all that is received, and a message counts as 1 KiB at
+    /// least. Default: none.
     pub(crate) best_effort: Option<Written<Bounded<Flow>>>,
-    /// `qosvia`: how doorbells wait, and with them what comes from the network. Default `merged`.
+    /// `qosvia`: queueing of doorbells, and of received messages. Default `merged`.
     pub(crate) doorbells: Option<Written<DoorbellsKind>>,
-    /// Doorbells that are told apart: of messages that come in by no bandwidth, those that are inside an adapter at a time, each way. Default 4, which
-    /// keeps all units busy.
+    /// Doorbells that are told apart: number of received messages without a bandwidth that are
+    /// inside an adapter at a time, in each direction. Default 4, which keeps all units busy.
     pub(crate) ahead: Option<Written<Whole<1, 1000>>>,
     /// How many times as fast the adapter's processor is as what its costs are for; engines take
     /// their own time. At least 0.01. Default 1.
     pub(crate) speedup: Option<Written<Factor>>,
     /// Single costs, in place of those of the paper's Table 1.
     pub(crate) costs: Option<Part<RawViaCosts>>,
-    /// What virtual interfaces negotiate anew during the run.
+    /// Renegotiations of virtual interfaces during the run.
     pub(crate) renegotiate: Option<List<Part<RawRenegotiation>>>,
 }
 
@@ -68,14 +69,15 @@ pub(crate) struct RawVia {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawRenegotiation {
-    /// Whose: a channel of the class `real_time`, by its name; of several copies `NAME-1` is the first.
+    /// Name of the channel, which has the class `real_time`; of several copies `NAME-1` is the
+    /// first.
     #[schemars(required)]
     pub(crate) channel: Option<Written<Name>>,
     /// From when on.
     #[schemars(required)]
     pub(crate) at: Option<Written<Bounded<Delay>>>,
-    /// What it reserves then. What it has used up of the old bandwidth stays used up. If it has a bound, it is for the largest that it ever
-    /// has.
+    /// Its new reservation. Used capacity of the old bandwidth stays used. A bound is for the
+    /// largest reservation that the channel ever has.
     #[schemars(required)]
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
 }

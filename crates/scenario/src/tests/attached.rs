@@ -76,7 +76,8 @@ fn adapters_are_laid_over_what_they_have_in_common() {
     );
 }
 
-/// A channel leaves by the adapter whose network leads on: the relay by the office's, what starts there by the plant's.
+/// A channel leaves by the adapter with the network that leads on: relayed channels by the
+/// office's, channels from here by the plant's.
 #[test]
 fn a_channel_leaves_by_the_adapter_that_leads_on() {
     let experiment = right(BRIDGE).first();

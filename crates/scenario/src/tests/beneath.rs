@@ -1,4 +1,4 @@
-//! What a scenario says of an adapter beside its file.
+//! Keys of an adapter beside its file.
 
 use laxity_model::adapter::{Description, Moderation};
 use laxity_units::Span;
@@ -167,7 +167,7 @@ fn what_is_wrong_is_shown_where_it_stands() {
     insta::assert_snapshot!(all);
 }
 
-/// What a point sets the list to may be shorter than what the scenario has.
+/// The list of a point may be shorter than the list of the scenario.
 #[test]
 fn a_list_and_an_item_of_it_can_be_set_at_once() {
     let set = |item: usize| {

@@ -1,4 +1,5 @@
-//! Whose bounds a station takes that no analysis covers: theirs who pass it or come after it, and nobody else's.
+//! Channels that lose their bound at a station without an analysis: those that pass it or arrive
+//! behind it, and no others.
 
 mod stations;
 
@@ -48,8 +49,8 @@ time = "1 s"
     text
 }
 
-/// What each channel has: a bound to its last transmission and to the receiver (2), the first (1), or none, with the hosts
-/// that promise something all the same.
+/// Bounds of each channel: to its last transmission and to the receiver (2), the first only (1), or
+/// none, with the hosts that still promise a bound.
 fn bounds(text: &str) -> Vec<(u8, Vec<String>)> {
     let experiment = only(text);
     let answers = promises(&experiment, Formula::Corrected).unwrap().channels;
