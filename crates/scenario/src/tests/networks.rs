@@ -185,7 +185,8 @@ fn sweeps_reach_what_nodes_and_networks_say() {
     assert_eq!([per_byte("cam-1"), per_byte("sw.sx")], [ByteTime::from_ns(800), ByteTime::from_ns(20)]);
 }
 
-/// A host that is twice as fast has an adapter whose processors are, as with `[host]` alone.
+/// A host of twice the speed has an adapter with processors of twice the speed, as with `[host]`
+/// alone.
 #[test]
 fn an_adapter_is_as_fast_as_its_host() {
     let text = r#"title = "A ring"
