@@ -1,4 +1,5 @@
-//! The commit that the program is built from, for reports to name: `LAXITY_BUILD`, or `unknown` outside a repository.
+//! The commit that the program is built from, for reports to name: `LAXITY_BUILD`, or `unknown`
+//! outside a repository.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +13,7 @@ fn main() {
 
 /// The commit, and whether what is built differs from it.
 fn build(root: &Path) -> Option<String> {
-    // A source archive unpacked inside somebody's repository is not of their commit.
+    // A source archive unpacked inside another repository is not of that repository's commit.
     let top = PathBuf::from(git(root, &["rev-parse", "--show-toplevel"])?);
     if top.canonicalize().ok()? != root.canonicalize().ok()? {
         return None;

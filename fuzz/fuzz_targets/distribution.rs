@@ -1,4 +1,5 @@
-//! Texts to the reader of distributions: refused in words, or intervals that a clock can tick by and a run comes to its end with.
+//! Texts to the reader of distributions: refused in words, or intervals that a clock can tick by
+//! and with which a run ends.
 #![no_main]
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Frames as any program may send them: told apart without a panic, and always alike.
+//! Frames from any program: classified without a panic, and always alike.
 #![no_main]
 
 use laxity_world::experiment::Carries;

@@ -1,5 +1,5 @@
-//! Captures to the reader of traces. Input that is none is made to start like one, or the fuzzer would spend its
-//! time on finding four bytes.
+//! Captures to the reader of traces. Input that is none is made to start like one, or the fuzzer
+//! would spend its time on finding four bytes.
 #![no_main]
 
 use laxity_model::source::trace::{Limits, parse};

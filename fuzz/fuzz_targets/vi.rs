@@ -1,5 +1,5 @@
-//! Bytes as what a hostile process writes: into the slots of descriptors, doorbells and their count, and onto the socket. What is read of
-//! them is a descriptor that says the same again, or an error.
+//! Bytes of a hostile process: into the slots of descriptors, doorbells and their count, and onto
+//! the socket. The reader gives a descriptor that encodes to the same words, or an error.
 #![no_main]
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,10 @@
-//! Bytes as what a log of programs says, in blocks that are whole: a replay comes to an end, as it says or with what is wrong with it.
+//! Bytes as a log of programs, in blocks that are whole: a replay ends, as the log says or with an
+//! error.
 //!
-//! Checksums would keep nearly all bytes from the reader of entries, so blocks have theirs. The first byte chooses adapters. What follows are blocks, each behind a byte that says how long it is: one
-//! entry, if that is less than 128, and else as many as it says itself. So a damaged one leaves those before it.
+//! Checksums would keep nearly all bytes from the reader of entries, so blocks have valid ones. The
+//! first byte chooses adapters. Then blocks follow, each behind a byte with its length: one entry
+//! if that is less than 128, else as many as the block says. So a damaged block leaves those before
+//! it.
 #![no_main]
 
 use laxity_emulator::log::Log;
@@ -9,7 +12,8 @@ use laxity_emulator::via::{Setup, replay};
 use laxity_model::via::{Doorbells, Engines, Firmware, FirmwareCosts, Limits, ViaConfig};
 use laxity_units::{Rate, Span};
 
-/// Of nothing, as postcard has it behind its mark: three texts and three lists without anything, a length in time of three zeros, and no file.
+/// An empty header, as postcard has it behind its mark: three empty texts and three empty lists, a
+/// length in time of three zeros, and no file.
 const HEADER: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
 
 fn block(log: &mut Vec<u8>, bytes: &[u8]) {

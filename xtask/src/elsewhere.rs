@@ -1,8 +1,9 @@
-//! What a stable compiler for this machine does not say: that the crates without a system run as WebAssembly and give the same
-//! bits, that the fuzz targets build, and that the ring between threads has no undefined behaviour.
+//! Checks that a stable compiler for this machine does not make: crates without a system run as
+//! WebAssembly and give the same bits, the fuzz targets build, and the ring between threads has no
+//! undefined behaviour.
 //!
-//! Each needs something that may not be here and cannot always be had: a target, a nightly compiler, Miri. Then the step
-//! says so and is passed over, which is neither a pass nor a failure.
+//! Each needs a target, a nightly compiler or Miri, which may be missing. Then the step is skipped
+//! and says so, which is neither a pass nor a failure.
 
 use std::path::Path;
 use std::process::Command;
@@ -28,7 +29,8 @@ pub(crate) fn check(root: &Path, report: &mut Report) {
     component.current_dir(root);
     if available("Miri", component) && available("Miri", nightly(&["miri", "setup"])) {
         report.check("the ring between threads under Miri", || {
-            // One run per seed of its scheduler, which decides when threads take turns and which store a load sees.
+            // One run per seed of its scheduler, which decides when threads take turns and which
+            // store a load sees.
             let mut test = nightly(&[
                 "miri",
                 "test",
@@ -44,8 +46,8 @@ pub(crate) fn check(root: &Path, report: &mut Report) {
     }
 }
 
-/// Runs an experiment natively and as WebAssembly, in node if it is there, and compares what came of it; the lab and all that is
-/// below it have to compile for a target without a system, too.
+/// Runs an experiment natively and as WebAssembly, in node if it is there, and compares what came
+/// of it; the lab and all that is below it have to compile for a target without a system, too.
 fn same_bits(root: &Path) -> Result<(), String> {
     let target = "wasm32-unknown-unknown";
     let build = ["build", "--quiet", "--package", "laxity-browser", "--lib", "--target", target];

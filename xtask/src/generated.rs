@@ -91,7 +91,7 @@ fn stale(root: &Path, pages: &[(String, Vec<u8>)]) -> Vec<String> {
     files.filter(|file| !pages.iter().any(|(page, _)| page == file)).collect()
 }
 
-/// What `laxity` prints.
+/// Output of `laxity`.
 fn laxity(root: &Path, arguments: &[&str]) -> Result<Vec<u8>, String> {
     let mut command = cargo(root, &["run", "--quiet", "--package", "laxity", "--bin", "laxity", "--"]);
     command.args(arguments);

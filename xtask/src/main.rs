@@ -1,8 +1,8 @@
 //! Chores of the workspace: `cargo xtask test`, `generate`, `bench`, `mutants` and `soak`.
 //!
-//! `test` is what decides whether a change is good: all tests, the house style, that every experiment in virtual time gives
-//! the rows that are written down, and that what is generated from the code is what the code generates now. It has no dependencies, so that it builds in a second on
-//! a machine that has nothing yet.
+//! `test` decides whether a change is good: all tests, the house style, the rows of every
+//! experiment in virtual time, and the files that are generated from the code. It has no
+//! dependencies, so it builds in a second on a new machine.
 
 mod bench;
 mod elsewhere;
@@ -43,9 +43,10 @@ fn main() -> ExitCode {
         ["bench", name, ref options @ ..] => bench::run(&root, Some(name), options),
         ["mutants", ref options @ ..] => mutants::run(&root, options),
         ["soak", "--network", ref rest @ ..] => {
-            soak(&root, &["laxity-signalling", "--features", "simulation"], rest)
+            let networks = ["laxity-signalling", "--features", "simulation", "--example", "networks"];
+            soak(&root, &networks, rest)
         }
-        ["soak", ref rest @ ..] => soak(&root, &["laxity-lab"], rest),
+        ["soak", ref rest @ ..] => soak(&root, &["laxity-lab", "--example", "soak"], rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS
@@ -57,10 +58,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the search, which is an example of `package`: this crate has no dependencies.
-fn soak(root: &Path, package: &[&str], arguments: &[&str]) -> ExitCode {
-    let (run, example) = (["run", "--quiet", "--release", "--package"], ["--example", "soak", "--"]);
-    match cargo(root, &[&run[..], package, &example, arguments].concat()).status() {
+/// Runs the search, an `example` of another package: this crate has no dependencies.
+fn soak(root: &Path, example: &[&str], arguments: &[&str]) -> ExitCode {
+    let run = ["run", "--quiet", "--release", "--package"];
+    match cargo(root, &[&run[..], example, &["--"], arguments].concat()).status() {
         Ok(status) => {
             status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
         }

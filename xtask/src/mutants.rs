@@ -1,11 +1,12 @@
 //! `cargo xtask mutants`: would a test notice if the code were wrong?
 //!
-//! cargo-mutants changes the code in one place at a time (a comparison turned round, a function that does nothing)
-//! and runs the package's tests. What no test notices is either something that nothing depends on, or a test
-//! that is missing. A run takes hours, so it is not part of the test run; it goes in random order, so that what a limit of
-//! time leaves is a fair sample.
+//! cargo-mutants changes the code in one place at a time (a comparison turned round, an empty
+//! function) and runs the package's tests. A change that no test notices shows unused code or a
+//! missing test. A run takes hours, so it is not part of the test run. Its order is random, so a
+//! run that a time limit ends is a fair sample.
 //!
-//! Survivors are listed with the reason in `docs/mutants.md`. A survivor that is not is printed, and fails the run.
+//! Survivors are listed with the reason in `docs/mutants.md`. Any other survivor is printed, and
+//! fails the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,8 +23,8 @@ const REASONS: &str = "docs/mutants.md";
 /// A package that is mutated, what notices, and how much of it has to be noticed.
 struct Package {
     name: &'static str,
-    /// The fast tests that check exact results. What throws random cases at bounds for minutes would notice as well, much
-    /// later, and without saying what is wrong.
+    /// The fast tests that check exact results. Tests that try random cases for minutes would
+    /// notice much later, and without the reason.
     tests: &'static [&'static str],
     percent: f64,
 }
@@ -50,7 +51,7 @@ const PACKAGES: [Package; 3] = [
     },
 ];
 
-/// What the command line asks for.
+/// Options of the command line.
 #[derive(Debug, Default, PartialEq)]
 struct Options {
     packages: Vec<String>,
@@ -136,7 +137,7 @@ fn mutate(root: &Path, package: &Package, options: &Options) -> Result<Outcome, 
     if let Some(shard) = &options.shard {
         command.args(["--shard", shard]);
     }
-    // Mutants are to be caught by exact tests; random cases are many only where nobody waits for them.
+    // Exact tests are to catch mutants, so random cases are few.
     command.arg("--").args(package.tests).env("PROPTEST_CASES", "32");
     let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
     let (pid, (ended, end)) = (child.id(), mpsc::channel());
@@ -162,7 +163,7 @@ fn mutate(root: &Path, package: &Package, options: &Options) -> Result<Outcome, 
     }
 }
 
-/// What became of the mutants, each as `file: what was changed`.
+/// Outcome of the mutants, each as `file: change`.
 #[derive(Debug, Default)]
 struct Outcome {
     caught: Vec<String>,
@@ -177,7 +178,7 @@ impl Outcome {
             let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
             Ok(text.lines().filter_map(mutant).collect())
         };
-        // A mutant that never ends is noticed, by whoever waits.
+        // A mutant that never ends counts as caught, by the time limit.
         let caught = [list("caught.txt")?, list("timeout.txt")?].concat();
         Ok(Self { caught, missed: list("missed.txt")?, unviable: list("unviable.txt")? })
     }

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-/// What has passed and failed so far.
+/// Passed and failed steps so far.
 #[derive(Default)]
 pub(crate) struct Report {
     passed: u64,
@@ -32,7 +32,7 @@ impl Report {
         });
         match counted {
             Ok(((passed, failed), success)) => {
-                // What does not build, or is killed, has no tests to count and has failed all the same.
+                // A command that does not build, or is killed, has no tests to count and fails.
                 let failed = if success { failed } else { failed.max(1) };
                 self.add(name, passed, failed);
             }
@@ -104,7 +104,7 @@ pub(crate) fn with_component(root: &Path, component: &str, arguments: &[&str]) -
     run(cargo(root, arguments))
 }
 
-/// What a command prints, if it ends well; what it says is wrong, if not.
+/// Output of a command if it succeeds; its error messages if not.
 pub(crate) fn printed(mut command: Command) -> Result<Vec<u8>, String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     match output.status.success() {

@@ -83,7 +83,7 @@ struct View<'a> {
     terms: bool,
     /// Only this channel, or its copies.
     channel: Option<&'a str>,
-    /// Settings that a refused channel may be told of.
+    /// Settings that are proposed for a refused channel.
     hints: &'a [Setting],
 }
 
@@ -103,7 +103,7 @@ struct Answer {
 impl Answer {
     fn to(experiment: &Experiment, view: &View<'_>) -> Answer {
         let Some(formula) = experiment.admission.formula else {
-            // Whoever asks for no deadline is content with that.
+            // A file without deadlines asks for no bound, so a missing bound is fine.
             let asked = experiment.channels.iter().any(|channel| channel.deadline.is_some());
             let exit = if asked { Exit::NotJudged } else { Exit::Holds };
             let text = "admission is off: every channel is taken, and nothing is promised";
@@ -244,6 +244,10 @@ fn refused(
             let slots = shortfall.slots.map_or_else(String::new, |slots| {
                 format!(", with `message_slots = {slots}`, which is the default with that deadline")
             });
+            // A longer deadline is admitted as well, unless it exceeds the interval.
+            let interval = channel.spec.min_interval;
+            let readable = Some(least.rounded_up(4)).filter(|long| *long <= interval || least > interval);
+            let least = readable.unwrap_or(least);
             *text += &format!("  a deadline of {least} would be admitted{slots}\n");
         }
         // Buffers are for a contract and not for a deadline.
@@ -293,7 +297,8 @@ fn refused(
     }
 }
 
-/// Whether the station that refuses, or any without one, admits by a test that knows no deadline beyond the interval.
+/// Whether the station that refuses, or any without one, admits by a test that knows no deadline
+/// beyond the interval.
 fn is_limited(experiment: &Experiment, answer: &Promise) -> bool {
     let by_tables = experiment.via.is_none() && experiment.interfaces.is_empty();
     by_tables && matches!(answer, Promise::Refused(_)) && !by_demand(experiment)
@@ -336,7 +341,7 @@ fn place(experiment: &Experiment, hops: &[Hop], i: usize) -> String {
     }
 }
 
-/// What each host promises, by its name if they are several.
+/// The promise of each host, by its name if they are several.
 fn at_hosts(text: &mut String, experiment: &Experiment, hops: &[Hop], several: bool) {
     for (i, hop) in hops.iter().enumerate() {
         let place = if several { format!(" at {}", place(experiment, hops, i)) } else { String::new() };
@@ -344,7 +349,7 @@ fn at_hosts(text: &mut String, experiment: &Experiment, hops: &[Hop], several: b
     }
 }
 
-/// What one host promises: the printed parts add up line by line, each sum first, what it is made of below it.
+/// The promise of one host. The printed parts add up line by line: each sum first, its parts below.
 fn at_host(text: &mut String, experiment: &Experiment, hop: &Hop, place: &str) {
     let Hop { bound, wait, service, .. } = hop;
     let level = bound.level.map_or_else(String::new, |level| format!(", on level {level}"));
@@ -383,8 +388,8 @@ fn by_demand(experiment: &Experiment) -> bool {
     admission.formula.is_some_and(|formula| admission.test_with(formula) == Test::Demand)
 }
 
-/// Whether the order of service is the one that the bounds are proved for. EDF by the requested deadlines keeps
-/// those and may let a message take all of its deadline.
+/// Whether the order of service is the one that the bounds are proved for. EDF by the requested
+/// deadlines keeps those and may let a message take all of its deadline.
 fn in_force(experiment: &Experiment) -> bool {
     experiment.host(0).subsystem.order == Order::FixedPriority
         || experiment.admission.local_deadline == LocalDeadline::Bound

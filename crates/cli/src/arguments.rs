@@ -6,27 +6,31 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use laxity_units::Span;
 
-/// What `--version` says.
+/// Text of `--version`.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), ", build ", env!("LAXITY_BUILD"));
 
 /// Finds out whether hosts and network adapters keep deadlines, before traffic does.
 ///
-/// An experiment is a file that describes a host, an adapter, a workload and the claims that the outcome must
-/// meet. Running it prints bound beside measurement and a verdict per claim.
+/// An experiment is a file that describes a host, an adapter, a workload and the claims that the
+/// outcome must meet. Running it prints bound beside measurement and a verdict per claim.
 ///
-/// The exit code is the first of these that applies. 3: the work could not be done, or a file that was to be written is
-/// not: a full disk costs the files, and table and verdicts are printed all the same. 2: the input is bad: an argument,
-/// a file, the script of a claim. 1: a claim is contradicted, a channel is refused that does not say
-/// `refusal = "expected"`, or a simulation exceeded a bound that was proved for it. 4: a claim is not judged, for what it asks about was not measured, or not well enough; a
-/// run was given up, for nothing came of it any more, or nothing is claimed of it and it carried nothing, or nothing of a channel with a bound;
-/// of `tune`, no setting was measured; of `admit`, no analysis covers the host, or admission is off and a channel asks
-/// for a deadline, or the file has copies of a channel counted. 0: every claim holds, if
-/// only within a stated range, and every channel is admitted that is to be.
+/// The exit code is the first of these that applies. 3: the work could not be done, or an output
+/// file could not be written; a full disk costs the files, but the table and the verdicts are still
+/// printed. 2: the input is bad: an argument, a file, or the script of a claim. 1: a claim is
+/// contradicted, a channel without `refusal = "expected"` is refused, a guaranteed channel missed
+/// its deadline without `misses = "expected"`, or a run exceeded a proved bound. 4: a claim is not
+/// judged because its figures were not measured well enough; a run was given up because it made no
+/// progress; a run without claims carried no message, or none on a channel with a bound; `tune`
+/// measured no setting; or `admit` could not decide, because no analysis covers the host, admission
+/// is off beside a deadline, or copies of a channel are counted. 0: every claim holds, at least
+/// within a stated range, and every channel is admitted as expected.
 ///
-/// Results go to standard output, all else to standard error; colours only to a terminal, and not if NO_COLOR is set.
+/// Results go to standard output, all else to standard error; colours only to a terminal, and not
+/// if NO_COLOR is set.
 ///
-/// No output replaces what Laxity did not write, a file that the same command reads, a link, a device or a pipe. Files
-/// appear whole or not at all. Of several runs with one directory of results, one is at work and the others wait.
+/// No output replaces a file that Laxity did not write, a file that the same command reads, a link,
+/// a device or a pipe. Files appear whole or not at all. Several runs with one directory of results
+/// run one after the other.
 #[derive(Debug, Parser)]
 #[command(name = "laxity", version = VERSION, arg_required_else_help = true)]
 pub(crate) struct Arguments {
@@ -36,33 +40,41 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Writes a commented scenario to start from: `camera`, `office`, `nic`, `receiver` or `cluster`.
+    /// Writes a commented scenario to start from: `camera`, `office`, `nic`, `receiver` or
+    /// `cluster`.
     ///
-    /// `camera` is one host with a deadline beside a bulk transfer. `office` is a network of unlike hosts at two switches. `nic`
-    /// is a pair of hosts with a 25 Gbit/s adapter of stages and queues. `receiver` is a host that more packets reach than it can
-    /// process. `cluster` has adapters with virtual interfaces, past the kernel. Each runs as it is. The schema of the
+    /// `camera` is one host with a deadline beside a bulk transfer. `office` is a network of unlike
+    /// hosts at two switches. `nic` is a pair of hosts with a 25 Gbit/s adapter of stages and
+    /// queues. `receiver` is a host that more packets reach than it can process. `cluster` has
+    /// adapters with virtual interfaces, past the kernel. Each runs as it is. The schema of the
     /// format is written beside it, once, for editors. A file that exists is never replaced.
     New(New),
     /// Runs experiments, judges their claims and writes a directory of results for each.
     Run(Run),
-    /// Shows the delay bound of each channel and its margin, or why the channel is refused. Runs nothing.
+    /// Shows the delay bound of each channel and its margin, or why the channel is refused. Runs no
+    /// simulation.
     ///
-    /// `--fix` looks for the least change of one thing (or of two, if no single one is enough) with which every channel is admitted.
-    /// It then exits with 0 if it shows such a change, and with 1 if it found none.
+    /// `--fix` looks for the least change of one thing (or of two, if no single one is enough) with
+    /// which every channel is admitted. It then exits with 0 if it shows such a change, and with 1
+    /// if it found none.
     Admit(Admit),
-    /// Searches for the worst case of every channel that has a bound, and writes the scenarios that show it.
+    /// Searches for the worst case of every channel that has a bound, and writes the scenarios that
+    /// show it.
     ///
-    /// Chooses phases, sizes and order of messages within each channel's contract, and for best effort whatever there could
-    /// be. The same seed and number of steps find the same, whatever the number of threads. A scene that takes more than two million events is
-    /// given up. Exit code 1 if a bound was exceeded, 4 if nothing has one.
+    /// Chooses phases, sizes and order of messages within each channel's contract, and any best
+    /// effort. The same seed and number of steps find the same, whatever the number of threads. A
+    /// scene that takes more than two million events is given up. Exit code 1 if a bound was
+    /// exceeded, 4 if no channel has one.
     Attack(Attack),
     /// Searches the sweep of a scenario for the setting that its `[tune]` asks for.
     ///
-    /// Prints the best, what the runners-up would cost, and draws the frontier: what more of the goal costs of what is needed. The best
-    /// is confirmed with fresh seeds. The same file gives the same answer, whatever the number of threads. Exit code 1 if
-    /// nothing keeps what is needed; then the nearest is shown.
+    /// Prints the best setting and the price of the runners-up, and draws the frontier of the goal
+    /// over the needs. The best is confirmed with fresh seeds. The same file gives the same answer,
+    /// whatever the number of threads. Exit code 1 if no setting keeps the needs; then the nearest
+    /// is shown.
     Tune(Tune),
-    /// Checks scenario files, every point of their sweeps and the scripts of their claims; runs nothing.
+    /// Checks scenario files, every point of their sweeps and the scripts of their claims; runs no
+    /// simulation.
     Check(Check),
     /// Runs all experiments and writes the table of what was reproduced.
     ///
@@ -72,17 +84,20 @@ pub(crate) enum Command {
     Trace(Trace),
     /// Measures what this machine costs as a host, and writes a profile that scenarios can name.
     ///
-    /// Costs of packets are measured at several sizes, and given for each packet and each byte. The profile holds for sizes
-    /// between the smallest (64 B) and the largest; a scenario with other packets is refused.
+    /// Costs of packets are measured at several sizes, and given for each packet and each byte. The
+    /// profile holds for sizes between the smallest (64 B) and the largest; a scenario with other
+    /// packets is refused.
     Calibrate(Calibrate),
     /// Checks adapter files, and shows what is in one.
     Adapter(Adapter),
     /// Runs one point in real time, and lets real programs send and receive at its ports.
     ///
-    /// Makes the TAP interfaces and network namespaces that the scenario's ports ask for, and removes them at the end,
-    /// which is that of the run or an interrupt (Ctrl-C). Of a scenario with `[via]` it opens the adapters for programs that use the
-    /// library `laxity-vi`, and needs no privilege. Otherwise it needs CAP_NET_ADMIN, CAP_SYS_ADMIN and, for the directories under
-    /// /run, CAP_DAC_OVERRIDE, as root has them and `setcap cap_net_admin,cap_sys_admin,cap_dac_override+ep` gives them.
+    /// Makes the TAP interfaces and network namespaces that the scenario's ports ask for, and
+    /// removes them at the end, which is that of the run or an interrupt (Ctrl-C). Of a scenario
+    /// with `[via]` it opens the adapters for programs that use the library `laxity-vi`, and needs
+    /// no privilege. Otherwise it needs CAP_NET_ADMIN, CAP_SYS_ADMIN and, for the directories under
+    /// /run, CAP_DAC_OVERRIDE, as root has them and `setcap
+    /// cap_net_admin,cap_sys_admin,cap_dac_override+ep` gives them.
     Emulate(Emulate),
     /// Runs an emulation again from its log, at the speed of a simulation, and prints the same outcome.
     Replay(Replay),
@@ -90,8 +105,9 @@ pub(crate) enum Command {
     Schema(Schema),
     /// Says what a key of a scenario or a word of tables, reports and claims means.
     ///
-    /// Of a key: its meaning, values with their unit and range, default and an example. A path may be as a scenario or a sweep writes
-    /// it (`channel.video.source.rate`), some parts of one (`host.poll`), or a key's name alone.
+    /// Of a key: its meaning, values with their unit and range, default and an example. A path may
+    /// be as a scenario or a sweep writes it (`channel.video.source.rate`), some parts of one
+    /// (`host.poll`), or a key's name alone.
     Explain(Explain),
     /// Prints this reference as Markdown.
     #[command(hide = true)]
@@ -100,8 +116,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// A key or a word as it stands anywhere: `channel.deadline`, `napi`, `on_time`, `laxity.min`, `"not judged"`. All words if
-    /// there is none.
+    /// A key or a word as it stands anywhere: `channel.deadline`, `napi`, `on_time`, `laxity.min`,
+    /// `"not judged"`. All words if there is none.
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
 }
@@ -149,10 +165,13 @@ pub(crate) enum Start {
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// Scenario files, descriptions of adapters, or folders: a folder stands for the files right in it that end in `.toml`.
+    /// Scenario files, descriptions of adapters, or folders: a folder stands for the files right in
+    /// it that end in `.toml`.
     ///
-    /// A description is put into a scenario that tries it: into that of the same name in a folder `trials` beside it, or else into the one that comes with
-    /// Laxity (adapters/trials/default.toml), in place of its `[adapter] file`. So `laxity run adapters` shows what each adapter can promise.
+    /// A description is put into a scenario that tries it, in place of its `[adapter] file`: the
+    /// scenario of the same name in a folder `trials` beside it, or else
+    /// adapters/trials/default.toml of Laxity. So `laxity run adapters` shows what each adapter can
+    /// promise.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Directory of results; of several files, the directory that holds theirs. Default `results/<name>`.
@@ -192,14 +211,16 @@ pub(crate) struct Admit {
     pub(crate) channel: Option<String>,
     /// Looks for the least change that admits every channel.
     ///
-    /// Changes deadlines, intervals, bursts and sizes of channels, speeds of hosts, interrupt moderation, link rates, disciplines, depths of
-    /// queues, and how admission is done; by a factor of 16 at most. Each change that is shown was checked by admission.
+    /// Changes deadlines, intervals, bursts and sizes of channels, speeds of hosts, interrupt
+    /// moderation, link rates, disciplines, depths of queues, and how admission is done; by a
+    /// factor of 16 at most. Each change that is shown was checked by admission.
     #[arg(long, conflicts_with_all = ["terms", "channel"])]
     pub(crate) fix: bool,
     /// Prints JSON instead of tables; times in seconds.
     #[arg(long, short)]
     pub(crate) json: bool,
-    /// Searches at once, with `--fix`. Default: one per core. What is found does not depend on it.
+    /// Number of searches at once, with `--fix`. Default: one per core. The findings do not depend
+    /// on it.
     #[arg(long, value_name = "N", requires = "fix")]
     pub(crate) threads: Option<NonZero<usize>>,
 }
@@ -222,8 +243,8 @@ pub(crate) struct Attack {
     /// A scenario file.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Only this point of the sweep, counted from 0 with the last axis fastest. Default: all; those that differ in seed,
-    /// sources and length only are attacked once.
+    /// Only this point of the sweep, counted from 0 with the last axis fastest. Default: all; those
+    /// that differ in seed, sources and length only are attacked once.
     #[arg(long, value_name = "N")]
     pub(crate) point: Option<usize>,
     /// Only this channel. Default: all that have a bound.
@@ -232,13 +253,13 @@ pub(crate) struct Attack {
     /// Runs for each channel, about. Default 4000, or as many as the time allows.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) steps: Option<u64>,
-    /// How long to search at each point, such as `1 min`. What is found then depends on the machine.
+    /// How long to search at each point, such as `1 min`. The findings then depend on the machine.
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<Span>,
     /// Root of the search's random streams.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Searches at once. Default: one per core. What is found does not depend on it.
+    /// Number of searches at once. Default: one per core. The findings do not depend on it.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZero<usize>>,
     /// Directory of the experiment's results, beside which `<DIR>.attack` is put. Default `results/<name>`.
@@ -264,10 +285,12 @@ pub(crate) struct Reproduce {
     /// File of the table.
     #[arg(long, value_name = "FILE", default_value = "docs/reproduction.md")]
     pub(crate) table: PathBuf,
-    /// Writes nothing; runs what is in virtual time and fails unless its rows are those of the table, byte for byte.
+    /// Writes no file; runs the experiments in virtual time, and fails unless their rows equal
+    /// those of the table, byte for byte.
     #[arg(long)]
     pub(crate) check: bool,
-    /// Writes nothing; runs what is in virtual time as it is and N times as long, and fails if a verdict hangs on that.
+    /// Writes no file; runs the experiments in virtual time as they are and N times as long, and
+    /// fails if a verdict depends on the length.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000), conflicts_with = "check")]
     pub(crate) longer: Option<u32>,
     #[command(flatten)]
@@ -285,8 +308,8 @@ pub(crate) struct Trace {
     /// File of what happened when, which opens in Perfetto (ui.perfetto.dev).
     #[arg(long, value_name = "FILE")]
     pub(crate) perfetto: Option<PathBuf>,
-    /// File of the packets as Ethernet, IPv4 and UDP: pcapng with nanoseconds, for Wireshark with `dissector/laxity.lua`.
-    /// A frame holds the bytes that took time on its link.
+    /// File of the packets as Ethernet, IPv4 and UDP: pcapng with nanoseconds, for Wireshark with
+    /// `dissector/laxity.lua`. A frame holds the bytes that took time on its link.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
     /// From this virtual time on, such as `1.5 s`. Default: from the beginning.
@@ -349,10 +372,12 @@ pub(crate) struct Emulate {
     /// How long, such as `30 s`, in place of what the file says.
     #[arg(long = "for", value_name = "TIME")]
     pub(crate) time: Option<Span>,
-    /// Of a scenario with `[via]`: the directory in which its adapters are opened, each as a socket that is called by its number.
+    /// Of a scenario with `[via]`: the directory in which its adapters are opened, each as a socket
+    /// that is called by its number.
     #[arg(long, value_name = "DIR")]
     pub(crate) adapters: Option<PathBuf>,
-    /// Of such a scenario: file of what its adapters did, which opens in Perfetto (ui.perfetto.dev); the first million of steps.
+    /// Of such a scenario: file of what its adapters did, which opens in Perfetto
+    /// (ui.perfetto.dev); the first million of steps.
     #[arg(long, value_name = "FILE")]
     pub(crate) perfetto: Option<PathBuf>,
     /// File for every input with its time, which `laxity replay` runs again.

@@ -17,7 +17,8 @@ use crate::terminal::{Bar, Stopwatch, Terminal};
 
 /// Steps for each channel if neither steps nor a time are given.
 const STEPS: u64 = 4000;
-/// Events after which a scene is given up: a second or two. A change may make one that takes minutes, or has no end.
+/// Events after which a scene is given up: a second or two. A change may make one that takes
+/// minutes, or has no end.
 const EVENTS: u64 = 2_000_000;
 
 pub(crate) fn attack(arguments: &Attack, terminal: &mut Terminal) -> Exit {
@@ -145,7 +146,7 @@ struct Kept {
     confirmed: Confirmed,
 }
 
-/// Writes what shows each worst case into the `directory`, in files whose names begin with `stem`.
+/// Writes a file for each worst case into the `directory`, with names that begin with `stem`.
 fn keep(
     scenario: &Scenario,
     point: &PointIndex,

@@ -1,7 +1,7 @@
-//! What the script of a claim may take of this machine.
+//! Limits of this machine for the script of a claim.
 //!
-//! The lab reads no clock. A script is somebody else's, and one that fills memory takes the terminal with it; so whoever
-//! has a clock and a machine to lose says how much is enough.
+//! The lab reads no clock. A script may have another author, and one that fills the memory ends the
+//! terminal as well. So the command, which has a clock and a machine, sets the limits.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -12,10 +12,12 @@ use laxity_report::claims::Budget;
 
 const TIME: Duration = Duration::from_secs(2);
 const MEMORY: u64 = 64 << 20;
-/// The system is asked no more often than this: an answer costs it up to 30 us, and a script fills 10 MB in this time.
+/// The system is asked no more often than this: an answer costs it up to 30 us, and a script fills
+/// 10 MB in this time.
 const INTERVAL: Duration = Duration::from_millis(1);
 
-/// The state of this program at an instant, by the operating system; `None` for each value that the system does not give.
+/// The state of this program at an instant, by the operating system; `None` for each value that the
+/// system does not give.
 #[derive(Clone, Copy)]
 struct Usage {
     /// Time of this thread on a processor.
@@ -24,9 +26,11 @@ struct Usage {
     memory: Option<u64>,
 }
 
-/// Of one script, from now on: 2 s of a processor, so that what else the machine does ends none, and 64 MiB more than the program has now, where the system says what it has.
+/// Of one script, from now on: 2 s of a processor, so that what else the machine does ends none,
+/// and 64 MiB more than the program has now, where the system says what it has.
 ///
-/// The first reading is [`INTERVAL`] after the start, so that a script that ends before costs no reading at all.
+/// The first reading is [`INTERVAL`] after the start, so that a script that ends before costs no
+/// reading at all.
 #[allow(
     clippy::disallowed_methods,
     reason = "a claim that exceeds it is an error, and no verdict depends on it"

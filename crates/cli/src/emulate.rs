@@ -32,15 +32,17 @@ use crate::{Exit, stamp};
 
 /// From the start of the emulating thread to time zero.
 const LEAD: Span = Span::from_ms(50);
-/// A step of the emulation reads a batch of frames or writes some, and what the kernel then does in the calls is ours.
+/// A step of the emulation reads a batch of frames or writes some, and what the kernel then does in
+/// the calls is ours.
 const LONGEST_STEP: Span = Span::from_us(100);
-/// What the calls take for which an event may have to wait: a wake reads eight frames at half a microsecond, each may be
-/// written at once at 2.5 us, and the world's own work comes on top. Later than that, and the emulation is behind.
+/// Time of the calls for which an event may have to wait. A wake-up reads eight frames at half a
+/// microsecond, each may be written at 2.5 us, and the world's own work adds to that. Above this
+/// limit, the emulation is behind.
 const CALLS: Span = Span::from_us(40);
 /// A source this close to the rate of its contract, or above it, may fall behind it for ever.
 const MARGIN: f64 = 0.001;
 
-/// Says why there is nothing to emulate, and is the exit code for it.
+/// The reason why an emulation is impossible, and its exit code.
 struct Failed(Exit, String);
 
 #[allow(clippy::needless_pass_by_value, reason = "so that `map_err` takes them by name")]
@@ -75,7 +77,7 @@ pub(crate) fn emulate(arguments: &Emulate, terminal: &mut Terminal) -> Exit {
     if let Err(error) = writable(arguments, &out, &scenario) {
         return terminal.unwritten(&error);
     }
-    // Until the results are written: a signal that comes again while they are would cost them.
+    // Installed until the results are written: a second signal during the write would cost them.
     let stop = match StopOnSignal::install() {
         Ok(stop) => stop,
         Err(refused) => {
@@ -138,7 +140,7 @@ fn writable(arguments: &Emulate, out: &Path, scenario: &Scenario) -> Result<(), 
     }
 }
 
-/// What is to be run.
+/// The run to make.
 struct Plan {
     point: PointIndex,
     experiment: Arc<Experiment>,
@@ -284,7 +286,7 @@ fn go(
     Ok((driven, logged))
 }
 
-/// What is not in the results: the frames, the digest, and what was not permitted.
+/// Figures that are not in the results: the frames, the digest, and refused permissions.
 fn report(driven: &Driven<Ports<Tap>>, experiment: &Experiment, terminal: &Terminal) {
     for refused in &driven.refused {
         terminal.note(&format!("warning: {refused}"));

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use laxity_world::text::clean;
 
-/// The files that are meant: a folder stands for those that end in `.toml` right in it, in the order of their names.
+/// The files that are meant: a folder stands for those that end in `.toml` right in it, in the
+/// order of their names.
 pub(crate) fn named(files: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     let mut all = Vec::new();
     for file in files {
         if !file.is_dir() {
-            // Whoever reads it says what is wrong with it.
+            // The reader of the file reports the error.
             all.push(file.clone());
             continue;
         }

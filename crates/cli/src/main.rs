@@ -33,16 +33,17 @@ use laxity_world::results::Standing;
 use arguments::{Arguments, Command};
 use terminal::Terminal;
 
-/// A large network is many small things of few sizes, and those of a size are looked at one after the other: here they lie together.
+/// A large network is many small things of few sizes, and those of a size are looked at one after
+/// the other: here they lie together.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What a command ends in, from the best to the worst; the worst of several counts.
+/// Outcome of a command, from the best to the worst; the worst of several counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
     /// Every claim holds, every channel is admitted, every file is valid.
     Holds,
-    /// Nothing speaks against it, but a claim could not be judged, or no analysis covers what was to be admitted.
+    /// A claim could not be judged, or no analysis covers the request; the rest is fine.
     NotJudged,
     /// A claim is contradicted, or a channel is refused that was to be admitted.
     Fails,

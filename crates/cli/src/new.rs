@@ -73,7 +73,8 @@ pub(crate) fn new(arguments: &New, terminal: &mut Terminal) -> Exit {
     Exit::Holds
 }
 
-/// Writes a file at a path where nothing is yet: a scenario is its author's work from the first line on.
+/// Writes a new file: a scenario is its author's work from the first line on, so it is never
+/// replaced.
 fn create(path: &Path, bytes: &[u8]) -> Result<(), output::Error> {
     match OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(mut file) => file.write_all(bytes).map_err(|error| output::Error::failed(path, error)),

@@ -127,8 +127,9 @@ fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &
     })
 }
 
-/// Whether the table is what these experiments give: runs those in virtual time, whose rows have to be the same byte for
-/// byte, and asks of the others, which no run repeats, that the table was made from the files as they are.
+/// Whether these experiments give the table. Runs the experiments in virtual time, whose rows must
+/// be equal byte for byte. Of the others, which no run repeats, the table must be from the files as
+/// they are.
 fn check(arguments: &Reproduce, table: &Table, loaded: &Loaded, terminal: &mut Terminal) -> Exit {
     let mut exit = Exit::Holds;
     let mut stale = |what: &str, terminal: &Terminal| {
@@ -175,8 +176,8 @@ fn check(arguments: &Reproduce, table: &Table, loaded: &Loaded, terminal: &mut T
     exit
 }
 
-/// Whether the verdicts on what is in virtual time stay what they are in runs that are `times` as long: the files say how much is enough for
-/// the table, and this says whether it was.
+/// Whether the verdicts on what is in virtual time stay what they are in runs that are `times` as
+/// long: the files say how much is enough for the table, and this says whether it was.
 fn longer(arguments: &Reproduce, times: u32, loaded: &Loaded, terminal: &mut Terminal) -> Exit {
     let mut exit = Exit::Holds;
     for (file, scenario) in loaded.values().flat_map(|(files, scenarios)| files.iter().zip(scenarios)) {

@@ -1,15 +1,15 @@
-//! The table of what was reproduced, as Markdown that can be read back section by section.
+//! The table of the reproduction, as Markdown that can be read back section by section.
 //!
-//! One system can be run again without the others, so the text keeps marks that say which system a section
-//! is of, from which files, and how many of its claims hold. There is no time in it and no machine: whoever
-//! runs the same experiments gets the same bytes.
+//! One system can run again without the others. The text therefore has marks for the system of each
+//! section, its files, and how many of its claims hold. It has neither times nor machines: the same
+//! experiments give the same bytes.
 
 use std::collections::BTreeMap;
 
 use laxity_world::results::{Origin, Ruling, Verdict};
 use laxity_world::text::clean;
 
-/// What came of one experiment.
+/// Outcome of one experiment.
 pub(crate) struct Entry {
     /// Path of its file, with slashes.
     pub(crate) file: String,
@@ -21,7 +21,7 @@ pub(crate) struct Entry {
     pub(crate) verdicts: Vec<Verdict>,
 }
 
-/// What the table has of one experiment.
+/// Text of the table for one experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
     /// Path of its file, with slashes.
@@ -104,7 +104,7 @@ impl Table {
             section.text.push_str(line);
             section.text.push('\n');
         }
-        // What separates two sections belongs to neither.
+        // The separator of two sections belongs to neither.
         for section in table.systems.values_mut().flatten() {
             section.text.truncate(section.text.trim_end().len() + 1);
         }
@@ -116,12 +116,13 @@ impl Table {
         self.systems.insert(system.to_string(), sections);
     }
 
-    /// What stands of the experiment in `file`.
+    /// The section of the experiment in `file`.
     pub(crate) fn section(&self, file: &str) -> Option<&Section> {
         self.systems.values().flatten().find(|section| section.file == file)
     }
 
-    /// What stands of the same experiment, from the same file: the rows that a run which was disturbed must not replace.
+    /// The section of the same experiment from the same file: the rows that a disturbed run must
+    /// not replace.
     pub(crate) fn measured_before(&self, now: &Section) -> Option<&Section> {
         self.section(&now.file).filter(|then| then.hash == now.hash)
     }
@@ -160,7 +161,8 @@ impl Table {
         text
     }
 
-    /// How many of whose claims hold, if they are not all of one: ` Of the papers' 60 hold 41, …`.
+    /// How many claims of each origin hold, if there are several origins: ` Of the papers' 60 hold
+    /// 41, …`.
     fn by_origin(&self) -> String {
         let lines = self.sections(None).flat_map(|section| section.text.lines());
         let rows: Vec<(&str, Origin)> = lines.filter_map(|line| Some((row(line)?, origin(line)))).collect();
@@ -180,7 +182,7 @@ impl Table {
     }
 }
 
-/// What the mark of that kind says.
+/// The text of a mark of that kind.
 fn mark<'a>(line: &'a str, kind: &str) -> Option<&'a str> {
     line.strip_prefix(kind)?.strip_suffix(END)
 }
@@ -197,7 +199,7 @@ fn row(line: &str) -> Option<&'static str> {
     [WITHIN, HOLDS, CONTRADICTED, NOT_JUDGED].into_iter().find(|word| verdict.starts_with(word))
 }
 
-/// Whose claim a row of a table is.
+/// Origin of the claim in a row of a table.
 fn origin(line: &str) -> Origin {
     let says = line.split(" | ").nth(1).unwrap_or_default();
     let is = |whose: &Origin| says.starts_with(whose.prefix());

@@ -87,8 +87,8 @@ pub(crate) fn options(out: PathBuf, effort: &Effort) -> Options {
     Options { out: Some(out), threads, fresh, budget, build: build(), stamp, ..Options::default() }
 }
 
-/// What tells this build from another of the same version: the program's size and when it was linked. Only
-/// points that the same build has run are used again, so a stale one is never taken for a current one.
+/// Distinguishes this build from another of the same version: the program's size and its link time.
+/// Only points that the same build has run are used again, so a stale result is never reused.
 fn build() -> String {
     let program = std::env::current_exe().and_then(|path| path.metadata());
     let stamp = program.and_then(|file| Ok((file.len(), file.modified()?)));
@@ -151,8 +151,9 @@ pub(crate) fn show(outcome: &Outcome, terminal: &mut Terminal) {
     }
 }
 
-/// Says what of an outcome is not on disk, and is the exit code for it: a directory of results that was asked for and is
-/// not there, or is of an earlier run, must not pass for this one's. Points that could not be kept cost time only.
+/// Says what of an outcome is not on disk, and is the exit code for it: a directory of results that
+/// was asked for and is not there, or is of an earlier run, must not pass for this one's. Points
+/// that could not be kept cost time only.
 pub(crate) fn unwritten(outcome: &Outcome, terminal: &Terminal) -> Exit {
     match (&outcome.unwritten, &outcome.unkept) {
         (Some(why), _) => {

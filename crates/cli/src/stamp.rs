@@ -1,4 +1,5 @@
-//! Who writes a report, and when: version, build, date. Only reports and profiles ask; no result does.
+//! Author and time of a report: version, build, date. Only reports and profiles ask; no result
+//! does.
 
 use std::time::SystemTime;
 
@@ -22,7 +23,8 @@ pub(crate) fn words(stamp: &Stamp) -> String {
 /// A Unix time as `2026-11-21 21:03:11 UTC`.
 fn utc(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Counted from 1 March of year 0, so that the leap day is the last of its year; 146 097 days are 400 years.
+    // Counted from 1 March of year 0, so that the leap day is the last of its year; 146 097 days
+    // are 400 years.
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;

@@ -1,6 +1,6 @@
-//! What people see: results to standard output, errors and progress to standard error.
+//! Output for people: results to standard output, errors and progress to standard error.
 //!
-//! A reader that stops reading (`| head`) is not an error and does not stop a run: what is left unsaid is on
+//! A reader that stops reading (`| head`) is not an error and does not stop a run: the rest is on
 //! disk. Colour and width are asked of each stream once, at the start.
 
 use std::io::{self, IsTerminal, Write};
@@ -20,7 +20,7 @@ use crate::Exit;
 pub(crate) struct Terminal {
     out_colour: bool,
     error_colour: bool,
-    /// Nobody reads what we print any more.
+    /// The reader of the output has closed it.
     closed: bool,
     failed: Option<io::Error>,
 }
@@ -86,7 +86,7 @@ impl Terminal {
 
     /// Prints text as it is to standard error.
     pub(crate) fn note(&self, text: &str) {
-        // There is nobody left to tell if this fails.
+        // Standard error is closed as well: there is no other place for the message.
         drop(writeln!(io::stderr().lock(), "{text}"));
     }
 
@@ -111,7 +111,7 @@ impl Terminal {
     }
 }
 
-/// A bar on standard error for whatever takes longer than a second; nothing if that is no terminal.
+/// A bar on standard error for work that takes longer than a second; no bar if that is no terminal.
 pub(crate) struct Bar {
     bar: ProgressBar,
     /// Hangs up when the bar goes, which ends the thread that waits to show it.
@@ -167,12 +167,12 @@ impl Drop for Bar {
     }
 }
 
-/// What is said while another run is at work for the same directory of results.
+/// The message while another run works for the same directory of results.
 pub(crate) fn waiting(name: &str) -> String {
     format!("{name}: waiting for another run that writes to the same directory; `--out` names another")
 }
 
-/// Time that passes for people who wait.
+/// Wall-clock time, for people who wait.
 pub(crate) struct Stopwatch(std::time::Instant);
 
 impl Stopwatch {
@@ -181,7 +181,7 @@ impl Stopwatch {
         Self(std::time::Instant::now())
     }
 
-    /// What has passed.
+    /// The elapsed time.
     pub(crate) fn passed(&self) -> Span {
         Span::from_secs_f64(self.0.elapsed().as_secs_f64()).unwrap_or(Span::MAX)
     }

@@ -77,7 +77,7 @@ fn show(scenario: &Scenario, goal: &Goal, tuned: &Tuned, terminal: &mut Terminal
     let Some(best) = tuned.best() else {
         let nearest = tuned.settings.first();
         let good = nearest.is_some_and(Setting::is_good);
-        // What was not measured keeps nothing, and misses nothing either.
+        // A setting without a measurement neither keeps nor misses a need.
         let measured = |setting: &Setting| setting.refused.is_some() || setting.goal.is_some();
         let measured = tuned.settings.iter().any(measured);
         terminal.line(match (good, measured) {
@@ -108,7 +108,7 @@ fn show(scenario: &Scenario, goal: &Goal, tuned: &Tuned, terminal: &mut Terminal
     Exit::Holds
 }
 
-/// What a setting came to, in words.
+/// Figures of a setting, in words.
 fn figures(goal: &Goal, setting: &Setting) -> String {
     let needs = goal.needs.iter().zip(&setting.needs);
     let needs = needs.map(|(need, value)| (&need.wanted.metric, *value));
@@ -117,7 +117,7 @@ fn figures(goal: &Goal, setting: &Setting) -> String {
     clean(&words.collect::<Vec<_>>().join(", "))
 }
 
-/// What a setting gives away of the goal beside the best.
+/// Loss of the goal against the best setting.
 fn against(goal: &Goal, other: &Setting, best: &Setting) -> String {
     match other.goal.zip(best.goal) {
         Some((other, best)) if other == best => "as good".into(),
@@ -130,7 +130,7 @@ fn against(goal: &Goal, other: &Setting, best: &Setting) -> String {
     }
 }
 
-/// What a setting falls short of; empty if of nothing.
+/// The needs that a setting misses; empty if there are none.
 fn short(goal: &Goal, setting: &Setting) -> String {
     if let Some(refused) = &setting.refused {
         return clean(refused);
@@ -158,7 +158,7 @@ fn short(goal: &Goal, setting: &Setting) -> String {
     clean(&missed.collect::<Vec<_>>().join(", "))
 }
 
-/// What fresh seeds said.
+/// Outcome with fresh seeds.
 fn fresh(goal: &Goal, trial: &Trial) -> String {
     let seeds = counted(trial.fresh.len(), "fresh seed");
     let failed: Vec<String> =

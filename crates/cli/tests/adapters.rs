@@ -1,5 +1,5 @@
-//! `laxity emulate` of a scenario with `[via]`: what it writes when programs of their own used its adapters. Order and account are
-//! asserted, never milliseconds.
+//! `laxity emulate` of a scenario with `[via]`: what it writes when programs of their own used its
+//! adapters. Order and account are asserted, never milliseconds.
 
 #![cfg(target_os = "linux")]
 
@@ -45,7 +45,7 @@ burst = 1
 source = { kind = "rounds", after = "there" }
 "#;
 
-/// A claim about what adapters do, which is measured if anybody sends.
+/// A claim about adapters, which is measured if a program sends.
 const OF_ADAPTERS: &str = r#"
 [[claim]]
 id = "in-order"
@@ -65,7 +65,7 @@ shows = '"they do not"'
 stalls = "accounted"
 "#;
 
-/// Adapters that are served until they are told to stop.
+/// Adapters that are served until a signal.
 struct Serving(Option<Child>);
 
 impl Serving {
@@ -156,9 +156,9 @@ fn what_programs_did_is_written_beside_what_was_simulated() {
     let of = |place: usize| (channels[place]["name"].as_str(), channels[place]["delivered"].as_u64());
     assert_eq!([of(0), of(1)], [(Some("there"), Some(MESSAGES)), (Some("back"), Some(0))]);
     assert_eq!(channels[0]["delivery"]["count"].as_u64(), Some(MESSAGES));
-    // The file holds what comes there, whatever the program says.
+    // The file delays deliveries, whatever the program says.
     assert!(channels[0]["delivery"]["min"].as_f64().unwrap() >= 5e-3, "{run}");
-    // It holds, unless the machine stood still for so much of the time that it says nothing.
+    // The claim holds, unless the machine stood still for too much of the time.
     let hopeless = told.contains("NOT JUDGED");
     assert_eq!(output.status.code(), Some(if hopeless { 4 } else { 0 }), "{told}");
     assert!(hopeless || told.contains("2 hold"), "{told}");
@@ -169,7 +169,7 @@ fn what_programs_did_is_written_beside_what_was_simulated() {
     let replayed: serde_json::Value = serde_json::from_str(&here.read("again/results.json")).unwrap();
     assert_eq!(replayed["results"]["provenance"]["clock"], "replayed");
     assert_eq!(&replayed["results"]["runs"], &results["runs"]);
-    // Somebody else's ending is told: nothing of it is taken for a run.
+    // A log with a foreign ending is reported: none of it is taken for a run.
     let mut log = fs::read(here.path("run.log")).unwrap();
     let last = log.len() - 3;
     log[last] ^= 1;

@@ -1,4 +1,5 @@
-//! The dissector, run by tshark over a capture of a scenario. Where there is no tshark, it says so and passes over it.
+//! The dissector, run by tshark over a capture of a scenario. Where there is no tshark, it says so
+//! and passes over it.
 
 mod support;
 
@@ -16,7 +17,7 @@ burst = 10
 source = { kind = "continuous" }
 "#;
 
-/// A link whose frames have a VLAN's tag, and one that comes before it, whose frames have none.
+/// A link whose frames have a VLAN tag, and one before it, whose frames have none.
 const TAGGED: &str = r#"title = "Tags"
 [host]
 profile = "mc68040"
@@ -80,7 +81,8 @@ fn has_tshark() -> bool {
     has
 }
 
-/// The level is told where the framing has a place for it: levels 0 to 3 are 7 of eight, 8 to 11 are 5, best effort is 0.
+/// The framing shows the level if it has a field for it: levels 0 to 3 are 7 of eight, 8 to 11 are
+/// 5, best effort is 0.
 #[test]
 fn an_analyser_reads_how_urgent_a_tagged_frame_is() {
     if !has_tshark() {

@@ -1,10 +1,10 @@
-//! What the program ends with where nothing was looked at.
+//! Exit codes of commands that had no work.
 
 mod support;
 
 use support::{CAMERA, Here};
 
-/// Who has asked for an attack and had none, for want of a bound that could be exceeded, knows no more than before.
+/// An attack without a bound that could be exceeded gives no new knowledge.
 #[test]
 fn an_attack_of_nothing_is_not_judged() {
     let here = Here::new("attack-of-nothing");

@@ -1,4 +1,4 @@
-//! `laxity new`: every scenario that it writes runs as it is, and nothing is replaced.
+//! `laxity new`: every scenario that it writes runs as it is, and no file is replaced.
 
 mod support;
 
@@ -20,7 +20,7 @@ fn every_start_runs_and_its_claims_hold() {
         assert_eq!(output.status.code(), Some(0), "{start}: {said}{failed}");
         assert!(said.contains("1 claim: 1 holds"), "{start}: {said}");
         let checked = here.laxity(&format!("admit {start}.toml"));
-        // Of a host that only receives nothing is admitted.
+        // A host that only receives has no admission.
         assert_eq!(checked.status.code(), Some(0), "{start}: {}", String::from_utf8_lossy(&checked.stdout));
     }
     let schema: serde_json::Value = serde_json::from_str(&here.read("laxity.schema.json")).unwrap();

@@ -1,4 +1,4 @@
-//! What the program leaves on disk when paths are wrong, others are at work, or the disk takes nothing.
+//! Files on disk after wrong paths, concurrent runs, or a full disk.
 
 mod support;
 
@@ -107,7 +107,7 @@ fn what_laxity_wrote_is_written_again() {
     );
 }
 
-/// Whoever is root may write everywhere; nobody may write below a file.
+/// Root may write everywhere; no user can write below a file.
 #[test]
 fn a_place_where_nothing_can_be_written_costs_the_files_and_not_the_table() {
     let here = here("nowhere");

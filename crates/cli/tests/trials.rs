@@ -7,7 +7,7 @@ use std::process::Output;
 
 use support::{CAMERA, Here};
 
-/// An adapter of two stages that anybody could have described.
+/// An adapter of two stages, as any user could describe one.
 const BOARD: &str = r#"
 title = "A board"
 about = "None that there is."
@@ -24,7 +24,7 @@ phase = [{ per_byte = "80 ns", medium = true, source = "own choice: a test's" }]
 
 const BUFFERS: &str =
     "transmit_buffers = { shared = 4, overload = \"block\", source = \"own choice: a test's\" }\n";
-/// A stage that tells the host of its progress, and one place for what is told.
+/// A stage that reports progress to the host, and one slot for the report.
 const TALKS: &str = r#"response_queue = [{ slots = 1, source = "own choice: a test's" }]
 [[adapter.receive]]
 name = "rx"
@@ -68,7 +68,7 @@ fn every_adapter_that_comes_with_laxity_has_a_bound_beside_the_worst_for_every_c
             assert!(said.contains(name), "{said}");
         }
     }
-    // What each is tried by says so itself, and is one that can be run.
+    // Each trial scenario is a scenario itself, and can run.
     let output = here.command("check").arg(adapters.join("trials")).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
 }
@@ -94,7 +94,7 @@ fn a_description_is_tried_by_what_is_beside_it_or_else_by_what_comes_with_laxity
     assert_eq!(here.laxity("run plain.toml").status.code(), Some(0));
     assert_eq!(channels(&here, "plain").remove(0).1, bound);
     assert!(told(&here.laxity("admit board.toml")).contains("channel camera: admitted"));
-    // One that has no place for it is told so.
+    // A trial scenario without a place for the description is refused with that reason.
     here.write("trials/board.toml", CAMERA);
     let output = here.laxity("run board.toml");
     assert_eq!(output.status.code(), Some(2));
@@ -110,7 +110,7 @@ fn the_exit_code_of_a_trial_says_what_came_of_it() {
     for (name, change, to, exit, says) in [
         // 1500 B take 15 ms on such a link.
         ("slow", "80 ns", "10 us", 1, "refused"),
-        // What it says has to be read before it goes on.
+        // Its reports must be read before it continues.
         ("talkative", BUFFERS, TALKS, 4, "NOT JUDGED"),
         (
             "unsourced",
@@ -144,7 +144,7 @@ fn a_folder_stands_for_the_files_that_are_right_in_it() {
     assert!(said.find("A camera") < said.find("A board"), "in the order of their names: {said}");
     assert!(here.path("out/a/results.json").is_file() && here.path("out/b/results.json").is_file());
     assert_eq!(here.laxity("check all").status.code(), Some(0));
-    // One that is wrong costs none that is right its hours: nothing runs.
+    // A wrong file costs the right ones no hours: no file runs.
     here.write("all/c.toml", "title = 3");
     assert_eq!(here.laxity("run all --out other").status.code(), Some(2));
     assert!(!here.path("other").exists());

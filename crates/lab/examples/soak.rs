@@ -30,7 +30,8 @@ const TRIES: u32 = 4000;
 const PROGRESS: Duration = Duration::from_secs(10);
 /// The same of a pair of which one breaks a law.
 const PAIR_TRIES: u32 = 300;
-/// An attack on one scenario takes no longer: of many channels with long scenes each run may take its share of a second.
+/// An attack on one scenario takes no longer: of many channels with long scenes each run may take
+/// its share of a second.
 const LONGEST: Duration = Duration::from_secs(60);
 /// A scenario that takes longer than this is worth a line.
 const SLOW: Duration = Duration::from_secs(3);
@@ -419,7 +420,8 @@ impl Soak {
     }
 }
 
-/// Whether the file says `wanted`: a word with its path (`via.doorbells=apart`), or anything else as it is written (`doorbells = "apart"`).
+/// Whether the file says `wanted`: a word with its path (`via.doorbells=apart`), or anything else
+/// as it is written (`doorbells = "apart"`).
 fn says(file: &Table, wanted: &str) -> bool {
     let wanted_word = wanted.split_once('=').filter(|(path, _)| !path.contains(char::is_whitespace));
     let Some(wanted_word) = wanted_word else { return file.text().contains(wanted) };

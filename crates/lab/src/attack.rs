@@ -129,8 +129,9 @@ pub fn median(shares: impl Iterator<Item = f64>) -> Option<f64> {
     Some((low + high) / 2.0)
 }
 
-/// Searches for the worst case of each channel that has a bound, for as long as `time` allows. The `experiments` are those
-/// that are alike but for their own traffic, at least one; the first is attacked, and all are run.
+/// Searches for the worst case of each channel that has a bound, for as long as `time` allows. The
+/// `experiments` are those that are alike but for their own traffic, at least one; the first is
+/// attacked, and all are run.
 pub fn attack(
     experiments: &[Experiment],
     options: &Options,

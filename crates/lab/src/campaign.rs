@@ -278,7 +278,8 @@ fn finish(
     Outcome { results, verdicts, errors, written, unwritten, unkept: None, reruns: 0 }
 }
 
-/// Puts beside the worst of each channel what an attack on the same file has found. Only now: a verdict is about what ran.
+/// Puts beside the worst of each channel what an attack on the same file has found. Only now: a
+/// verdict is about what ran.
 fn tell_attacks(scenario: &Scenario, options: &Options, results: &mut Results) {
     let record = options.out.as_deref().map(attack::beside);
     let Some(record) = record.and_then(|directory| Record::read(&directory, &scenario.hash)) else { return };

@@ -1,11 +1,14 @@
 //! The least change of a scenario with which admission takes every channel.
 //!
-//! Each thing that the user owns is a knob: a channel's deadline, a host's speed, a line rate, the order of a switch. The search
-//! turns one knob at a time: it walks up a coarse grid of factors to the first that is enough, and halves the last step of the grid
-//! until one per cent is left. Admission is not always monotonic in a knob, so the answer is a change that is enough beside one, at
-//! most one step of the grid away, that is not. If no single knob is enough, the search turns pairs, both by the same factor first.
+//! Each thing that the user owns is a knob: a channel's deadline, a host's speed, a line rate, the
+//! order of a switch. The search turns one knob at a time: it walks up a coarse grid of factors to
+//! the first that is enough, and halves the last step of the grid until one per cent is left.
+//! Admission is not always monotonic in a knob, so the answer is a change that is enough beside
+//! one, at most one step of the grid away, that is not. If no single knob is enough, the search
+//! turns pairs, both by the same factor first.
 //!
-//! Every answer has been checked: the changed file was read as if a person had written it, and admission took every channel of it.
+//! Every answer has been checked: the changed file was read as if a person had written it, and
+//! admission took every channel of it.
 
 mod adapters;
 mod knob;
@@ -176,7 +179,8 @@ fn turn_each(
     edges
 }
 
-/// The change of one thing that leaves the fewest channels without a bound, if it leaves fewer than `lacking`.
+/// The change of one thing that leaves the fewest channels without a bound, if it leaves fewer than
+/// `lacking`.
 fn nearest(knobs: &[Knob], edges: &[Edge], lacking: usize) -> Option<(Fix, usize)> {
     let all = knobs.iter().zip(edges);
     let (knob, (factor, left)) = all.filter_map(|(knob, edge)| Some((knob, edge.best?))).min_by(|a, b| {

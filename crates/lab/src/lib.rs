@@ -59,7 +59,8 @@ use laxity_scenario::Scenario;
 use laxity_scenario::diagnostic::Diagnostics;
 use laxity_scenario::files::{Disk, Files};
 
-/// Reads the scenario at `path` and all it names; the scripts of its claims compile, and name what there will be.
+/// Reads the scenario at `path` and all it names; the scripts of its claims compile, and name what
+/// there will be.
 pub fn load(path: &Path) -> Result<Scenario, Diagnostics> {
     read(path, &Disk)
 }

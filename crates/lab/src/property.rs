@@ -111,7 +111,8 @@ pub enum Failure {
         /// The jitter fraction.
         fraction: f64,
     },
-    /// Fewer messages of a channel came to their end than its contract guarantees, because of what exceeds the contract.
+    /// Fewer messages of a channel came to their end than its contract guarantees, because of what
+    /// exceeds the contract.
     Displaced {
         /// The channel.
         channel: String,
@@ -120,7 +121,8 @@ pub enum Failure {
         /// How many came.
         came: u64,
     },
-    /// More messages of a channel that has a bound and keeps its contract are under way at the end than can be.
+    /// More messages of a channel that has a bound and keeps its contract are under way at the end
+    /// than can be.
     Starved {
         /// The channel.
         channel: String,
@@ -313,11 +315,13 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
         return None;
     }
     let name = channel.name.clone();
-    // A message that a later one overtakes on the way is given up where it is received, and that is the way's doing.
+    // A message that a later one overtakes on the way is given up where it is received, and that is
+    // the way's doing.
     let reorders =
         |way: &usize| experiment.networks[*way].impairments.reordering.probability > Probability::NEVER;
     let overtaken = spec.ways.iter().any(reorders);
-    // A receiver that no analysis covers may have no time for it; its own bound ends with the last transmission.
+    // A receiver that no analysis covers may have no time for it; its own bound ends with the last
+    // transmission.
     let forlorn = spec.received && channel.delivery_bound.is_none();
     let at_receiver = |cause: &str| ["packet_queue", "incomplete", "program_queue"].contains(&cause);
     let lost = |(cause, count): &(&String, &u64)| {
@@ -332,8 +336,9 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
     (under_way > u64::from(spec.spec.burst) + due).then_some(Failure::Starved { channel: name, under_way })
 }
 
-/// Whether the excess of a channel displaced what its contract guarantees. Of a source that never pauses for longer than
-/// `I_min`, the contract guarantees one message in each `I_min` from the first on, and each message by the bound.
+/// Whether the excess of a channel displaced what its contract guarantees. Of a source that never
+/// pauses for longer than `I_min`, the contract guarantees one message in each `I_min` from the
+/// first on, and each message by the bound.
 fn displaced(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound: f64) -> Option<Failure> {
     let SourceSpec::Timed { parameters, .. } = &spec.source else { return None };
     let (start, sizes) = match parameters {
@@ -359,8 +364,8 @@ fn displaced(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bou
     (came < guaranteed).then(|| Failure::Displaced { channel: channel.name.clone(), guaranteed, came })
 }
 
-/// Whether commands let what a channel's source says begin more than once: the last message before and the first after it may be
-/// nearer to each other than its contract has them.
+/// Whether commands let what a channel's source says begin more than once: the last message before
+/// and the first after it may be nearer to each other than its contract has them.
 fn begins_again(experiment: &Experiment, spec: &ChannelSpec) -> bool {
     let creates = experiment.commands.iter().filter(|command| match command.command {
         Command::Create(channel) => experiment.channels[channel].name == spec.name,

@@ -50,7 +50,8 @@ pub struct Setting {
     pub refused: Option<String>,
     /// Why it measured nothing, whatever its figures say: nobody did anything, or it was given up.
     pub silent: Option<String>,
-    /// By how much it falls short of the need that it misses by most, as a share of the bound; 0 if it keeps all.
+    /// By how much it falls short of the need that it misses by most, as a share of the bound; 0 if
+    /// it keeps all.
     pub shortfall: f64,
 }
 
@@ -80,13 +81,15 @@ impl Trial {
 /// What a search came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tuned {
-    /// All settings that were run, the best first; those that fall short after those that do not, the nearest first.
+    /// All settings that were run, the best first; those that fall short after those that do not,
+    /// the nearest first.
     pub settings: Vec<Setting>,
     /// How many settings the sweep has.
     pub total: usize,
     /// How many circumstances each was run at.
     pub circumstances: usize,
-    /// Those that were run with fresh seeds, in the order in which they were tried; the last one holds, if any does.
+    /// Those that were run with fresh seeds, in the order in which they were tried; the last one
+    /// holds, if any does.
     pub trials: Vec<Trial>,
 }
 
@@ -288,7 +291,8 @@ fn shortfall(need: &Need, value: Option<f64>) -> f64 {
     (over / unit).max(0.0)
 }
 
-/// The value of the worst of those that are asked for in a run; `None` if one that is named has it not, or none has.
+/// The value of the worst of those that are asked for in a run; `None` if one that is named has it
+/// not, or none has.
 fn worst(wanted: &Wanted, run: &Run, more: bool) -> Option<f64> {
     let Wanted { metric, channels } = wanted;
     let named = |name: &str| channels.iter().any(|other| other == name);

@@ -90,8 +90,9 @@ const UNDRAWN: [(&str, &str); 7] = [
     ("adapter.transmit_buffers.overload", "importance"),
     ("adapter.receive.phase.medium", "true"),
 ];
-/// Scenarios with a word from which on there has to be one with a bound: of adapters with stages it is one in ten, so that of 50 with a word none
-/// may have one by chance, applications that compute taking it from some more; films are rare, since they take long to make.
+/// Scenarios with a word from which on there has to be one with a bound: of adapters with stages it
+/// is one in ten, so that of 50 with a word none may have one by chance, applications that compute
+/// taking it from some more; films are rare, since they take long to make.
 const SEVERAL: u64 = 60;
 
 /// Looks at scenarios of these numbers on all cores: the counts, and what failed, by number.
@@ -105,7 +106,8 @@ fn drawn(property: Property, cases: Range<u64>) -> (Tally, Vec<(u64, Failure)>) 
                 break;
             }
             let drawn = scenario(SEED, number);
-            // That the same file gives the same results is so of all if it is of many, and costs as much as they.
+            // That the same file gives the same results is so of all if it is of many, and costs as
+            // much as they.
             let twice = !property.promised && number.is_multiple_of(8);
             let verdict = Property { twice, ..property }.check(&drawn.file.text());
             tally.count(&drawn, &verdict);

@@ -18,7 +18,8 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Real-time channels of the run that took longer than they were promised, and those without a promise or a reason.
+/// Real-time channels of the run that took longer than they were promised, and those without a
+/// promise or a reason.
 fn broken(experiment: &Experiment) -> Vec<String> {
     let formula = experiment.admission.formula.expect("these scenarios ask for bounds");
     let promises = promises(experiment, formula);

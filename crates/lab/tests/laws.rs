@@ -81,8 +81,8 @@ use laxity_world::promise::{Promise, promises};
 const PAIRS: u64 = 500;
 /// Scenarios that are drawn for them.
 ///
-/// Scenario 682 of this seed breaks a law when `be0` is removed, and with it six more pairs of the first 1500 scenarios (809,
-/// 838, 969 …), all of them removals. They are open.
+/// Scenario 682 of this seed breaks a law when `be0` is removed, and with it six more pairs of the
+/// first 1500 scenarios (809, 838, 969 …), all of them removals. They are open.
 const CASES: u64 = 682;
 /// Pairs of one scenario, beside the laws that need no change.
 const OF_ONE: usize = 30;
@@ -156,8 +156,9 @@ fn bounds(text: &str) -> Option<Vec<Span>> {
 
 /// A host that relays or receives over a switch, with an interrupt for each frame.
 ///
-/// Its channel was admitted at 300 times the profile's speed, refused at 350, and admitted at 600. The refusal counted
-/// arrivals by the rate of the link, and completions left too little of the CPU for that.
+/// Its channel was admitted at 300 times the profile's speed, refused at 350, and admitted at 600.
+/// The refusal counted arrivals by the rate of the link, and completions left too little of the CPU
+/// for that.
 fn loops(speed: u32, deadlines: &str, ends: bool) -> String {
     let route = if ends { r#"["ctl", "sw", "plc"]"# } else { r#"["ctl", "sw", "plc", "sw", "ctl"]"# };
     let count = if ends { "count = 4\n" } else { "" };
@@ -216,7 +217,8 @@ fn a_faster_host_is_not_refused_at_any_speed() {
     }
 }
 
-/// A host that hears of completions each millisecond was charged for completions as close as its adapter is fast, which took all of its CPU: 8 us apart, 190 us each.
+/// A host that hears of completions each millisecond was charged for completions as close as its
+/// adapter is fast, which took all of its CPU: 8 us apart, 190 us each.
 #[test]
 fn polls_keep_completions_apart() {
     let text = |speed: f64| {
@@ -250,8 +252,10 @@ source = {{ kind = "periodic" }}
         )
     };
     let of = |speed| bounds(&text(speed)).expect("one packet in 40 ms is admitted")[0];
-    // A switch 145, a block 420, two starts of 160, a packet with the adapter 20 + 1000 and its interrupt 100, the crossing packet 420 + 145, and the message itself, 1020 + 260: 3850 us. A poll
-    // takes 100 each millisecond and once more, and its completion 260: 3850 + 100 + 7 · 360. In a run the message takes 0.6 ms.
+    // A switch 145, a block 420, two starts of 160, a packet with the adapter 20 + 1000 and its
+    // interrupt 100, the crossing packet 420 + 145, and the message itself, 1020 + 260: 3850 us. A
+    // poll takes 100 each millisecond and once more, and its completion 260: 3850 + 100 + 7 · 360.
+    // In a run the message takes 0.6 ms.
     assert_eq!(of(1.0), Span::from_us(6470));
     assert!(of(2.0) < of(1.0) && of(4.0) < of(2.0));
 }

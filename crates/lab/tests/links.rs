@@ -3,7 +3,8 @@
 use laxity_units::Span;
 use laxity_world::promise::of_channels;
 
-/// A gateway that sends set-points by its first adapter; `second` is what the node says of another, and `more` what uses it.
+/// A gateway that sends set-points by its first adapter; `second` is what the node says of another,
+/// and `more` what uses it.
 fn gateway(second: &str, first: &str, more: &str) -> String {
     format!(
         r#"title = "A gateway"

@@ -1,4 +1,5 @@
-//! Every number of the table of metrics is measured by some run, and stands in every output under its one name.
+//! Every number of the table of metrics is measured by some run, and stands in every output under
+//! its one name.
 
 use laxity_lab::attack::{Attacked, AttackedPoint, Record};
 use laxity_report::claims::Judge;
@@ -10,7 +11,8 @@ use laxity_world::metric::{Kind, distributions, metrics, numbers};
 use laxity_world::results::{Provenance, Results, Run};
 use laxity_world::{causes, run};
 
-/// Two hosts, and a way that loses frames; one channel keeps its contract, others send more than they may or can.
+/// Two hosts, and a way that loses frames; one channel keeps its contract, others send more than
+/// they may or can.
 const SCENARIO: &str = r#"
 title = "Everything that can be measured"
 

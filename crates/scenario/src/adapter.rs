@@ -1,4 +1,5 @@
-//! `[adapter]` without a file's name: a family and its numbers, as scenarios and adapter files write them alike.
+//! `[adapter]` without a file's name: a family and its numbers, as scenarios and adapter files
+//! write them alike.
 
 mod cim250;
 mod flaw;
@@ -25,10 +26,10 @@ use crate::leaf::{Bounded, Bounds, Flow, Or, PerByte, bound, word};
 use crate::raw::RawAdapter;
 use crate::written::{Either, List, Part, Written};
 
-/// Where numbers come from.
+/// Source of numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Citation {
-    /// Whose numbers, in words: "the stage `dma`".
+    /// The part that the numbers belong to, in words: "the stage `dma`".
     pub what: String,
     /// Table, measurement or argument.
     pub source: String,
@@ -43,7 +44,7 @@ pub(crate) fn of_scenario(
     described(cx, &mut Sources { needed: false, list: Vec::new() }, span, raw)
 }
 
-/// The adapter of an adapter file, and where its numbers come from.
+/// The adapter of an adapter file, and the sources of its numbers.
 pub(crate) fn of_file(
     cx: &mut Context<'_>,
     part: Part<RawAdapter>,
@@ -67,7 +68,7 @@ pub(crate) fn of_file(
     Ok((adapter, sources.list))
 }
 
-/// Who says so, of every number.
+/// The source of every number.
 struct Sources {
     /// Whether there must be a source beside every number.
     needed: bool,
@@ -243,7 +244,8 @@ where
     Ok(cx.optional(field)?.map(|value| value.into_inner().get()).unwrap_or_default())
 }
 
-/// Refuses phases that sum to what no clock counts: each number is in its bounds, but a byte can be a segment.
+/// Refuses phases that sum to what no clock counts: each number is in its bounds, but a byte can be
+/// a segment.
 pub(crate) fn within_reason(
     cx: &mut Context<'_>,
     description: &Description,
@@ -258,7 +260,7 @@ pub(crate) fn within_reason(
             let segments = if segment.is_zero() { 0 } else { packet.div_ceil(segment) };
             let bytes = u128::from(packet.get()) * u128::from(per_byte.max(per_byte_past).ceil().as_ps());
             let segments = u128::from(segments) * u128::from(per_segment.as_ps());
-            // So many are served together, each perhaps as large.
+            // A batch of packets is served together, each perhaps of the largest size.
             let each = u128::from(per_packet.as_ps()) + segments + bytes;
             if u128::from(fixed.as_ps()) + each * u128::from(stage.batch) > u128::from(MOST.as_ps()) {
                 let reason = format!("the stage `{}` takes longer than {MOST} for {packet}", stage.name);

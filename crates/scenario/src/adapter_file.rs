@@ -1,9 +1,9 @@
 //! Adapter files: a network adapter by itself, with the source of every number.
 //!
-//! A device is described once and used by many scenarios, by people who did not describe it. So a file
-//! says more than a scenario's `[adapter]`, which it otherwise equals to the letter: each number has its
-//! source beside it, a table of a paper, a measurement, or the argument for a choice, and `about` tells what of the
-//! device the description takes over and what it cannot know.
+//! A device is described once and used by many scenarios of other authors. So a file says more than
+//! a scenario's `[adapter]`, which it otherwise equals to the letter. Each number has its source
+//! beside it: a table of a paper, a measurement, or the argument for a choice. `about` says which
+//! properties of the device the description has, and which it cannot have.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::files::{Disk, Files, read_text};
 use super::raw::RawAdapterFile;
 use crate::diagnostic::{Diagnostics, Source};
 
-/// The adapters that come with Laxity, by name.
+/// The built-in adapters, by name.
 pub(crate) const BUILT_IN: [(&str, &str); 16] = [
     ("cim250", include_str!("../../../adapters/cim250.toml")),
     ("cim250-dual", include_str!("../../../adapters/cim250-dual.toml")),
@@ -37,7 +37,7 @@ pub(crate) const BUILT_IN: [(&str, &str); 16] = [
     ("tsn-1g", include_str!("../../../adapters/tsn-1g.toml")),
 ];
 
-/// The names of the adapters that come with Laxity, in order.
+/// Names of the built-in adapters, in order.
 pub fn built_in_adapters() -> Vec<&'static str> {
     BUILT_IN.iter().map(|(name, _)| *name).collect()
 }
@@ -49,11 +49,11 @@ pub struct AdapterFile {
     pub name: String,
     /// The adapter in one line.
     pub title: String,
-    /// What the description takes over and what it leaves out; may be empty.
+    /// Contents and gaps of the description; may be empty.
     pub about: String,
     /// The adapter.
     pub adapter: Adapter,
-    /// Who says so, of every number, in the order of the file's parts.
+    /// The source of every number, in the order of the file's parts.
     pub sources: Vec<Citation>,
 }
 
@@ -178,7 +178,8 @@ mod tests {
         assert_eq!(cim.resources.len(), 2);
         assert_eq!(description("cim250-dual").resources.len(), 3);
         assert!(description("cim250-simple").transmit[0].phases.len() < cim.transmit[0].phases.len());
-        // What is done in line and what is masked sum to the unoptimised cost, but for half a microsecond.
+        // The work in line and the masked work add up to the unoptimised cost, within half a
+        // microsecond.
         let work = |name: &str| -> Span {
             let phases = description(name).transmit;
             phases.iter().flat_map(|stage| &stage.phases).filter(|p| p.work).map(|p| p.delay.fixed).sum()

@@ -1,10 +1,12 @@
-//! Adapter files beneath what a scenario says of its adapters.
+//! Adapter files beneath the scenario's own keys of an adapter.
 //!
-//! Whoever studies an adapter that somebody else described wants to vary one number of it and keep the rest. So what stands beside `file` is laid over the
-//! file's `[adapter]` before anything is read, key by key and table by table, as a node's keys are over what it has in common with others
-//! (`templates.rs`); a list takes the place of the file's. Then some of what is read stands in the scenario and some in the file, and an
-//! error has to be shown where its key stands. A place is a range of bytes, so files get bytes of their own, as if they stood one behind
-//! the other, so far apart that none reaches the next ([`FILES_APART`]); [`Context::place`] turns that back.
+//! A user who studies the adapter of another author varies one number of it and keeps the rest. So
+//! keys beside `file` are laid over the file's `[adapter]` before anything is read, key by key and
+//! table by table, as a node's keys are laid over a template (`templates.rs`); a list replaces the
+//! file's list. Some keys then stand in the scenario and some in the file, and an error has to be
+//! shown where its key stands. A place is a range of bytes. Files therefore have ranges of their
+//! own, as if the files stood one after the other, far enough apart that none reaches the next
+//! ([`FILES_APART`]); [`Context::place`] turns that back.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,15 +21,16 @@ use crate::document;
 use crate::library::Library;
 use crate::overlay::over;
 
-/// The `[adapter]`s of files by what scenarios call the files, with places as if they stood behind the scenario.
+/// The `[adapter]`s of files by what scenarios call the files, with places as if they stood behind
+/// the scenario.
 pub(crate) type Tables<'i> = BTreeMap<String, DeTable<'i>>;
 
 /// The files that a scenario's adapters name, if it says more of any than that.
 pub(crate) struct Beneath(BTreeMap<String, Arc<Source>>);
 
 impl Beneath {
-    /// Those of `document`. `reached` says whether something will yet be put into an adapter. What cannot be used is left out, and
-    /// reported where the file itself is looked for.
+    /// The files of `document`. `reached` says whether a later step puts values into an adapter. A
+    /// file that cannot be used is left out, and reported where the file itself is read.
     pub(crate) fn of(
         cx: &Context<'_>,
         library: &mut Library<'_>,
@@ -52,7 +55,7 @@ impl Beneath {
         self.0.values().cloned().collect()
     }
 
-    /// What they say.
+    /// Their tables.
     pub(crate) fn tables(&self) -> Tables<'_> {
         let tables = self.0.iter().enumerate().filter_map(|(number, (name, source))| {
             let mut document = document::parse(source).ok()?.into_inner();
@@ -63,7 +66,8 @@ impl Beneath {
     }
 }
 
-/// Lays what `adapter` says over its file; one that has nothing but the file, or says itself of which kind it is, stays as it is.
+/// Lays the keys of `adapter` over its file. An adapter with a `file` only, or with a `kind` of its
+/// own, stays as it is.
 pub(crate) fn lay_over_file<'i>(adapter: &mut DeTable<'i>, files: &Tables<'i>) {
     let more = adapter.iter().any(|(key, _)| !is_beside(key.get_ref()));
     let file = adapter.get("file").and_then(|file| file.get_ref().as_str());
@@ -95,7 +99,7 @@ fn adapters<'a, 'i>(document: &'a DeTable<'i>) -> Vec<&'a DeTable<'i>> {
     all
 }
 
-/// The same, so many bytes further on.
+/// The same table, moved by a number of bytes.
 fn moved(table: DeTable<'_>, by: usize) -> DeTable<'_> {
     let keys = table.into_iter();
     keys.map(|(key, value)| (Spanned::new(further(key.span(), by), key.into_inner()), moved_value(value, by)))

@@ -143,12 +143,12 @@ impl Choice for PreemptionWord {
     ];
 }
 
-/// What switching threads takes.
+/// Cost of switching threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Resources {
-    /// What the profile says.
+    /// As in the profile.
     Real,
-    /// Nothing, and at any time.
+    /// Zero, and possible at any time.
     Ideal,
 }
 
@@ -230,7 +230,7 @@ impl Choice for PortKind {
         &[("tap", PortKind::Tap, "An Ethernet interface of this host or of a network namespace.")];
 }
 
-/// Whose formulas admit, if anyone's.
+/// The formulas that admit, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FormulaWord(pub(crate) Option<Formula>);
 

@@ -1,8 +1,9 @@
-//! Claims as a file writes them, and who can tell whether their scripts are any.
+//! Claims as a file writes them, and the interface to the reader of their scripts.
 //!
-//! The language of scripts is known to those that judge, and to nobody here: a host on another core that needs an
-//! experiment need not carry an interpreter. Still, a slip in a script is an error of the file, to be shown at its place
-//! beside all the others; so whoever reads a file says who is to look at its scripts ([`Scripts`]).
+//! The language of scripts is known to the judge only: a host in a thread that needs an experiment
+//! does not carry an interpreter. Still, a slip in a script is an error of the file, to be shown at
+//! its place beside all others. So the caller that reads a file provides the reader of its scripts
+//! ([`Scripts`]).
 
 use std::fmt;
 
@@ -15,7 +16,7 @@ pub struct Claim {
     pub id: String,
     /// The claim in words.
     pub says: String,
-    /// Whose claim it is.
+    /// Origin of the claim.
     pub origin: Origin,
     /// The script that decides it: an expression or a block that ends in `true` or `false`.
     pub holds: String,
@@ -25,13 +26,13 @@ pub struct Claim {
     pub reason: String,
     /// The axis that it ranges over, if it hangs on a parameter without saying its value.
     pub range: Option<String>,
-    /// What becomes of it where stalls of the platform may have decided what it reads.
+    /// Verdict where stalls of the platform may have decided the figures.
     pub stalls: Stalls,
     /// Where it is written, `experiments/x.toml:41:1`.
     pub location: String,
 }
 
-/// What becomes of a claim that reads figures which stalls of the platform may have decided.
+/// Verdict on a claim that reads figures which stalls of the platform may have decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stalls {
     /// It is not judged.
@@ -41,16 +42,17 @@ pub enum Stalls {
     Accounted,
 }
 
-/// Who can read the scripts of claims.
+/// Reader of the scripts of claims.
 pub trait Scripts {
-    /// Why the scripts of `claim` are none; nothing if they are.
+    /// Errors of the scripts of `claim`; empty if they compile.
     fn compile(&self, claim: &Claim) -> Vec<ClaimError>;
 
-    /// What the scripts of `claims`, which compile, name that results shaped like `stub` over `axes` do not have.
+    /// Names in the scripts of `claims`, which compile, that are missing in results shaped like
+    /// `stub` over `axes`.
     fn try_on(&self, claims: &[Claim], axes: &[Axis], stub: Vec<Run>) -> Vec<ClaimError>;
 }
 
-/// Takes any text for a script: for those that run experiments and judge nothing.
+/// Accepts any text as a script: for programs that run experiments and judge no claim.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unread;
 
@@ -77,7 +79,7 @@ pub struct ClaimError {
     pub position: Option<(usize, usize)>,
     /// The line of the script that is at fault; empty without a position.
     pub line: String,
-    /// What is wrong, and what would be valid.
+    /// The error, and the valid alternatives.
     pub message: String,
 }
 

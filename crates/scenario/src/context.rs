@@ -1,7 +1,8 @@
-//! Where the conversion from a raw form to valid types reports what is wrong.
+//! The place where the conversion from a raw form to valid types reports errors.
 //!
-//! A field that is wrong has been reported by the time its reader gets [`Reported`] in its place; there is
-//! no other way to come by one. So a conversion first reads all its fields, and only then gives up.
+//! A wrong field has been reported by the time its reader gets [`Reported`] in its place;
+//! [`Reported`] has no other constructor. So a conversion first reads all its fields, and gives up
+//! only then.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,13 +22,14 @@ pub(crate) struct Reported(());
 pub(crate) struct Context<'a> {
     pub(crate) source: &'a Arc<Source>,
     pub(crate) diagnostics: &'a mut Diagnostics,
-    /// Files that lie beneath it, whose places begin [`FILES_APART`] behind each other.
+    /// Files beneath it, whose places are [`FILES_APART`] apart.
     pub(crate) beside: Vec<Arc<Source>>,
     /// Keys that were misspelt, by the place of their table: they are not missing as well.
     meant: Vec<(Range<usize>, String)>,
 }
 
-/// From the first byte of a file to that of the next, where files lie behind each other: more than a file has.
+/// From the first byte of a file to that of the next, where files lie behind each other: more than
+/// a file has.
 pub(crate) const FILES_APART: usize = 2 * LARGEST as usize;
 
 /// Stands for the file as a whole where a place is asked for.
@@ -210,7 +212,7 @@ impl<L, P> Either<L, P> {
     }
 }
 
-/// What a `T` is, in words, from what it says to something that is none.
+/// A `T` in words, from its error on a value of another kind.
 fn example<T: Leaf>() -> String {
     T::read(super::written::Scalar::List).err().map(|fault| fault.valid).unwrap_or_default()
 }

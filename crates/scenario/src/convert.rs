@@ -53,10 +53,10 @@ use way::Way;
 /// Channels of an experiment, copies included, at most.
 const MOST_CHANNELS: usize = 10_000;
 
-/// What every channel's conversion needs to know of the rest.
+/// Facts about the rest of the file that every channel's conversion needs.
 struct Surroundings {
     packet: laxity_units::Bytes,
-    /// What a refused channel says of the run unless it says so itself.
+    /// Effect of a refused channel on the run, unless the channel says so itself.
     refusal: Refusal,
     /// Whether contracts are enforced.
     enforced: bool,
@@ -65,7 +65,7 @@ struct Surroundings {
     /// Whether deadlines may be beyond the interval.
     beyond: bool,
     way: Way,
-    /// Names of the interfaces at which channels come in; `None` where they are sent.
+    /// Names of the interfaces at which channels arrive; `None` where channels are sent.
     interfaces: Option<Vec<String>>,
     /// Names of the groups that they may be in.
     groups: Result<Vec<String>, Reported>,
@@ -73,9 +73,10 @@ struct Surroundings {
     cluster: bool,
     /// Whether those are served by stamps.
     stamped: Result<bool, Reported>,
-    /// Whether their doorbells are told apart by processes.
+    /// Whether the doorbells of different processes are told apart.
     apart: Result<bool, Reported>,
-    /// Cores of the host at each node, and what that is called; nothing while the nodes are in error.
+    /// Number of cores of the host at each node, and the name of the host; empty while the nodes
+    /// are in error.
     cores: Vec<(u8, String)>,
     /// Per network, whether its packets are framed.
     framed: Vec<bool>,
@@ -166,7 +167,7 @@ pub(crate) fn experiment(
     let around = Surroundings {
         // Where the host is in error, so as to say what is wrong with the channels all the same.
         packet: host.as_ref().map_or(host::DEFAULT_PACKET, |host| host.subsystem.packet),
-        // Of a host that is wrong itself there is nothing else to say.
+        // A host that is wrong itself has no further errors.
         enforced: host.as_ref().map_or(true, |host| host.subsystem.enforcement),
         analysed: admission.as_ref().is_ok_and(|(admission, _)| admission.formula.is_some()),
         refusal: admission.as_ref().map_or(Refusal::Fails, |(admission, _)| admission.refusal),
@@ -328,7 +329,7 @@ fn alike(
             interrupts = adapter::interrupts(cx, &mut adapter);
             adapter::adapter(cx, library, adapter)
         }
-        // It has nothing to send.
+        // A host that only receives has no packets to send.
         None if receives => {
             Ok(Located { value: Adapter::Null(Default::default()), spans: AdapterSpans::of(WHOLE) })
         }
@@ -374,7 +375,7 @@ struct Located<T, S> {
 /// Places of an adapter.
 #[derive(Clone)]
 struct AdapterSpans {
-    /// What stands for it.
+    /// Place of the whole adapter.
     whole: Range<usize>,
     /// Which bus it is at, if it is.
     bus: Range<usize>,
@@ -397,7 +398,7 @@ struct HostSpans {
     buses: Vec<Range<usize>>,
 }
 
-/// What `[host]` does not say of early work.
+/// Keys on early work that `[host]` leaves out.
 #[derive(Clone, Copy)]
 struct Unsaid {
     early: bool,
@@ -405,16 +406,17 @@ struct Unsaid {
     horizon: bool,
 }
 
-/// How far ahead of its contract the host lets the frames of a program be: as much as the platform may stand still for
-/// at a time, and several times what it usually does.
+/// How far ahead of its contract the host lets the frames of a program be: as much as the platform
+/// may stand still for at a time, and several times what it usually does.
 const AHEAD: EarlyPolicy = EarlyPolicy { horizon: Span::from_ms(250), above_best_effort: true };
 
 /// Lets frames of programs pass that are early by their contract.
 ///
-/// A message is early when those before it came late. A program that sends at its contract's rate is early for ever after
-/// one stall of the platform, and what waits for its logical arrival time then waits as long as the stall took, message
-/// by message. Nobody who is on time waits longer for early work (see `promise.rs`); best effort does, and for a source that
-/// sends more than it may, for 250 ms of its rate, once.
+/// A message is early when those before it were late. A program that sends at its contract's rate
+/// is early for ever after one stall of the platform. A wait for the logical arrival time would
+/// then last as long as the stall, message by message. No channel that is on time waits longer for
+/// early work (see `promise.rs`). Best effort does, and for a source that sends more than its
+/// contract, for 250 ms of its rate, once.
 fn let_early_frames_pass(host: &mut Host, unsaid: Unsaid, channels: &[ChannelSpec]) {
     if channels.iter().all(|channel| channel.carries.is_none()) {
         return;

@@ -1,9 +1,9 @@
-//! What is wrong with a file, where, and what would be valid in its place.
+//! Errors of a file: the error, its place, and the valid alternatives.
 //!
-//! A file that a person wrote is answered like a compiler answers a program: every error carries the
-//! file, the line, the line's text with the place underlined, the reason, and what would be valid. All
-//! errors that can be told apart are collected before any is shown. Text quoted from a file is made
-//! harmless first: a terminal must not obey what stands in somebody's scenario.
+//! The reader answers like a compiler: every error has the file, the line, the line's text with the
+//! place underlined, the reason, and the valid alternatives. All errors that can be told apart are
+//! collected before any is shown. Text quoted from a file is made harmless first: a terminal must
+//! not obey the text of a scenario.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use laxity_world::text::acts;
 use serde::Serialize;
 
-/// Errors kept per file; whoever has more has one cause, not fifty.
+/// Errors kept per file: fifty errors have one cause.
 pub const MOST: usize = 20;
 
 /// A text file as it was read.
@@ -30,7 +30,7 @@ impl Source {
         Self { name: name.into(), text: text.into() }
     }
 
-    /// What the file is called in messages: its path as the user gave it.
+    /// Name of the file in messages: its path as the user gave it.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -177,12 +177,12 @@ impl Diagnostic {
         }
     }
 
-    /// What is wrong.
+    /// The error.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// What would be valid, or what to do about it.
+    /// The valid alternatives, or the remedy.
     pub fn advice(&self) -> &[String] {
         &self.help
     }
@@ -242,11 +242,11 @@ pub struct Finding {
     pub start: Option<Position>,
     /// Where it ends: the position behind its last character.
     pub end: Option<Position>,
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What would be valid, or what to do about it.
+    /// The valid alternatives, or the remedy.
     pub help: Vec<String>,
-    /// The circumstances, if there are any to tell.
+    /// The circumstances, if any.
     pub note: Option<String>,
 }
 

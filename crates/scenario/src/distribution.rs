@@ -21,7 +21,7 @@ use crate::document;
 use crate::leaf::{Bounded, Interval, Share};
 use crate::written::{List, Part, Written};
 
-/// The distributions that come with Laxity, by name.
+/// The built-in distributions, by name.
 pub(crate) const BUILT_IN: [(&str, &str); 1] =
     [("st-apache", include_str!("../../../distributions/st-apache.toml"))];
 
@@ -36,12 +36,12 @@ pub(crate) struct Distribution {
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Laxity distribution")]
 pub(crate) struct RawDistribution {
-    /// What it is, in one line.
+    /// Description in one line.
     #[schemars(required)]
     title: Option<Written<String>>,
-    /// How the points were come by.
+    /// Origin of the points.
     about: Option<Written<String>>,
-    /// Who measured it, where.
+    /// Author and place of the measurement.
     #[schemars(required)]
     source: Option<Written<String>>,
     /// The points, in the order of their intervals; the last has the share 1.

@@ -59,8 +59,8 @@ fn plain_table(source: &Arc<Source>, table: &mut DeTable<'_>, diagnostics: &mut 
 
 /// Refuses a file of another version of the format.
 ///
-/// Its keys may have other meanings there, so no other error of the file is reported. A `format` that is no whole number
-/// is left to the reader of that key.
+/// Its keys may have other meanings there, so no other error of the file is reported. A `format`
+/// that is no whole number is left to the reader of that key.
 pub(crate) fn of_this_format(source: &Arc<Source>, document: &DeTable<'_>) -> Result<(), Diagnostics> {
     let Some(value) = document.get("format") else { return Ok(()) };
     let DeValue::Integer(number) = value.get_ref() else { return Ok(()) };
@@ -76,8 +76,8 @@ pub(crate) fn of_this_format(source: &Arc<Source>, document: &DeTable<'_>) -> Re
     }
 }
 
-/// Reads the document into the raw form `T`; unknown keys are reported, and everything else by whoever
-/// looks at the fields.
+/// Reads the document into the raw form `T`; unknown keys are reported here, all other errors by
+/// the readers of the fields.
 pub(crate) fn read<T: DeserializeOwned>(
     cx: &mut Context<'_>,
     document: Spanned<DeTable<'_>>,

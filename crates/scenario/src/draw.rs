@@ -1,11 +1,13 @@
-//! Scenarios drawn at random over all that the format can say.
+//! Scenarios drawn at random over the whole format.
 //!
-//! [`scenario`] draws a file, table by table, from the raw types that reading it fills, and [`shrink`] cuts one that fails at
-//! something down to what it fails by. What must be so of every one of them is for those to say who run it.
+//! [`scenario`] draws a file, table by table, from the raw types that reading it fills. [`shrink`]
+//! cuts a failing file down to the cause. The callers that run the files decide which properties
+//! must hold.
 //!
-//! What is drawn is biased. Half of the scenarios have all their times on one grid, so that events coincide to the
-//! picosecond; half have all channels start at once; contracts are for loads that a host can take, with deadlines near
-//! what admission will answer; beside channels that keep their contracts others break them, and floods.
+//! The drawing is biased. Half of the scenarios have all their times on one grid, so that events
+//! coincide to the picosecond. Half have all channels start at once. Contracts are for loads that a
+//! host can take, with deadlines near the promise of admission. Beside channels that keep their
+//! contracts others break them, and floods.
 
 mod adapter;
 mod channel;
@@ -45,7 +47,7 @@ use theme::Theme;
 /// Packets that a run transmits at most, about.
 const PACKETS: f64 = 1500.0;
 
-/// One of so many scenarios is of a host that only receives.
+/// One in this number of scenarios is of a host that only receives.
 const RECEIVING: u64 = 8;
 
 /// Half as many are of virtual interfaces: those of this number among twice as many.
@@ -56,7 +58,8 @@ const VIRTUAL: u64 = 3;
 pub struct Scenario {
     /// The file.
     pub file: Table,
-    /// Whether keys were left as they came, or no channel was given anything to send, so that it need not be valid.
+    /// Whether keys were left as they came, or no channel was given anything to send, so that it
+    /// need not be valid.
     pub careless: bool,
 }
 
@@ -101,7 +104,7 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
         via: unsaid(),
         group: nodes::groups(dice.aside(), &theme),
         channel: parts(channels.drafted),
-        // Real time and real software have tests of their own; nothing here waits for a clock.
+        // Real time and real software have tests of their own; no drawn scenario waits for a clock.
         emulation: unsaid(),
         port: unsaid(),
         fault: parts(network::faults(dice, &theme, length)),
@@ -125,7 +128,8 @@ fn length(dice: &mut Dice, theme: &Theme, channels: &Channels) -> Span {
     let longest = channels.intervals.iter().copied().max().unwrap_or(Span::from_ms(10));
     let shortest = channels.intervals.iter().copied().min().unwrap_or(Span::from_ms(10));
     let flood = if channels.floods { 1.0 / theme.pace().as_secs_f64() } else { 0.0 };
-    // It takes many intervals until what is ahead at the end of a row is no more than that, and few channels go all along it.
+    // It takes many intervals until what is ahead at the end of a row is no more than that, and few
+    // channels go all along it.
     let nodes = if theme.row.is_some() { 1 } else { theme.nodes() };
     let rate = (channels.rate + flood) * nodes as f64;
     let affordable = Span::from_secs_f64(PACKETS / rate).unwrap_or(Span::from_secs(1));

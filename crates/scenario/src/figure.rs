@@ -1,4 +1,5 @@
-//! Figures as a file asks for them: a metric, an axis, and what to leave out. How they are drawn is no matter here.
+//! Figures as a file asks for them: a metric, an axis, and what to leave out. How they are drawn is
+//! no matter here.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,9 +18,10 @@ pub struct FigureSpec {
     /// Its heading; by default made of the metric's name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// The axis of the sweep that runs to the right. Left out, the figure has a horizontal bar per channel
-    /// at the point where it came closest to its bound, with bound and deadline marked if `y` is `worst`; or, if `y` is a
-    /// distribution (`latency.ccdf`), what was measured runs to the right.
+    /// The axis of the sweep that runs to the right. Left out, the figure has a horizontal bar per
+    /// channel at the point where it came closest to its bound, with bound and deadline marked if
+    /// `y` is `worst`; or, if `y` is a distribution (`latency.ccdf`), what was measured runs to the
+    /// right.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub x: String,
     /// The metric.
@@ -48,9 +50,9 @@ pub enum FigureError {
     NoAxis {
         /// The figure.
         figure: String,
-        /// What it names.
+        /// The name in the file.
         axis: String,
-        /// What there is.
+        /// The existing names.
         have: Vec<String>,
     },
     /// It restricts an axis to a value that the axis does not take.
@@ -59,18 +61,18 @@ pub enum FigureError {
         figure: String,
         /// The axis.
         axis: String,
-        /// What it names.
+        /// The name in the file.
         point: String,
-        /// What there is.
+        /// The existing names.
         have: Vec<String>,
     },
     /// It names a channel or resource that no run has.
     NoChannel {
         /// The figure.
         figure: String,
-        /// What it names.
+        /// The name in the script.
         channel: String,
-        /// What there is.
+        /// The existing names.
         have: Vec<String>,
     },
 }

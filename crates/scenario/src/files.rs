@@ -1,7 +1,7 @@
-//! Reading files that nobody vouches for.
+//! Reading of untrusted files.
 //!
-//! A path from a command line or a scenario may be missing, a directory, a gigabyte, or a text of another
-//! encoding. Each is an error in words, before more than the limit has been read.
+//! A path from a command line or a scenario may be missing, a directory, a gigabyte, or a text of
+//! another encoding. Each is an error in words, before more than the limit has been read.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source};
 
-/// The largest scenario or profile: 16 MiB, room for ten thousand nodes and as many channels, each described by itself.
+/// The largest scenario or profile: 16 MiB, room for ten thousand nodes and as many channels, each
+/// described by itself.
 pub const LARGEST: u64 = 16 << 20;
 
-/// Where files come from: a disk, or for tests and browsers, memory.
+/// Origin of files: a disk, or for tests and browsers, memory.
 pub trait Files {
     /// Opens the file at `path`; a directory is an error of that kind.
     fn open(&self, path: &Path) -> io::Result<Opened<'_>>;
@@ -20,7 +21,7 @@ pub trait Files {
 
 /// An open file.
 pub struct Opened<'a> {
-    /// How long it says it is; special files say nothing or zero.
+    /// Length according to the file; special files have none or zero.
     pub length: Option<u64>,
     /// Its bytes.
     pub bytes: Box<dyn Read + 'a>,
@@ -46,10 +47,11 @@ impl Files for Disk {
     }
 }
 
-/// What is no file on a disk.
+/// The error of a path that is no regular file.
 const NOT_REGULAR: &str = "it is not a regular file (a pipe, a device or a socket)";
 
-/// Whether `path` is what the caller has open, as standard input is: whoever names that means to hand something over.
+/// Whether `path` is a file that the caller has open, as standard input is: naming it hands its
+/// contents over.
 pub(crate) fn is_handed_over(path: &Path) -> bool {
     ["/dev/stdin", "/dev/fd", "/proc/self/fd"].iter().any(|open| path.starts_with(open))
 }

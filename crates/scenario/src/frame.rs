@@ -9,7 +9,8 @@ use crate::context::{Context, Reported};
 use crate::leaf::{Bounded, Interval};
 use crate::written::Written;
 
-/// The shortest frame of a queue, which an order that has frames needs; others leave it, so that orders can be swept.
+/// The shortest frame of a queue, which an order that has frames needs; others leave it, so that
+/// orders can be swept.
 pub(crate) fn frame_of(
     cx: &mut Context<'_>,
     frame: Option<Written<Bounded<Interval>>>,

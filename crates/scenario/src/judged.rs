@@ -1,4 +1,4 @@
-//! What a scenario says of its results: claims and figures.
+//! Judged parts of a scenario: claims and figures.
 
 use std::ops::Range;
 
@@ -46,8 +46,8 @@ pub(crate) fn check_names(
     outcome
 }
 
-/// The claims, each with scripts that compile, and with an axis to range over if it names one of `axes`; without them any
-/// name will do.
+/// The claims, each with scripts that compile, and with an axis to range over if it names one of
+/// `axes`; without them any name will do.
 pub(crate) fn claims(
     cx: &mut Context<'_>,
     raw: Option<List<Part<RawClaim>>>,
@@ -245,7 +245,7 @@ pub(crate) fn metric(cx: &mut Context<'_>, name: &Spanned<String>) -> Result<Met
     })
 }
 
-/// The same of one that is a number, as whoever compares needs.
+/// The same, of a metric that is a number, as a comparison needs.
 pub(crate) fn number(cx: &mut Context<'_>, name: &Spanned<String>) -> Result<Metric, Reported> {
     let metric = metric(cx, name)?;
     if metric.curve().is_none() {

@@ -1,7 +1,8 @@
-//! The keys of the format as data: the reference in docs/scenario and `laxity explain` are made from here.
+//! The keys of the format as data: the reference in docs/scenario and `laxity explain` are made
+//! from here.
 //!
-//! Everything comes from the schema, which the raw types generate, so that the reference cannot differ from the
-//! reader. A type that stands at several places is one [`Table`] with several paths.
+//! All of it is from the schema, which the raw types generate, so the reference cannot differ from
+//! the reader. A type at several places is one [`Table`] with several paths.
 
 mod examples;
 mod facets;

@@ -1,8 +1,8 @@
-//! What a single value may be: quantities within bounds, counts, names, and one of several words.
+//! Single values: quantities within bounds, counts, names, and one of several words.
 //!
-//! A quantity that is legal by itself can still be nonsense here: an interval of zero, a packet of a
-//! gigabyte. Bounds are part of the type, so they stand in the message, in the schema and in the check at
-//! once. They are wide; they exist so that no sum of what a file says can leave the range of picoseconds.
+//! A quantity that is legal by itself can still be nonsense here: an interval of zero, a packet of
+//! a gigabyte. Bounds are part of the type, so the message, the schema and the check agree. They
+//! are wide: no sum of a file's values can leave the range of picoseconds.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ use crate::diagnostic::{list, nearest, shown};
 
 /// A range of a quantity.
 pub(crate) trait Bounds {
-    /// What is bounded.
+    /// The bounded quantity.
     type Quantity: Quantity;
     /// The least that is valid, as a person writes it.
     const LEAST: &'static str;
@@ -71,13 +71,13 @@ impl<B: Bounds> std::fmt::Debug for Bounded<B> {
     }
 }
 
-/// A time that may be nothing: a horizon, a phase, a propagation delay.
+/// A time that may be zero: a horizon, a phase, a propagation delay.
 pub(crate) enum Delay {}
 /// A time that is something: an interval, a deadline.
 pub(crate) enum Interval {}
-/// What a step costs.
+/// Cost of a step.
 pub(crate) enum Cost {}
-/// What a byte costs.
+/// Cost of a byte.
 pub(crate) enum PerByte {}
 /// The length of a run.
 pub(crate) enum Length {}
@@ -452,7 +452,7 @@ pub(crate) enum Or<A, B> {
     That(B),
 }
 
-/// How to tell the kinds of [`Or`]: whether `scalar` looks like a `Self` at all.
+/// Distinguishes the kinds of [`Or`]: whether `scalar` looks like a `Self` at all.
 pub(crate) trait Looks {
     fn looks(scalar: &Scalar) -> bool;
 }
@@ -474,7 +474,7 @@ impl<A: Leaf + Looks, B: Leaf> Leaf for Or<A, B> {
         if A::looks(&scalar) {
             return A::read(scalar).map(Or::This);
         }
-        // What fits neither is told of both.
+        // A value that fits neither gets the reason of both.
         B::read(scalar).map(Or::That).map_err(|fault| {
             let other = A::read(Scalar::List).err().map(|other| other.valid).unwrap_or_default();
             Fault::new(fault.reason, format!("{other}; or {}", fault.valid))

@@ -1,26 +1,28 @@
 //! Scenario files: an experiment with claims, from a TOML file to valid types.
 //!
-//! [`Scenario::load`] reads a file, the profile, adapter and traces that it names, and *every* point of its sweep.
-//! What it returns can be run without a further question; what is wrong comes back as
-//! [`Diagnostics`](diagnostic::Diagnostics), all of it at once where errors can be told apart, each with its place in the file
-//! and what would be valid.
+//! [`Scenario::load`] reads a file, the profile, adapter and traces that it names, and *every*
+//! point of its sweep. The result can be run as it is. Errors are
+//! [`Diagnostics`](diagnostic::Diagnostics), all at once where they can be told apart, each with
+//! its place in the file and the valid alternatives.
 //!
 //! ```text
 //! text ──toml──▶ document ──┬─ claims, figures, axes
 //!                           └─ one document per point ──serde──▶ raw ──convert──▶ Experiment
 //! ```
 //!
-//! A point of the sweep is the same document with values replaced (see [`sweep`]), so there is one way
-//! to read an experiment and one place that knows the format ([`schema`](schema()) is made from it, too). [`draw`] goes the other
-//! way: it makes files at random out of the same raw types, so that no key can be added that nobody draws.
+//! A point of the sweep is the same document with values replaced (see [`sweep`]), so there is one
+//! way to read an experiment and one place that knows the format ([`schema`](schema()) is made from
+//! it, too). [`draw`] goes the other way: it makes files at random out of the same raw types, so
+//! every new key is drawn.
 //!
-//! What is read is not run here, and what a claim's script means is not known here: the language is that of those who judge,
-//! and they are asked through [`Scripts`](claim::Scripts). So what needs an experiment and judges nothing (a host on another core, a log
-//! that is replayed) carries no interpreter, no tables and no figures.
+//! This crate runs no experiment and knows no language of claims: the judge reads scripts, through
+//! [`Scripts`](claim::Scripts). So a program that needs an experiment and judges no claim (a host
+//! on another core, the replay of a log) carries no interpreter, no tables and no figures.
 //!
 //! # Embedding
 //!
-//! A text becomes one experiment for each point of its sweep, or a list of errors with their places:
+//! A text becomes one experiment for each point of its sweep, or a list of errors with their
+//! places:
 //!
 //! ```
 //! use laxity_scenario::Scenario;

@@ -1,4 +1,5 @@
-//! What a scenario names and others wrote: profiles, adapters and traces, each read once; and films, each made once.
+//! Files that a scenario names: profiles, adapters and traces, each read once; and video streams,
+//! each made once.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read};
@@ -18,7 +19,7 @@ use super::files::{Files, refusal};
 use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source, list, shown};
 use crate::profile::{self, Profile};
 
-/// What has been read so far, by the name in the scenario; what could not be read, with the reason.
+/// Files read so far, by the name in the scenario; of files that could not be read, the reason.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shelf {
     profiles: BTreeMap<String, Result<Arc<Profile>, Diagnostics>>,
@@ -39,7 +40,7 @@ struct Kind<T: 'static> {
     article: &'static str,
     /// Its plural, with an `s`, is the folder where such files are looked for.
     word: &'static str,
-    /// Those that come with Laxity, by name.
+    /// The built-in files, by name.
     built_in: &'static [(&'static str, &'static str)],
     parse: fn(&Arc<Source>) -> Result<T, Diagnostics>,
 }
@@ -118,7 +119,8 @@ impl<'a> Library<'a> {
         report(cx, &self.shelf.adapters[name]).map(|read| Arc::clone(&read.file))
     }
 
-    /// The text of the adapter that the scenario names at `span`; `None` if it cannot be used, of which nothing is reported here.
+    /// The text of the adapter that the scenario names at `span`; `None` if it cannot be used,
+    /// which is reported elsewhere.
     pub(crate) fn text_of_adapter(
         &mut self,
         cx: &Context<'_>,
@@ -222,7 +224,7 @@ impl<'a> Library<'a> {
         Err((error.into(), false))
     }
 
-    /// The file that is meant by `name`, of the kind that `word` says; `None` if it is one that comes with Laxity.
+    /// The file for `name`, of the kind `word`; `None` if it is built in.
     pub(crate) fn file_of(&self, name: &str, word: &str) -> Option<PathBuf> {
         if name.ends_with(".toml") {
             return Some(self.directory.join(name));
@@ -244,7 +246,8 @@ impl<'a> Library<'a> {
         [self.directory.join(file)].into_iter().chain(folders).collect()
     }
 
-    /// The trace that the scenario names at `span`; if it is `framed` again where it is sent, without headers of captured links.
+    /// The trace that the scenario names at `span`; if it is `framed` again where it is sent,
+    /// without headers of captured links.
     pub(crate) fn trace_for(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,6 +1,6 @@
-//! Host cost profiles: what each step costs a given host, and who says so.
+//! Host cost profiles: the cost of each step on a given host, with its source.
 //!
-//! A simulation is as good as its numbers, so no number stands in a profile without its source: a table of a
+//! A simulation is as good as its numbers, so each number in a profile has its source: a table of a
 //! paper, a measurement, or the argument for a choice. Every cost has its own table,
 //!
 //! ```toml
@@ -10,10 +10,10 @@
 //! source = "structuring Table 1, C_sw"
 //! ```
 //!
-//! and all of them must be there: a cost that is forgotten would count as nothing.
+//! and all of them must be there: a missing cost would count as zero.
 //!
-//! What copies or sums up a packet costs more for a larger one. A profile that was measured says for which packets, and how
-//! much each byte adds:
+//! The copy or the checksum of a packet costs more for a larger one. A measured profile gives the
+//! range of packets, and the cost of each byte:
 //!
 //! ```toml
 //! [measured]
@@ -25,9 +25,9 @@
 //! source = "measured: ..."
 //! ```
 //!
-//! The model knows one cost a packet, so a scenario gets what one of its packets' full size costs
-//! ([`Profile::costs_for`]), and none for packets that nobody measured: beyond the range a cache ends or a page begins,
-//! and the line that fits inside says nothing.
+//! The model has one cost per packet, so a scenario gets the cost of its full-size packets
+//! ([`Profile::costs_for`]). A packet size outside the measured range is an error: beyond the range
+//! a cache ends or a page begins, and the fitted line says little.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ use crate::files::{Files, read_text};
 use crate::leaf::{Bounded, Cost as CostBounds, PerByte, Size};
 use crate::written::{Part, Written};
 
-/// The profiles that come with Laxity, by name.
+/// The built-in profiles, by name.
 pub(crate) const BUILT_IN: [(&str, &str); 4] = [
     ("hartos-np", include_str!("../../../profiles/hartos-np.toml")),
     ("harts-reception", include_str!("../../../profiles/harts-reception.toml")),
@@ -59,11 +59,11 @@ pub struct Profile {
     pub name: String,
     /// The host in one line.
     pub title: String,
-    /// How the numbers were come by; may be empty.
+    /// Origin of the numbers; may be empty.
     pub about: String,
     /// The costs; of a packet of no bytes, where [`per_byte`](Self::per_byte) adds to them.
     pub costs: HostCosts,
-    /// What each byte of a packet adds.
+    /// Additional cost of each byte of a packet.
     pub per_byte: HostCosts,
     /// The packets that were measured, if the profile says: the smallest and the largest.
     pub measured: Option<(Bytes, Bytes)>,
@@ -71,14 +71,14 @@ pub struct Profile {
     pub sources: Vec<Cost>,
 }
 
-/// One cost and who says so.
+/// One cost and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cost {
     /// The field of [`HostCosts`].
     pub name: &'static str,
     /// How much.
     pub value: Span,
-    /// What each byte of a packet adds.
+    /// Additional cost of each byte of a packet.
     pub per_byte: Span,
     /// Table, measurement or argument.
     pub source: String,
@@ -92,7 +92,7 @@ pub(crate) struct RawProfile {
     /// The host in one line.
     #[schemars(required)]
     title: Option<Written<String>>,
-    /// How the numbers were come by.
+    /// Origin of the numbers.
     about: Option<Written<String>>,
     /// For which sizes of packets the costs were measured; scenarios with others are refused. Default: any.
     measured: Option<Part<RawMeasured>>,
@@ -117,9 +117,11 @@ pub(crate) struct RawProfile {
     /// Entering and leaving an interrupt, without what is done inside; zero where `C_l` includes it.
     #[schemars(required)]
     interrupt: Option<Part<RawCost>>,
-    /// Looking for responses of an adapter that does not interrupt, or with the watchdog. Default: what an interrupt costs.
+    /// Looking for responses of an adapter that does not interrupt, or with the watchdog. Default:
+    /// what an interrupt costs.
     poll: Option<Part<RawCost>>,
-    /// Taking a response out of the adapter's queue, beside the interrupt or look that found it. Default: nothing.
+    /// Cost of taking a response out of the adapter's queue, beside the interrupt or poll that
+    /// found it. Default: zero.
     response: Option<Part<RawCost>>,
     /// Creating a thread.
     #[schemars(required)]
@@ -130,7 +132,7 @@ pub(crate) struct RawProfile {
     /// Completing a reassembled message and handing it to the application.
     #[schemars(required)]
     receive_message: Option<Part<RawCost>>,
-    /// What an application's send costs per message, if applications share the CPU.
+    /// Cost of an application's send per message, if applications share the CPU.
     #[schemars(required)]
     send_call: Option<Part<RawCost>>,
 }
@@ -142,7 +144,7 @@ pub(crate) struct RawCost {
     /// How much; with `per_byte`, of a packet of no bytes.
     #[schemars(required)]
     value: Option<Written<Bounded<CostBounds>>>,
-    /// What each byte of a packet adds; needs `[measured]`. Default 0.
+    /// Additional cost of each byte of a packet; needs `[measured]`. Default 0.
     per_byte: Option<Written<Bounded<PerByte>>>,
     /// A table of a paper, a measurement, or `own choice:` and the argument.
     #[schemars(required)]
@@ -169,8 +171,8 @@ pub struct Unmeasured {
 }
 
 impl Profile {
-    /// What the host of a scenario with packets of at most `packet` pays, each byte counted; an error if none so
-    /// large or small was measured.
+    /// Costs of the host of a scenario with packets of at most `packet`, each byte counted; an
+    /// error if no packet of that size was measured.
     pub fn costs_for(&self, packet: Bytes) -> Result<HostCosts, Unmeasured> {
         if let Some(measured) = self.measured
             && !(measured.0..=measured.1).contains(&packet)

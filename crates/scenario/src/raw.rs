@@ -1,7 +1,7 @@
-//! The file as it stands: every key, where it may stand, and what it means.
+//! The file as it stands: every key, its place, and its meaning.
 //!
-//! These types are the one description of the format. Reading, the list of valid keys in an error, and the
-//! schema for editors (with these comments in it) all come from them.
+//! These types are the one description of the format. Reading, the list of valid keys in an error,
+//! and the schema for editors (with these comments in it) are all made from them.
 
 mod adapter;
 mod bus;
@@ -58,43 +58,50 @@ pub(crate) type CoreNumber = Whole<0, { MOST_CORES as u64 - 1 }>;
 /// A node: its number, or where nodes have names its name.
 pub(crate) type NodeName = Or<Whole<0, 64>, Name>;
 
-/// An experiment: a host, an adapter, a path and channels; what to vary; and what must come out.
+/// An experiment: a host, an adapter, a path and channels; the axes of a sweep; and the required
+/// results.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Laxity scenario")]
 pub(crate) struct RawScenario {
     /// Version of the format. Default 1, which is the only one that there is.
     pub(crate) format: Option<Written<Whole<FORMAT, FORMAT>>>,
-    /// What the experiment shows, in one line.
+    /// Subject of the experiment, in one line.
     #[schemars(required)]
     pub(crate) title: Option<Written<String>>,
-    /// Where it comes from and how it is set up, at any length.
+    /// Origin and set-up, at any length.
     pub(crate) about: Option<Written<String>>,
     /// Root of every random stream; the same file and seed give the same results. Default 1.
     pub(crate) seed: Option<Written<Whole<0, { i64::MAX as u64 }>>>,
-    /// The sending host, and with it every relay and the receiver; or what the hosts of `[node]`s have in common.
+    /// The sending host, and with it every relay and the receiver; or what the hosts of `[node]`s
+    /// have in common.
     pub(crate) host: Option<Part<RawHost>>,
-    /// The network adapter of every host. Needed unless the host only receives, at interfaces, or `[node]`s say all of theirs.
+    /// The network adapter of every host. Needed unless the host only receives, at interfaces, or
+    /// `[node]`s say all of theirs.
     pub(crate) adapter: Option<Part<RawAdapter>>,
-    /// What lies behind the adapter. Without it a message ends when its last packet is transmitted.
+    /// The path behind the adapter. Without it a message ends when its last packet is transmitted.
     pub(crate) path: Option<Part<RawPath>>,
-    /// The nodes, by name, of a network in which they differ. Without them there is one host, or the equal hosts of `[path]` or
-    /// `[network]`, called by their numbers.
+    /// The nodes, by name, of a network in which they differ. Without them there is one host, or
+    /// the equal hosts of `[path]` or `[network]`, called by their numbers.
     pub(crate) node: Option<Entries<Part<RawNode>>>,
-    /// The network between the adapters. Default: a link of its own for each. With `[node]`s, `[network.NAME]`s say which of
-    /// them they join, and what stands here is what they have in common.
+    /// The network between the adapters. Default: a link of its own for each. With `[node]`s,
+    /// `[network.NAME]`s say which of them they join, and what stands here is what they have in
+    /// common.
     pub(crate) network: Option<RawNetworks>,
     /// How channels are admitted.
     pub(crate) admission: Option<Part<RawAdmission>>,
     /// When a run ends. Needed unless `admission.fill` is given.
     pub(crate) run: Option<Part<RawRun>>,
-    /// Where channels come in that this host receives. With any, every channel comes in at one of them, and nothing is sent.
+    /// Interfaces at which this host receives channels. With any, every channel arrives at one of
+    /// them, and the host sends no packets.
     pub(crate) interface: Option<List<Part<RawInterface>>>,
-    /// Programs that take what comes in at interfaces. Default: one for all, with the `program` of `[host.receive]`.
+    /// Programs that take packets received at interfaces. Default: one for all, with the `program`
+    /// of `[host.receive]`.
     pub(crate) program: Option<List<Part<RawProgram>>>,
-    /// What adapters are told during the run, by the control commands of thesis Table 7.1.
+    /// Commands to adapters during the run, by the control commands of thesis Table 7.1.
     pub(crate) command: Option<List<Part<RawCommand>>>,
-    /// Adapters with virtual interfaces: every channel is one. Takes the place of `[host]`, `[adapter]` and what joins them.
+    /// Adapters with virtual interfaces: every channel is one. Takes the place of `[host]`,
+    /// `[adapter]` and what joins them.
     pub(crate) via: Option<Part<RawVia>>,
     /// Groups of channels that have a rate together, by name.
     pub(crate) group: Option<Entries<Part<RawGroup>>>,
@@ -105,11 +112,11 @@ pub(crate) struct RawScenario {
     pub(crate) emulation: Option<Part<RawEmulation>>,
     /// Where real software meets the nodes, in an emulation.
     pub(crate) port: Option<List<Part<RawPort>>>,
-    /// What goes wrong, and when.
+    /// Faults and their times.
     pub(crate) fault: Option<List<Part<RawFault>>>,
-    /// What is varied: one axis each, the first outermost. Every combination is run.
+    /// The sweep: one axis each, the first outermost. Every combination is run.
     pub(crate) sweep: Option<List<Part<RawSweep>>>,
-    /// What the results must show.
+    /// Claims that the results must show.
     pub(crate) claim: Option<List<Part<RawClaim>>>,
     /// The figures to draw; by default those that suit the results.
     pub(crate) figure: Option<List<Part<RawFigure>>>,
@@ -121,20 +128,21 @@ pub(crate) struct RawScenario {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawHost {
-    /// The cost profile: a path ending in `.toml` relative to this file, or a name, which is looked for
-    /// beside this file, then in a folder `profiles` there and in every folder above, then among those
-    /// that come with Laxity.
+    /// The cost profile: a path ending in `.toml` relative to this file, or a name. A name is
+    /// looked for beside this file, then in a folder `profiles` there and in every folder above,
+    /// then among the built-in profiles.
     #[schemars(required)]
     pub(crate) profile: Option<Written<String>>,
     /// Where sending applications run. Default `separate`.
     pub(crate) applications: Option<Written<Applications>>,
-    /// Cores, each scheduled by itself: what runs on the host has one of them, by a `core` of its own or by default. What they share is the way out:
-    /// the link scheduler, in which one core is at a time while others spin. Default 1.
+    /// Cores, each scheduled by itself: each channel, application and interrupt of the host has one
+    /// of them, by a `core` of its own or by default. All cores share the link scheduler, which one
+    /// core uses at a time while others spin. Default 1.
     pub(crate) cores: Option<Written<Whole<1, { MOST_CORES as u64 }>>>,
     /// Single numbers of the profile, replaced.
     pub(crate) costs: Option<Part<RawCosts>>,
-    /// `C_sf`: processors are so many times as fast, the host's and with it the adapter's, while all that
-    /// hardware takes its own time for stays as it is (thesis §4.4.2). At least 0.01. Default 1.
+    /// `C_sf`: speed factor of the processors, the host's and with it the adapter's; times of other
+    /// hardware stay as they are (thesis §4.4.2). At least 0.01. Default 1.
     pub(crate) speedup: Option<Written<Factor>>,
     /// The communication subsystem's policies.
     pub(crate) subsystem: Option<Part<RawSubsystem>>,
@@ -144,7 +152,7 @@ pub(crate) struct RawHost {
     pub(crate) compute: Option<Entries<Part<RawComputing>>>,
     /// Buses that its adapters share with each other and its CPU, by name.
     pub(crate) bus: Option<Entries<Part<RawBus>>>,
-    /// What the host pays for what comes in at interfaces, beside its costs.
+    /// Costs of packets received at interfaces, beside the host's costs.
     pub(crate) receive: Option<Part<RawReceive>>,
 }
 
@@ -176,13 +184,16 @@ pub(crate) struct RawCosts {
     pub(crate) hand_over: Option<Written<Bounded<Cost>>>,
     /// Entering and leaving an interrupt.
     pub(crate) interrupt: Option<Written<Bounded<Cost>>>,
-    /// Looking for responses of an adapter that does not interrupt, or with the watchdog. Default: what an interrupt costs.
+    /// Looking for responses of an adapter that does not interrupt, or with the watchdog. Default:
+    /// what an interrupt costs.
     pub(crate) poll: Option<Written<Bounded<Cost>>>,
-    /// Taking a response out of the adapter's queue, beside the interrupt or look that found it. Default `0 us`.
+    /// Taking a response out of the adapter's queue, beside the interrupt or look that found it.
+    /// Default `0 us`.
     pub(crate) response: Option<Written<Bounded<Cost>>>,
     /// A timer's interrupt, by which work is noticed that waited for its time. Default `0 us`.
     pub(crate) timer: Option<Written<Bounded<Cost>>>,
-    /// Of several cores: an inter-processor interrupt, which a core with nothing to do pays that another calls. Default `0 us`.
+    /// With several cores: an inter-processor interrupt, which an idle core pays when another core
+    /// calls it. Default `0 us`.
     pub(crate) ipi: Option<Written<Bounded<Cost>>>,
     /// Creating a thread.
     pub(crate) thread_creation: Option<Written<Bounded<Cost>>>,
@@ -190,13 +201,15 @@ pub(crate) struct RawCosts {
     pub(crate) receive_packet: Option<Written<Bounded<Cost>>>,
     /// Completing a reassembled message and handing it to the application.
     pub(crate) receive_message: Option<Written<Bounded<Cost>>>,
-    /// What an application's send costs per message, if applications share the CPU.
+    /// Cost of an application's send per message, if applications share the CPU.
     pub(crate) send_call: Option<Written<Bounded<Cost>>>,
-    /// Copying, summing up or encrypting a byte that is sent. Default `0 us`, as of handlers that have a reference to it.
+    /// Copying, summing up or encrypting a byte that is sent. Default `0 us`, as of handlers that
+    /// have a reference to it.
     pub(crate) send_byte: Option<Written<Bounded<Cost>>>,
     /// The same for a byte that is received or passed on. Default `0 us`.
     pub(crate) receive_byte: Option<Written<Bounded<Cost>>>,
-    /// Moving a byte to the adapter by the CPU: programmed I/O. Default `0 us`, as of an adapter that fetches it by the reference that it is handed.
+    /// Moving a byte to the adapter by the CPU: programmed I/O. Default `0 us`, as of an adapter
+    /// that fetches it by the reference that it is handed.
     pub(crate) transfer_byte: Option<Written<Bounded<Cost>>>,
 }
 
@@ -208,13 +221,13 @@ pub(crate) struct RawSubsystem {
     pub(crate) processing: Option<Written<Processing>>,
     /// In which order handlers get the CPU. Default `multiclass_edf`.
     pub(crate) cpu: Option<Written<Order>>,
-    /// What handlers of early messages may do. Default `hold`; where a channel `carries` frames, they may run up to
-    /// 250 ms early and before best effort: see the link's `horizon`.
+    /// Treatment of early messages by handlers. Default `hold`; where a channel `carries` frames,
+    /// handlers may run up to 250 ms early and before best effort: see the link's `horizon`.
     pub(crate) early: Option<Written<EarlyPolicy>>,
-    /// When a handler lets another one have the CPU: after so many packets (`P`), or in words; or a table
-    /// with one for each class of work. Default 4.
+    /// Preemption point of a handler: after a number of packets (`P`), or in words; or a table with
+    /// one for each class of work. Default 4.
     pub(crate) preemption: Option<Either<Or<Packets, PreemptionWord>, RawPreemption>>,
-    /// What switching threads takes. Default `real`.
+    /// Cost of switching threads. Default `real`.
     pub(crate) resources: Option<Written<Resources>>,
     /// Traffic enforcement. Off, every message counts as current when it is sent and no queue has an end.
     /// Default `true`.
@@ -225,7 +238,7 @@ pub(crate) struct RawSubsystem {
     pub(crate) link: Option<Part<RawLink>>,
 }
 
-/// Preemption of each class of work: after so many packets, `message` or `never`.
+/// Preemption of each class of work: after a number of packets, `message` or `never`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPreemption {
@@ -241,24 +254,25 @@ pub(crate) struct RawPreemption {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawLink {
-    /// Who runs the link scheduler (resource §3.1.2). Default `O1`.
+    /// Runner of the link scheduler (resource §3.1.2). Default `O1`.
     pub(crate) paradigm: Option<Written<LinkParadigm>>,
-    /// Of several cores the one of the link scheduler's own thread (O2), and where packets are noticed that were held for their time. Default 0.
+    /// Of several cores the one of the link scheduler's own thread (O2), and where packets are
+    /// noticed that were held for their time. Default 0.
     pub(crate) core: Option<Written<CoreNumber>>,
     /// In which order packets leave. Default `multiclass_edf`; with the paradigm `adapter`, `fifo`.
     pub(crate) order: Option<Written<Order>>,
     /// The shortest frame of time. For `stop_and_go` and `hrr`, which need it; others have none.
     pub(crate) frame: Option<Written<Bounded<Interval>>>,
-    /// How long before its logical arrival time a packet may leave if nothing on time waits. Default `0 us`; where a
-    /// channel `carries` frames, `250 ms`. A program that sends at its contract's rate never makes up for a time in
-    /// which the platform stood still, so after one all its frames are early, and would be held for the rest of the
-    /// run.
+    /// How long before its logical arrival time a packet may leave if no on-time packet waits.
+    /// Default `0 us`; where a channel `carries` frames, `250 ms`. A program that sends at its
+    /// contract's rate never makes up for a stall of the platform. So after a stall all its frames
+    /// are early, and would be held for the rest of the run.
     pub(crate) horizon: Option<Written<Bounded<Delay>>>,
     /// Packets handed to the adapter and not yet completed, at most: the pipeline depth. Default 1; with the
     /// paradigm `adapter`, no limit.
     pub(crate) depth: Option<Written<Whole<1, 65536>>>,
-    /// Whether early packets within the horizon go before best effort. Default `false`; where a channel `carries`
-    /// frames and nothing is said of `horizon` either, `true`.
+    /// Whether early packets within the horizon go before best effort. Default `false`; `true`
+    /// where a channel `carries` frames and `horizon` is left out.
     pub(crate) early_above_best_effort: Option<Written<bool>>,
 }
 
@@ -278,20 +292,22 @@ pub(crate) struct RawPath {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawAdmission {
-    /// Whose formulas. Default `corrected`.
+    /// The formulas of admission. Default `corrected`.
     pub(crate) formula: Option<Written<FormulaWord>>,
     /// How it is decided whether channels can be served together. Default `d_order`.
     pub(crate) test: Option<Written<Test>>,
-    /// By what deadline EDF orders, and so what holds: the bound or the request. Default `bound`; with the test
-    /// `demand` always the request, and the bound holds too.
+    /// By what deadline EDF orders, and so what holds: the bound or the request. Default `bound`;
+    /// with the test `demand` always the request, and the bound holds too.
     pub(crate) local_deadline: Option<Written<LocalDeadline>>,
-    /// How the slack of an end-to-end deadline is shared out among the hops of a path: what remains of the deadline after the least that each hop can
-    /// promise and the propagation between them. Default `proportional`.
+    /// How the slack of an end-to-end deadline is shared out among the hops of a path: what remains
+    /// of the deadline after the least that each hop can promise and the propagation between them.
+    /// Default `proportional`.
     pub(crate) deadlines: Option<Written<Division>>,
-    /// What a channel that is refused says of the run, for channels that do not say it themselves. Default `fails`.
+    /// Effect of a refused channel on the run, for channels without a `refusal` of their own.
+    /// Default `fails`.
     pub(crate) refusal: Option<Written<Refusal>>,
-    /// A real-time channel, of which copies are admitted until one is refused. They are counted in the
-    /// figure `admitted`; nothing is simulated, and `run` has no effect.
+    /// A real-time channel, of which copies are admitted until one is refused. They are counted in
+    /// the figure `admitted`; no simulation runs, and `run` has no effect.
     pub(crate) fill: Option<Written<Name>>,
 }
 
@@ -301,15 +317,16 @@ pub(crate) struct RawAdmission {
 pub(crate) struct RawRun {
     /// The clock. Default `virtual`.
     pub(crate) clock: Option<Written<ClockKind>>,
-    /// The effect of missed deadlines on the exit code, for channels that do not say it themselves. Default `fail`.
+    /// The effect of missed deadlines on the exit code, for channels that do not say it themselves.
+    /// Default `fail`.
     pub(crate) misses: Option<Written<Misses>>,
-    /// After so many transmitted packets. Either this or `time`.
+    /// End of the run: a number of transmitted packets. Either this or `time`.
     pub(crate) packets: Option<Written<Whole<1, 1_000_000_000_000>>>,
-    /// After so much virtual time. Either this or `packets`.
+    /// End of the run: a virtual time. Either this or `packets`.
     pub(crate) time: Option<Written<Bounded<Length>>>,
-    /// Packets (or, with `time`, a time) that metrics leave out at the start. Default nothing.
+    /// Packets (or, with `time`, a time) that metrics leave out at the start. Default 0.
     pub(crate) warmup: Option<Written<Amount>>,
-    /// The same at the end. Default nothing.
+    /// The same at the end. Default 0.
     pub(crate) cooldown: Option<Written<Amount>>,
 }
 
@@ -320,11 +337,12 @@ pub(crate) struct RawSweep {
     /// Short name, used in tables, figures and claims.
     #[schemars(required)]
     pub(crate) name: Option<Written<Name>>,
-    /// What a figure's axis says, with the unit of the numbers. Default: the name and that unit.
+    /// Label of a figure's axis, with the unit of the numbers. Default: the name and that unit.
     pub(crate) label: Option<Written<String>>,
-    /// The key that takes the values, such as `channel.video.source.rate`: channels by their names, `channel.*` for all; in an
-    /// adapter's lists stages and resources by their names (`adapter.transmit.link.ahead`), queues and phases by their places, from 0
-    /// on (`adapter.response_queue.0.delay`). So it is in lists that only the adapter's `file` has.
+    /// The key that takes the values, such as `channel.video.source.rate`: channels by their names,
+    /// `channel.*` for all; in an adapter's lists stages and resources by their names
+    /// (`adapter.transmit.link.ahead`), queues and phases by their places, from 0 on
+    /// (`adapter.response_queue.0.delay`). So it is in lists that only the adapter's `file` has.
     pub(crate) key: Option<Written<String>>,
     /// Several keys that take the same values together.
     pub(crate) keys: Option<List<Written<String>>>,
@@ -356,7 +374,7 @@ pub(crate) struct RawClaim {
     /// The claim in words.
     #[schemars(required)]
     pub(crate) says: Option<Written<String>>,
-    /// Whose claim it is. Default `source`.
+    /// Origin of the claim. Default `source`.
     pub(crate) origin: Option<Written<Origin>>,
     /// The Rhai expression that decides it.
     #[schemars(required)]
@@ -365,10 +383,11 @@ pub(crate) struct RawClaim {
     pub(crate) shows: Option<Written<String>>,
     /// Why a faithful model contradicts it; printed only then.
     pub(crate) reason: Option<Written<String>>,
-    /// An axis of the sweep that the claim hangs on without saying its value: the scripts then see the runs of one
-    /// point of it at a time, and the verdict says at which points it holds.
+    /// An axis of the sweep that the claim hangs on without saying its value: the scripts then see
+    /// the runs of one point of it at a time, and the verdict says at which points it holds.
     pub(crate) range: Option<Written<String>>,
-    /// What if a run in real time that it reads was disturbed so much that stalls could decide it. Default `spoil`.
+    /// Verdict if stalls of the platform in a real-time run could decide the claim. Default
+    /// `spoil`.
     pub(crate) stalls: Option<Written<Stalls>>,
 }
 

@@ -27,19 +27,19 @@ use crate::{convert, document, judged, leaf, templates, tune};
 pub struct Scenario {
     /// File stem, `s5-conforming`.
     pub name: String,
-    /// What the experiment shows, one line.
+    /// Subject of the experiment, one line.
     pub title: String,
-    /// Where it comes from; may be empty.
+    /// Origin of the experiment; may be empty.
     pub about: String,
     /// Root of every random stream, unless a sweep sets it.
     pub seed: u64,
     /// The axes of the sweep, outermost first; empty for a single run.
     pub axes: Vec<Axis>,
-    /// What the results must show; the scripts are as whoever looked at them let them pass.
+    /// Claims that the results must show; their scripts passed the reader of scripts.
     pub claims: Vec<Claim>,
     /// The figures to draw; empty for those that suit the results.
     pub figures: Vec<FigureSpec>,
-    /// What `laxity tune` searches for.
+    /// Goal of `laxity tune`.
     pub tune: Option<Tune>,
     /// SHA-256 over the file and the profiles, adapters and traces it names, hexadecimal.
     pub hash: String,
@@ -49,13 +49,15 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads the scenario at `path` and all it names; `scripts` looks at those of its claims. Of an adapter's description it is the scenario that
-    /// tries it: that of the same name in a folder `trials` beside it, or else the one that comes with Laxity.
+    /// Reads the scenario at `path` and all files that it names; `scripts` reads the scripts of its
+    /// claims. For an adapter's description it reads the scenario that tries it: the one of the
+    /// same name in a folder `trials` beside it, or else the built-in one.
     pub fn load(path: &FilePath, scripts: &dyn Scripts) -> Result<Scenario, Diagnostics> {
         Scenario::read(path, &Disk, scripts)
     }
 
-    /// Reads the scenario at `path` of `files` and all it names there; `scripts` looks at those of its claims.
+    /// Reads the scenario at `path` of `files` and all it names there; `scripts` looks at those of
+    /// its claims.
     pub fn read(path: &FilePath, files: &dyn Files, scripts: &dyn Scripts) -> Result<Scenario, Diagnostics> {
         let named = files::read_text(files, path, "a scenario")?;
         let document = document::parse(&named)?;
@@ -91,8 +93,8 @@ impl Scenario {
         }
     }
 
-    /// The scenario that `text` is, as if it stood in a file called `name`; it can name no other files than those that come
-    /// with Laxity, and its scripts are taken as they stand.
+    /// The scenario in `text`, as if it stood in a file called `name`. It can name built-in files
+    /// only, and its scripts are accepted unread.
     pub fn from_text(name: &str, text: impl AsRef<[u8]>) -> Result<Scenario, Diagnostics> {
         let file = PathBuf::from(name);
         let files = BTreeMap::from([(file.clone(), text.as_ref().to_vec())]);
@@ -121,7 +123,7 @@ impl Scenario {
 
     /// The experiment at `point`, which must be one of [`points`](Self::points).
     pub fn experiment(&self, point: &PointIndex) -> Experiment {
-        // Nothing is read again: what the file names is on the shelf, and what is not there is not asked for.
+        // No file is read again: all files that the scenario names are on the shelf.
         let nothing = BTreeMap::new();
         let mut library = Library::new(&nothing, &self.path, self.shelf.clone());
         let mut diagnostics = Diagnostics::default();
@@ -152,7 +154,7 @@ impl Scenario {
         experiment.filter(|_| diagnostics.is_empty()).ok_or(diagnostics)
     }
 
-    /// What `look` makes of the document at `point`: as the file would be that said this experiment and no other.
+    /// Result of `look` on the document at `point`: a file with this experiment and no other.
     pub fn with_document<R>(&self, point: &PointIndex, look: impl FnOnce(&DeTable<'_>) -> R) -> R {
         let mut diagnostics = Diagnostics::default();
         let cx = &mut Context::new(&self.source, &mut diagnostics);
@@ -166,14 +168,13 @@ impl Scenario {
         looked.expect("every point was valid when the scenario was read")
     }
 
-    /// The file that the scenario means by the `word` (`profile`, `adapter`) called `name`; `None` for one that comes with
-    /// Laxity.
+    /// The file for the `word` (`profile`, `adapter`) called `name`; `None` for a built-in one.
     pub fn file_of(&self, name: &str, word: &str) -> Option<PathBuf> {
         Library::new(&Disk, &self.path, Shelf::default()).file_of(name, word)
     }
 }
 
-/// What a scenario is beside its experiments.
+/// A scenario without its experiments.
 struct Read {
     title: String,
     about: String,
@@ -264,10 +265,11 @@ fn beside(cx: &mut Context<'_>, raw: RawScenario, scripts: &dyn Scripts) -> Resu
     title.map(drop).and(about.map(drop)).and(claims.map(drop))
 }
 
-/// Reads every point of the sweep, and returns the names of all channels that there are at any, and a stub of the results.
+/// Reads every point of the sweep, and returns the names of all channels that there are at any, and
+/// a stub of the results.
 ///
-/// An error that a point shares with the file without its sweep is the file's; any other is reported with
-/// the first point that has it.
+/// An error that a point shares with the file without its sweep is the file's; any other is
+/// reported with the first point that has it.
 fn every_point(
     cx: &mut Context<'_>,
     library: &mut Library<'_>,

@@ -1,4 +1,4 @@
-//! The format of scenario files as JSON Schema, for editors and for whoever writes files by program.
+//! The format of scenario files as JSON Schema, for editors and for programs that write files.
 
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -28,7 +28,7 @@ fn of<T: schemars::JsonSchema>() -> Value {
     schema
 }
 
-/// Takes out what TOML has not: null. And the names of types, which are nobody's business.
+/// Removes null, which TOML lacks, and the names of types, which are private.
 fn tidy(value: &mut Value) {
     match value {
         Value::Object(object) => {

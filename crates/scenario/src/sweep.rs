@@ -1,9 +1,8 @@
 //! Sweeps: one document, many experiments.
 //!
-//! A point of a sweep is the scenario's own document with some values put in place of others (or where
-//! there were none), read again as if a person had written it so. Values keep their places in the file, so
-//! an error of a point is shown at the value in the sweep that caused it, and every key that can be written
-//! can be swept, with nothing to keep in step.
+//! A point of a sweep is the scenario's own document with some values replaced or added, read again
+//! as a file of its own. Values keep their places in the file, so an error of a point is shown at
+//! the value in the sweep that caused it, and every key that can be written can be swept.
 
 mod change;
 mod put;
@@ -26,7 +25,7 @@ pub use change::Change;
 /// Points in a sweep, at most.
 pub const MOST_POINTS: usize = 100_000;
 
-/// What a sweep may set: the parts of a scenario that make an experiment.
+/// Sections that a sweep may set: the parts of a scenario that make an experiment.
 const SECTIONS: [&str; 15] = [
     "seed",
     "host",
@@ -45,14 +44,14 @@ const SECTIONS: [&str; 15] = [
     "via",
 ];
 
-/// Lists whose items have names, what one is called, and a key of one.
+/// Lists of named items, the name of an item, and a key of one.
 const NAMED: [(&str, &str, &str); 3] = [
     ("channel", "a channel", "channel.video.deadline"),
     ("interface", "an interface", "interface.lan.quota"),
     ("program", "a program", "program.control.budget"),
 ];
 
-/// Lists whose items have none, which are set whole, and how that is written.
+/// Lists of unnamed items, which are set whole, and the notation.
 const WHOLE_LISTS: [(&str, &str); 2] = [
     ("fault", "[{ kind = \"stop\", at = \"1 s\" }]"),
     ("command", "[{ kind = \"mode_poll\", at = \"1 s\", interface = \"lan\" }]"),
@@ -116,7 +115,8 @@ struct Setting<'i> {
 enum Step<'i> {
     Key(std::borrow::Cow<'i, str>),
     Item(usize),
-    /// An item of an adapter's list that stands in no list of the scenario, by its name or place: which it is hangs on the adapter's file.
+    /// An item of an adapter's list that stands in no list of the scenario, by its name or place:
+    /// which it is hangs on the adapter's file.
     Of(std::borrow::Cow<'i, str>),
 }
 

@@ -1,8 +1,9 @@
-//! What nodes and networks have in common.
+//! Common keys of nodes and networks.
 //!
-//! `[node.NAME.host]` says only what differs from `[host]`: before anything is read, each such table is laid over the one that it
-//! differs from, key by key and table by table. So every key that there is can be common or a node's own, with nothing to
-//! keep in step, and an error is shown where the key stands that caused it. Under all that lies the file of an adapter (`beneath.rs`).
+//! `[node.NAME.host]` has only the keys that differ from `[host]`. Before anything is read, each
+//! such table is laid over the common one, key by key and table by table. So every key can be
+//! common or a node's own, and an error is shown at the key that caused it. Under all of them lies
+//! the file of an adapter (`beneath.rs`).
 
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -12,7 +13,8 @@ use crate::overlay::over;
 use crate::raw::{RawAdapter, RawNetwork};
 use crate::written::keys;
 
-/// Lays the tables of nodes and named networks over what they have in common, and adapters over their `files`.
+/// Lays the tables of nodes and named networks over what they have in common, and adapters over
+/// their `files`.
 pub(crate) fn lay_over<'i>(document: &mut DeTable<'i>, files: &Tables<'i>) {
     let common =
         |section: &str| document.get(section).map(Spanned::get_ref).and_then(DeValue::as_table).cloned();
@@ -58,7 +60,8 @@ fn lay_adapter<'i>(common: &DeTable<'i>, own: &mut DeTable<'i>) {
     }
 }
 
-/// Lays each table that is under a name of the user's, and not under one of the `known`, over what stands beside them.
+/// Lays each table that is under a name of the user's, and not under one of the `known`, over what
+/// stands beside them.
 fn lay_over_named<'i>(table: &mut DeTable<'i>, known: &[&str], lay: impl Fn(&DeTable<'i>, &mut DeTable<'i>)) {
     let mut common = table.clone();
     let names: Vec<_> = table.keys().map(|key| key.get_ref().to_string()).collect();

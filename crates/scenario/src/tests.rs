@@ -1,4 +1,4 @@
-//! Every error that a file can be met with, as it is shown; and what files come to.
+//! Every error of a file, as it is shown; and the experiments that files give.
 
 mod adapters;
 mod attached;

@@ -1,8 +1,9 @@
-//! An adapter's description where a scenario is asked for: put into a scenario that tries it.
+//! An adapter's description where a scenario is expected: put into a scenario that tries it.
 //!
-//! Whoever has described an adapter wants to know what it can promise before writing scenarios. So a file that has an `[adapter]` and nothing of an experiment
-//! is tried: by the scenario of its name in a folder `trials` beside it, which says under which load and on which medium, or else by the one that comes with
-//! Laxity, [`DEFAULT`]. Either names an adapter by its `file`, and in place of that stands the description.
+//! The author of a description wants to know its promise before writing scenarios. So a file with
+//! an `[adapter]` and no other part of an experiment is tried: by the scenario of its name in a
+//! folder `trials` beside it, which gives the load and the medium, or else by the built-in one,
+//! [`DEFAULT`]. Either names an adapter by its `file`; the description takes its place.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,8 @@ pub(crate) struct Trial {
     pub(crate) source: Arc<Source>,
 }
 
-/// The trial of the description at `path` of `files`, if `source`, which was read there, is one and no scenario.
+/// The trial of the description at `path` of `files`, if `source`, which was read there, is one and
+/// no scenario.
 pub(crate) fn of(
     source: &Arc<Source>,
     document: &DeTable<'_>,
@@ -75,7 +77,7 @@ pub(crate) fn of(
     Ok(Some(Trial { of: title, path, source: Arc::new(Source::new(trial.name(), text)) }))
 }
 
-/// Whether it has an `[adapter]` that is described there, and nothing that an adapter file has not.
+/// Whether it has a described `[adapter]`, and only keys of an adapter file.
 fn is_description(document: &DeTable<'_>) -> bool {
     let described = table(document, "adapter").is_some_and(|adapter| !adapter.contains_key("file"));
     let known = keys::<RawAdapterFile>();

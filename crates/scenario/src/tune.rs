@@ -1,10 +1,11 @@
-//! What a good setting is: the goal that `laxity tune` searches the sweep for.
+//! Goal of a good setting, for which `laxity tune` searches the sweep.
 //!
-//! A sweep says what may be set and to what, and every key that can be written can be swept; a metric has one name everywhere.
-//! So a goal needs nothing but those: which axes are *chosen*, the others being *circumstances* under which a setting has to do
-//! (a load that is not known, a medium's length); what there is to be most or least of; and what is needed besides. Of several channels
-//! the worst counts. Of circumstances the goal takes the mean, or the lightest load would decide what is the most throughput; what is
-//! needed is needed at each, for a guarantee is no average.
+//! A sweep gives the values of keys, and a metric has one name everywhere. So a goal needs only
+//! three more facts: which axes are *chosen*; which metric is to be the largest or the smallest;
+//! and which needs have to hold. The other axes are *circumstances* under which a setting has to
+//! work (an unknown load, the length of a medium). Of several channels the worst counts. The goal
+//! takes the mean over circumstances, or the lightest load would decide the highest throughput.
+//! Needs have to hold at each, since a guarantee is no average.
 
 use std::ops::Range;
 
@@ -24,11 +25,11 @@ use crate::written::{List, Part, Written};
 pub struct Tune {
     /// The axes of the sweep that are chosen, by their places in it, ascending; at least one.
     pub over: Vec<usize>,
-    /// What is to be most, or least.
+    /// Metric to make the largest, or the smallest.
     pub goal: Wanted,
     /// Whether more is better.
     pub more: bool,
-    /// What is needed besides, each met at every circumstance.
+    /// The needs, each met at every circumstance.
     pub needs: Vec<Need>,
     /// Fresh seeds that the best setting is run with.
     pub seeds: u64,
@@ -64,7 +65,7 @@ const EXHAUSTIVE: u64 = 100;
 /// The names of channels that a goal gives, with their places.
 pub(crate) type Named = Vec<Spanned<String>>;
 
-/// The goal, whose axes exist; channels are checked by [`crate::judged::check_named`].
+/// The goal, with existing axes; channels are checked by [`crate::judged::check_named`].
 pub(crate) fn tune(
     cx: &mut Context<'_>,
     part: Option<Part<RawTune>>,

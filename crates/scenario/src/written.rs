@@ -59,11 +59,11 @@ impl Scalar {
     }
 }
 
-/// What a scalar can be read as.
+/// Types that a scalar can be read as.
 pub(crate) trait Leaf: Sized {
     /// Reads it, or says what would be valid.
     fn read(scalar: Scalar) -> Result<Self, Fault>;
-    /// What an editor accepts and explains.
+    /// Schema for an editor.
     fn schema() -> Schema;
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Written<T> {
     pub(crate) value: Result<T, Fault>,
 }
 
-/// A table with its place, and the keys in it that mean nothing.
+/// A table with its place, and its unknown keys.
 #[derive(Debug, Clone)]
 pub(crate) struct Part<T> {
     pub(crate) span: Range<usize>,
@@ -89,21 +89,21 @@ pub(crate) struct List<T> {
     pub(crate) value: Result<Vec<T>, Fault>,
 }
 
-/// A table whose keys are the user's, with its place.
+/// A table with keys of the user, with its place.
 #[derive(Debug, Clone)]
 pub(crate) struct Entries<T> {
     pub(crate) span: Range<usize>,
     pub(crate) value: Result<Vec<(Spanned<String>, T)>, Fault>,
 }
 
-/// A scalar or, for those who have more to say, a table.
+/// A scalar or, with more values, a table.
 #[derive(Debug, Clone)]
 pub(crate) enum Either<L, P> {
     Scalar(Written<L>),
     Table(Part<P>),
 }
 
-/// Any value at all, which whoever wants it finds in the document.
+/// Any value at all; its readers find it in the document.
 #[derive(Debug, Clone)]
 pub(crate) struct Anything;
 
@@ -122,7 +122,7 @@ trait FromAny<'de>: Sized {
     }
 }
 
-/// Visits whatever comes.
+/// Visits any value.
 struct AnyVisitor<X>(PhantomData<X>);
 
 impl<'de, X: FromAny<'de>> Visitor<'de> for AnyVisitor<X> {

@@ -213,6 +213,14 @@ impl Span {
         let scaled = u128::from(self.0) * u128::from(numerator) / u128::from(denominator);
         Span(u64::try_from(scaled).expect("a scaled span fits"))
     }
+
+    /// The shortest span of at most `digits` significant digits that is at least `self`; `self` if
+    /// that exceeds [`Span::MAX`].
+    pub fn rounded_up(self, digits: u32) -> Span {
+        let excess = self.0.checked_ilog10().map_or(0, |log| (log + 1).saturating_sub(digits));
+        let unit = 10u64.pow(excess);
+        self.0.div_ceil(unit).checked_mul(unit).map_or(self, Span)
+    }
 }
 
 impl Add<Span> for Time {
@@ -334,6 +342,15 @@ impl FromStr for Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_readable_span_is_never_shorter() {
+        let up = |ps: u64| Span::from_ps(ps).rounded_up(4).as_ps();
+        assert_eq!(up(33_965_599_992), 33_970_000_000);
+        assert_eq!(up(33_960_000_001), 33_970_000_000);
+        assert_eq!((up(0), up(9999), up(10_001)), (0, 9999, 10_010));
+        assert_eq!(up(u64::MAX), u64::MAX, "the next number of four digits does not fit");
+    }
 
     #[test]
     fn the_earlier_of_two_that_may_be_missing() {

@@ -15,7 +15,7 @@ pub(super) struct Row {
     pub(super) asked: Option<Span>,
     /// Its delay bound, from end to end.
     pub(super) bound: Option<Span>,
-    /// The station that refuses it, or the one whose bound comes closest to the local deadline there.
+    /// The refusing station, or the one whose bound is closest to its local deadline.
     pub(super) station: Option<String>,
 }
 

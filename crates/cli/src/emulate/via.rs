@@ -1,8 +1,10 @@
-//! `laxity emulate` of a scenario with `[via]`: its adapters in real time, for programs that open them.
+//! `laxity emulate` of a scenario with `[via]`: its adapters in real time, for programs that open
+//! them.
 //!
-//! Who sends, and what, is up to the programs; of the file there are the adapters, their stage times and the wires. What the file's own
-//! channels would do is simulated beside, and the paper's table stands next to both. What was measured is written as of any emulation: the
-//! figures of the adapters, how well time was kept, those channels of the file that programs said to be, and the simulation's figures under names that say so.
+//! Programs decide who sends and when; the file gives the adapters, their stage times and the
+//! wires. A simulation of the file's own channels runs beside, and the paper's table is printed
+//! next to both. The results are written as of any emulation: figures of the adapters, accuracy of
+//! the clock, channels that programs named, and the simulation's figures under names of their own.
 
 use std::io::{BufWriter, Read};
 use std::path::{Path, PathBuf};
@@ -30,7 +32,7 @@ use crate::Exit;
 use crate::arguments::Emulate;
 use crate::terminal::Terminal;
 
-/// Serves the adapters of one point of `scenario` until its time has passed, or a signal comes.
+/// Serves the adapters of one point of `scenario` until its time has passed, or a signal arrives.
 pub(super) fn emulate(
     arguments: &Emulate,
     scenario: &Scenario,
@@ -78,7 +80,7 @@ pub(super) fn emulate(
     })
 }
 
-/// What is to be served.
+/// The adapters to serve.
 struct Plan<'a> {
     point: PointIndex,
     experiment: Experiment,
@@ -106,7 +108,8 @@ fn plan<'a>(arguments: &'a Emulate, scenario: &Scenario) -> Result<Plan<'a>, Str
     Ok(Plan { point, experiment, time, directory })
 }
 
-/// Begins the log at `path`. It takes its name as soon as it has its header: a log that is cut off is of use, too.
+/// Begins the log at `path`. It takes its name as soon as it has its header: a log that is cut off
+/// is of use, too.
 fn begin(path: &Path, scenario: &Scenario, header: &Header) -> Result<(Logging, Recorder), Error> {
     let (draft, file) = Draft::begin(path, Kind::Log, &scenario.inputs())?;
     let begun = log(BufWriter::new(file), header).map_err(|why| draft.failed(why))?;
@@ -132,7 +135,7 @@ fn end(recorder: Recorder, served: &Served, path: &Path, terminal: &mut Terminal
 
 /// The adapters of an experiment with virtual interfaces.
 fn setup_of(experiment: &Experiment, spec: &ViaSpec, recorded: bool) -> Setup {
-    // What others are promised where processes are told apart is beside messages of the file's sizes.
+    // Where processes are told apart, promises to others assume messages of the file's sizes.
     let sizes = experiment.channels.iter().map(|channel| channel.spec.max_message.get());
     let longest = match spec.adapter.limits.doorbells {
         Doorbells::Merged => Setup::LONGEST,
@@ -156,7 +159,7 @@ pub(crate) fn replay<R: Read + 'static>(
     Ok((measured(experiment, &replayed.served, &simulated), replayed))
 }
 
-/// What came of it, and whether a trace of it could be written.
+/// The outcome, and whether a trace of it could be written.
 fn serve_for(
     experiment: &Experiment,
     (directory, time): (&Path, Span),
@@ -187,7 +190,7 @@ fn serve_for(
     for node in 0..setup.nodes {
         terminal.note(&format!("adapter {node} is open at {}", service.socket(node).display()));
     }
-    // Nobody sends: what is waited for is the time.
+    // No thread sends on this channel: the wait is for the time.
     let (_quiet, silence) = mpsc::channel::<()>();
     let length = Duration::from_nanos(time.as_ps() / 1000);
     while let Some(left) = length.checked_sub(began.elapsed()).filter(|left| !left.is_zero())
@@ -220,7 +223,7 @@ fn began() -> Instant {
     Instant::now()
 }
 
-/// What was measured, with what the file's own channels come to in a simulation.
+/// The measured run, with the simulation of the file's own channels.
 fn measured(experiment: &Experiment, served: &Served, simulated: &Run) -> Run {
     let mut run = laxity_world::served(experiment, &served.adapters, served.channels.clone(), served.end);
     let tally = served.tally;
@@ -241,8 +244,8 @@ fn measured(experiment: &Experiment, served: &Served, simulated: &Run) -> Run {
     run
 }
 
-/// Table 1 of Nagar et al. in microseconds, by size (4 B, 1 KiB, 4 KiB, 16 KiB): SVIA, PVIA, QoSVIA. What a firmware fetched before
-/// is at 0 there, and is no step here.
+/// Table 1 of Nagar et al. in microseconds, by size (4 B, 1 KiB, 4 KiB, 16 KiB): SVIA, PVIA,
+/// QoSVIA. Data that a firmware fetched earlier has 0 there, and is no step here.
 const TABLE_1: [(Step, [[u16; 4]; 3]); 13] = [
     (Step::SendDescriptorProgrammed, [[3, 3, 3, 3], [7, 7, 7, 7], [9, 9, 9, 9]]),
     (Step::SendDescriptorDown, [[6, 6, 6, 6], [11, 10, 11, 10], [13, 13, 13, 13]]),
@@ -334,7 +337,7 @@ fn fitness(served: &Served, terminal: &mut Terminal) {
     });
 }
 
-/// What adapters did, for Perfetto: a track for each unit, and one for the steps at each.
+/// Activity of adapters, for Perfetto: a track for each unit, and one for the steps at each.
 fn write(recorded: &[Recorded], nodes: usize, draft: Draft, file: std::fs::File) -> Result<(), Error> {
     let mut trace = PerfettoTrace::new(BufWriter::new(file));
     let mut track = |name: &str, node: usize| trace.track(&format!("{name}@{node}"));

@@ -1,4 +1,4 @@
-//! A window of virtual time: of what a run tells, the part that is written.
+//! A window of virtual time: the part of a run's events that is written.
 
 use std::collections::BTreeMap;
 
@@ -24,10 +24,10 @@ impl Window {
     }
 }
 
-/// Passes on what is within a window.
+/// Passes on the events within a window.
 ///
-/// A span that a limit of the window cuts is passed on whole, since its times are facts. A level that was reached before the window
-/// is told at its beginning, so that a counter does not begin with nothing.
+/// A span that a limit of the window cuts is passed on whole, since its times are facts. A level
+/// from before the window is passed on at its beginning, so that a counter has a first value.
 pub(crate) struct Windowed<T> {
     sink: T,
     window: Window,
@@ -40,13 +40,13 @@ impl<T: Trace> Windowed<T> {
         Self { sink, window, before: BTreeMap::new() }
     }
 
-    /// The sink, which has been told all.
+    /// The sink, after all events.
     pub(crate) fn finish(mut self) -> T {
         self.begin();
         self.sink
     }
 
-    /// Tells the levels with which the window begins, once.
+    /// Passes on the levels at the beginning of the window, once.
     fn begin(&mut self) {
         for (track, value) in std::mem::take(&mut self.before) {
             self.sink.level(track, self.window.from, value);
@@ -101,7 +101,7 @@ impl<T: Trace> Trace for Windowed<T> {
 mod tests {
     use super::*;
 
-    /// Writes down what it is told.
+    /// Records the events.
     #[derive(Default)]
     struct Said(Vec<String>);
 

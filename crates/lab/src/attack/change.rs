@@ -1,7 +1,8 @@
 //! Changes of a scene, each a guess at what a worse one has.
 //!
-//! All but the plainest take their instants from what the last look at the scene showed ([`Sight`]): where a block began,
-//! where a transmission ended, when the message under attack was released and when it left.
+//! All but the plainest take their instants from what the last look at the scene showed
+//! ([`Sight`]): where a block began, where a transmission ended, when the message under attack was
+//! released and when it left.
 
 use std::sync::Arc;
 
@@ -166,7 +167,8 @@ fn meet(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     retime(scene, known, place, to, with(random));
 }
 
-/// Moves a message so that it is due just when the one under attack is: the latest that EDF still puts before it.
+/// Moves a message so that it is due just when the one under attack is: the latest that EDF still
+/// puts before it.
 fn share_deadline(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     let Some((channel, number)) = message(scene, known, random) else { return };
     let players = &known.ground.players;
@@ -235,7 +237,8 @@ fn add(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     put(scene, known, channel, messages);
 }
 
-/// Sends from one message on as much as is allowed: at the logical times, or as far ahead of them as the burst goes.
+/// Sends from one message on as much as is allowed: at the logical times, or as far ahead of them
+/// as the burst goes.
 fn press(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     let Some((channel, number)) = message(scene, known, random) else { return };
     let player = &known.ground.players[channel];
@@ -274,7 +277,8 @@ fn shorten(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     }
 }
 
-/// Changes the size or the number of the messages that a channel sends in a round; whether any channel sends in rounds.
+/// Changes the size or the number of the messages that a channel sends in a round; whether any
+/// channel sends in rounds.
 fn rounds(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) -> bool {
     let players = &known.ground.players;
     let all: Vec<usize> = (0..players.len()).filter(|channel| players[*channel].rounds.is_some()).collect();

@@ -1,7 +1,8 @@
-//! One climb: a scene that is changed, and stays changed if it is no better for the channel under attack.
+//! One climb: a scene that is changed, and stays changed if it is no better for the channel under
+//! attack.
 //!
-//! Changes that make no difference are kept too. The landscape has plateaus as wide as a block is long, and a climb that
-//! only ever took steps upwards would never leave one.
+//! Changes that make no difference are kept too. The landscape has plateaus as wide as a block is
+//! long, and a climb that only ever took steps upwards would never leave one.
 
 use laxity_engine::Stream;
 use laxity_units::{Span, Time};
@@ -130,7 +131,8 @@ impl Climb {
         self.score.is_none_or(|score| score < response)
     }
 
-    /// Between rounds: a climb that is stuck begins elsewhere, at times from what is `known` of channels alike.
+    /// Between rounds: a climb that is stuck begins elsewhere, at times from what is `known` of
+    /// channels alike.
     pub(super) fn restart(&mut self, known: &[Option<Worst>]) {
         if self.stale < PATIENCE {
             return;

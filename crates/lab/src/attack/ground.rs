@@ -14,7 +14,8 @@ use laxity_world::results::{Channel, Run};
 use super::scene::{Play, Scene, conforms};
 use super::sight::Sight;
 
-/// Longest lead before the critical instant: whatever is set up there takes no longer, and every run pays for it.
+/// Longest lead before the critical instant: whatever is set up there takes no longer, and every
+/// run pays for it.
 const LONGEST_LEAD: Span = Span::from_ms(200);
 
 /// Packets of a flood at an interface in a run.
@@ -41,8 +42,9 @@ pub(super) struct Player {
 
 /// `experiment` with its contracts as its bounds take them.
 ///
-/// The bounds of virtual interfaces count the pieces of messages that are larger than a contract allows. A scene has no such
-/// messages, and its contract has to allow the same pieces, so that its bounds are the same.
+/// The bounds of virtual interfaces count the pieces of messages that are larger than a contract
+/// allows. A scene has no such messages, and its contract has to allow the same pieces, so that its
+/// bounds are the same.
 pub(super) fn with_pieces(mut experiment: Experiment) -> Experiment {
     if experiment.via.is_some() {
         for channel in &mut experiment.channels {
@@ -52,10 +54,11 @@ pub(super) fn with_pieces(mut experiment: Experiment) -> Experiment {
     experiment
 }
 
-/// The window of the rounds of `channel` and the channel that they answer, if a scene must keep them.
+/// The window of the rounds of `channel` and the channel that they answer, if a scene must keep
+/// them.
 ///
-/// A program that answers what it receives is one server for both channels, and a bound of either counts that server.
-/// Programs of scripts are two servers, so the bound would be another.
+/// A program that answers what it receives is one server for both channels, and a bound of either
+/// counts that server. Programs of scripts are two servers, so the bound would be another.
 fn rounds(experiment: &Experiment, channel: &ChannelSpec) -> Option<(u32, usize)> {
     let SourceSpec::Rounds { window, after, .. } = channel.source else { return None };
     let real_time = |channel: &ChannelSpec| channel.class == Class::RealTime;
@@ -165,13 +168,15 @@ impl Ground {
         }
     }
 
-    /// How long a run against channel `target` is: until well after its bound, so that an excess is seen as large as it is.
+    /// How long a run against channel `target` is: until well after its bound, so that an excess is
+    /// seen as large as it is.
     pub(super) fn length(&self, target: usize) -> Span {
         let bound = self.players[target].bound.unwrap_or(Span::ZERO);
         self.release.since(Time::ZERO).saturating_add(bound.saturating_mul(2))
     }
 
-    /// Runs `scene` while `go_on` says so: the longest response time of each channel; `None` if the run does not end.
+    /// Runs `scene` while `go_on` says so: the longest response time of each channel; `None` if the
+    /// run does not end.
     pub(super) fn play(&mut self, scene: &Scene, go_on: &dyn Fn() -> bool) -> Option<Vec<Option<Span>>> {
         let length = self.put_on(scene);
         let mut steps = Steps::of_length(&self.experiment, length);

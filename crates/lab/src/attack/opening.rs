@@ -1,9 +1,10 @@
-//! Scenes to start from: what the proofs take for the worst, and every deviation from it that a proof rules out.
+//! Scenes to start from: what the proofs take for the worst, and every deviation from it that a
+//! proof rules out.
 //!
-//! Under fixed priorities the worst is that all higher channels release at one instant, just after a lower block has
-//! begun. Under EDF a channel is above the target as long as its deadline is not later, so the worst may have every
-//! deadline at one instant and the releases before it. Which of the two (or what of both, channel by channel) is worst
-//! depends on the set; openings draw it.
+//! Under fixed priorities the worst is that all higher channels release at one instant, just after
+//! a lower block has begun. Under EDF a channel is above the target as long as its deadline is not
+//! later, so the worst may have every deadline at one instant and the releases before it. Which of
+//! the two (or what of both, channel by channel) is worst depends on the set; openings draw it.
 
 use std::sync::Arc;
 
@@ -64,7 +65,8 @@ fn anchored(ground: &Ground, target: usize, player: &Player, anchor: Anchor, ran
         Anchor::Release => release,
         Anchor::Deadline => {
             let mut at = release.saturating_add(ground.players[target].local).saturating_sub(player.local);
-            // Later messages of the same channel follow at its interval; the one that is due then is some message.
+            // Later messages of the same channel follow at its interval; the one that is due then
+            // is some message.
             while at > release {
                 at = at.saturating_sub(player.spec.min_interval);
             }
@@ -109,8 +111,8 @@ fn best_effort(ground: &Ground, channel: usize, length: Span, random: &mut Strea
     }
 }
 
-/// Offsets of the grid of a small space: scenes in which every channel but the target releases `offset` before the
-/// critical instant or after it, for all combinations of `points` offsets.
+/// Offsets of the grid of a small space: scenes in which every channel but the target releases
+/// `offset` before the critical instant or after it, for all combinations of `points` offsets.
 pub(super) fn grid(ground: &Ground, target: usize, points: u64, number: u64) -> Scene {
     let mut scene = ground.empty(target);
     let bound = ground.players[target].bound.unwrap_or(Span::ZERO);
@@ -122,7 +124,8 @@ pub(super) fn grid(ground: &Ground, target: usize, points: u64, number: u64) -> 
         }
         let place = rest % points;
         rest /= points;
-        // From one bound before the release to half of one after it; the middle third around the release itself.
+        // From one bound before the release to half of one after it; the middle third around the
+        // release itself.
         let earliest = ground.release.saturating_sub(bound);
         let width = bound + bound / 2;
         let at = match place.checked_sub(3) {

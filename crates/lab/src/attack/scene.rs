@@ -119,11 +119,12 @@ pub(super) fn fit_best_effort(messages: &mut Vec<Arrival>, spec: &TrafficSpec, l
     messages.truncate(MOST_PULSES);
 }
 
-/// Whether `messages` keep the contract: at most `B_max + δ R_max` messages in any interval of length `δ`, in order, none
-/// larger or smaller than it says.
+/// Whether `messages` keep the contract: at most `B_max + δ R_max` messages in any interval of
+/// length `δ`, in order, none larger or smaller than it says.
 pub fn conforms(messages: &[Arrival], spec: &TrafficSpec) -> bool {
     let sizes = messages.iter().all(|m| (spec.min_message..=spec.max_message).contains(&m.size));
-    // `k − j + 1 − B` messages beyond the burst need as many intervals: with `g_k = t_k − k I` that is `g_k − g_j ≥ (1 − B) I` for every `j ≤ k`, so for the largest of them.
+    // `k − j + 1 − B` messages beyond the burst need as many intervals: with `g_k = t_k − k I` that
+    // is `g_k − g_j ≥ (1 − B) I` for every `j ≤ k`, so for the largest of them.
     let interval = i128::from(spec.min_interval.as_ps());
     let least = (1 - i128::from(spec.burst)) * interval;
     let ahead = |(k, message): (usize, &Arrival)| {

@@ -96,10 +96,12 @@ fn assert_worst(found: &[Found], name: &str, us: u64) {
     assert!(!found.exceeds() && found.plain.is_some_and(|plain| plain < found.worst), "{found:?}");
 }
 
-/// `high` arrives just after `low` has begun a block: the switch to it and two packets with their starts, 240 us; then its
-/// own switch, packet and start, 130 us; and 50 us on the link, which is idle by then. 420 us.
+/// `high` arrives just after `low` has begun a block: the switch to it and two packets with their
+/// starts, 240 us; then its own switch, packet and start, 130 us; and 50 us on the link, which is
+/// idle by then. 420 us.
 ///
-/// `low` is interrupted between its blocks: 240 us, 130 us for `high`, 240 us, and 50 us for its last packet. 660 us.
+/// `low` is interrupted between its blocks: 240 us, 130 us for `high`, 240 us, and 50 us for its
+/// last packet. 660 us.
 #[test]
 fn the_worst_by_hand_under_o1_is_found() {
     let found = search(&only(&text(O1, "50 us")), &options(4000));
@@ -181,7 +183,8 @@ fn points_that_differ_in_seed_and_sources_are_attacked_once() {
     assert_eq!(groups.iter().map(Vec::len).collect::<Vec<_>>(), [6, 6]);
 }
 
-/// A profile beside the scenario, a sweep, copies, and a rate in place of an interval: all of it must be said again.
+/// A profile beside the scenario, a sweep, copies, and a rate in place of an interval: all of it
+/// must be said again.
 #[test]
 fn what_is_written_runs_to_the_same_worst() {
     let folder = Scratch::new("attack");

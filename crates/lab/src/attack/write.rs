@@ -1,8 +1,9 @@
 //! A scene as a scenario file, which `laxity run` runs to the same worst.
 //!
-//! The file is the one that was attacked, at the point that was attacked, with every channel by itself and its source a
-//! script. It says all that admission had from sources before (the smallest message, a copy's name), so that the bounds are
-//! the same; and it stands on its own wherever it is put: the files that it names are named from there.
+//! The file is the one that was attacked, at the point that was attacked, with every channel by
+//! itself and its source a script. It says all that admission had from sources before (the smallest
+//! message, a copy's name), so that the bounds are the same; and it stands on its own wherever it
+//! is put: the files that it names are named from there.
 
 use std::fmt::Write;
 use std::fs;
@@ -61,7 +62,8 @@ impl std::fmt::Display for WriteError {
 
 impl std::error::Error for WriteError {}
 
-/// Writes what shows `found`, of `scenario` at `point`, to `path`, and runs it once more from there while `time` allows.
+/// Writes what shows `found`, of `scenario` at `point`, to `path`, and runs it once more from there
+/// while `time` allows.
 pub fn write(
     scenario: &Scenario,
     point: &PointIndex,

@@ -61,8 +61,8 @@ fn is_fit(run: &Run) -> bool {
     run.strain() <= 1.0
 }
 
-/// Runs the point. A panic is an invariant of ours that broke; that says at which point, and lets the others' results
-/// stand.
+/// Runs the point. A panic is an invariant of ours that broke; that says at which point, and lets
+/// the others' results stand.
 pub(crate) fn once(
     scenario: &Scenario,
     runner: Runner<'_>,

@@ -1,8 +1,9 @@
 //! Points that have run, kept in the workplace beside the directory of results.
 //!
-//! They stand there and not inside, because the directory of results is replaced as a whole.
-//! A point is one file, complete from the moment it has its name; what cannot be read counts as not there. The files are
-//! not synchronised with the disk: a point that a crash of the machine left cut off is no JSON, and runs again.
+//! They stand there and not inside, because the directory of results is replaced as a whole. A
+//! point is one file, complete from the moment it has its name; what cannot be read counts as not
+//! there. The files are not synchronised with the disk: a point that a crash of the machine left
+//! cut off is no JSON, and runs again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +18,8 @@ use laxity_world::results::Run;
 #[derive(Debug)]
 pub(super) struct Store {
     directory: PathBuf,
-    /// How many have been begun: points that are alike may run at the same time, and each is written to a file of its own.
+    /// How many have been begun: points that are alike may run at the same time, and each is
+    /// written to a file of its own.
     begun: AtomicU64,
 }
 

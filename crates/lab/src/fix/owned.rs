@@ -1,7 +1,8 @@
 //! The knobs of a scenario: everything that its user can change.
 //!
-//! The file decides: a key that is there has a value to start from, and a key that is not has its default. A change that the
-//! format does not allow at that place is found out when the changed file is read.
+//! The file decides: a key that is there has a value to start from, and a key that is not has its
+//! default. A change that the format does not allow at that place is found out when the changed
+//! file is read.
 
 use laxity_qos::discipline::Class;
 use laxity_scenario::{PointIndex, Scenario, schema};
@@ -272,7 +273,8 @@ impl Owned<'_> {
         knobs
     }
 
-    /// The knobs by `rules` at the table `at`, which may have a key in common with others in the table `beneath`.
+    /// The knobs by `rules` at the table `at`, which may have a key in common with others in the
+    /// table `beneath`.
     pub(super) fn rules(
         &self,
         rules: &[Rule],

@@ -22,8 +22,8 @@ pub(super) struct Search<'a> {
 pub(super) struct Edge {
     /// The least factor that is enough.
     pub(super) enough: Option<f64>,
-    /// Else the factor that leaves the fewest channels without a bound, and how many; of several the largest. `None` if none
-    /// is valid.
+    /// Else the factor that leaves the fewest channels without a bound, and how many; of several
+    /// the largest. `None` if none is valid.
     pub(super) best: Option<(f64, usize)>,
 }
 
@@ -87,8 +87,8 @@ impl Search<'_> {
         Some(levels.find(|level| self.is_enough(&both(*level))).unwrap_or(MOST))
     }
 
-    /// The least factors of two knobs that together are enough with this `level` of the grid: the same for both first, then
-    /// for each the least beside the other.
+    /// The least factors of two knobs that together are enough with this `level` of the grid: the
+    /// same for both first, then for each the least beside the other.
     pub(super) fn pair(&self, a: &Knob, most_a: f64, b: &Knob, most_b: f64, level: f64) -> (f64, f64) {
         let below = GRID.into_iter().rev().find(|other| *other < level).unwrap_or(1.0);
         let at = |factor: f64| both(a, factor.min(most_a), b, factor.min(most_b));

@@ -46,7 +46,8 @@ fn written(fixes: &Fixes, what: &str) -> Option<String> {
     fixes.fixes.iter().find(alone).map(|fix| fix.things[0].then.clone())
 }
 
-/// The second sender waits for a packet in the adapter, for the first, and then sends its own: 3 ms, which is beyond its interval.
+/// The second sender waits for a packet in the adapter, for the first, and then sends its own: 3
+/// ms, which is beyond its interval.
 #[test]
 fn each_thing_is_changed_as_far_as_it_has_to_be() {
     let scenario = scenario("[admission]\ntest = \"demand\"\n", "2.5 ms", "2.5 ms");

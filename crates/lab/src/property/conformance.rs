@@ -9,7 +9,8 @@ use laxity_world::experiment::{ChannelSpec, SourceSpec};
 
 /// Whether the channel never sends more, larger or smaller messages than its contract has it.
 ///
-/// Where a look at the whole run would be needed (a trace, chance, what goes when there is room), the answer is no.
+/// Where a look at the whole run would be needed (a trace, chance, what goes when there is room),
+/// the answer is no.
 pub(super) fn conforms(channel: &ChannelSpec) -> bool {
     let SourceSpec::Timed { parameters, .. } = &channel.source else {
         return matches!(channel.source, SourceSpec::None);

@@ -43,8 +43,9 @@ impl Grid {
         (strides.max().unwrap_or(1) / 2).max(1)
     }
 
-    /// Places about `place`: in steps of `distance` along axes with an order, all of them at once if they are few. Axes without an
-    /// order have no neighbourhood: of each, any other point is one.
+    /// Places about `place`: in steps of `distance` along axes with an order, all of them at once
+    /// if they are few. Axes without an order have no neighbourhood: of each, any other point is
+    /// one.
     pub(super) fn around(&self, place: &[usize], distance: usize) -> Vec<Vec<usize>> {
         let moves = |axis: usize| {
             let ((length, ordered), at) = (self.axes[axis], place[axis]);

@@ -1,4 +1,5 @@
-//! A newcomer's wrong file never ends green: whatever is wrong with it, reading it says so, or the verdict does.
+//! A newcomer's wrong file never ends green: whatever is wrong with it, reading it says so, or the
+//! verdict does.
 
 use laxity_lab::campaign::{self, Options};
 use laxity_world::results::Standing;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use laxity_units::Span;
 use laxity_world::metric::Kind;
 use laxity_world::results::{Channel, Judged, Refused, Results};
 
@@ -155,7 +156,10 @@ fn refusal(refused: &Refused) -> String {
     let expected = if refused.expected { "refused, as expected" } else { "refused" };
     let mut text = format!("{expected} ({})", refused.reason);
     match refused.admissible {
-        Some(least) => text += &format!("; a deadline of {} would be admitted", time(least)),
+        Some(least) => {
+            let least = Span::from_secs_f64(least).map_or(least, |span| span.rounded_up(4).as_secs_f64());
+            text += &format!("; a deadline of {} would be admitted", time(least));
+        }
         None => text += "; no deadline would be admitted beside the others",
     }
     if let Some(largest) = refused.largest {

@@ -51,7 +51,7 @@ pub(super) fn description(
     let receive = stages(cx, sources, &mut resources, &mut places, raw.receive, Side::Receive);
     let held = declared.and_then(|()| match (&transmit, &receive) {
         (Ok(_), Ok(_)) => resources.all_held(cx),
-        // Who would hold them may be what could not be read.
+        // The stage that would hold them may be one that could not be read.
         _ => Ok(()),
     });
     let description = Description {

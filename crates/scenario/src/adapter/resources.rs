@@ -1,4 +1,4 @@
-//! What stages of an adapter share, and who comes first.
+//! Resources that stages of an adapter share, and their order of service.
 
 use laxity_model::adapter::{PROCESSOR, Resource};
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::leaf::Name;
 use crate::raw::RawResource;
 
-/// What the adapter's processor is called.
+/// Name of the adapter's processor.
 pub(super) const PROCESSOR_NAME: &str = "processor";
 
 /// The rank, or the first.

@@ -5,7 +5,7 @@ use laxity_model::adapter::Takes;
 use super::*;
 use crate::raw::{Level, RawLevels, Spread, TakesWord};
 
-/// Which packets; all if nothing is said.
+/// Packets that the queue takes; all by default.
 pub(super) fn takes(cx: &mut Context<'_>, word: Option<TakesWord>) -> Result<Takes, Reported> {
     match word {
         None => Ok(Takes::All),

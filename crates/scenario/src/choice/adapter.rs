@@ -84,7 +84,7 @@ impl Choice for Release {
     ];
 }
 
-/// What happens to a response that finds no place.
+/// Treatment of a response that finds its queue full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FullAnswers {
     /// It waits.
@@ -156,7 +156,7 @@ impl Choice for AsContract {
     )];
 }
 
-/// Whose time a phase is.
+/// Component that spends the time of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PhaseKind {
     /// Hardware's.

@@ -27,7 +27,7 @@ impl Choice for NetworkKind {
     ];
 }
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NodeKind {
     /// A host with its adapter.
@@ -54,10 +54,10 @@ impl Choice for Forwarding {
     ];
 }
 
-/// What is sent with each packet.
+/// Overhead of each packet on the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
-    /// Nothing.
+    /// No overhead.
     None,
     /// Preamble, header, check sequence and gap: 38 B, and at least 46 B between.
     Ethernet,
@@ -77,14 +77,14 @@ impl Choice for Framing {
     ];
 }
 
-/// What goes wrong.
+/// Kind of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FaultKind {
     /// Interrupts do not arrive.
     LostInterrupts,
-    /// A resource does nothing.
+    /// A resource stands still.
     Stall,
-    /// Command queues take nothing.
+    /// Command queues accept no command.
     FullQueues,
     /// The adapter stands still.
     Stop,

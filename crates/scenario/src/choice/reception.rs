@@ -25,7 +25,7 @@ impl Choice for CostKind {
     ];
 }
 
-/// When a host takes what has come; see [`laxity_qos::reception`].
+/// Time at which a host takes received packets; see [`laxity_qos::reception`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PolicyKind {
     /// The routine does what each command asks for.
@@ -52,13 +52,13 @@ pub(crate) enum PolicyKind {
     Coalescing,
     /// The same, by measured rates.
     Adaptive,
-    /// One, then polls until nothing waits.
+    /// One interrupt, then polls until the queue is empty.
     Napi,
     /// The same, as long as a share of the CPU lasts.
     CycleLimited,
-    /// The program does the protocol; the adapter knows whose a packet is.
+    /// The program does the protocol; the adapter knows the program of a packet.
     Lazy,
-    /// The same; software finds out whose.
+    /// The same; software finds the program.
     LazySoftware,
 }
 
@@ -147,7 +147,7 @@ impl Choice for NoProgram {
 /// How a quota is shared between real time and the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SharingKind {
-    /// So many of each.
+    /// A number of packets of each class.
     Weighted,
     /// Real time as long as there is any.
     Exhaustive,
@@ -227,7 +227,7 @@ impl Choice for CommandKind {
 /// Which of its packets a program takes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProgramOrder {
-    /// What was received first.
+    /// The packet received first.
     Arrival,
     /// Real time, then the rest.
     Class,

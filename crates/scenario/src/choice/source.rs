@@ -28,7 +28,7 @@ pub(crate) enum SourceKind {
     Closed,
     /// In turn with another channel.
     Rounds,
-    /// Nothing.
+    /// No messages.
     None,
 }
 

@@ -27,7 +27,7 @@ pub(super) fn interrupts(cx: &mut Context<'_>, part: &mut Part<RawAdapter>) -> R
     }
 }
 
-/// The same at a host of so many cores.
+/// The same at a host with several cores.
 pub(super) fn steered(cx: &mut Context<'_>, said: &Interrupts, cores: u8) -> Result<Vec<CoreId>, Reported> {
     let Some(said) = said else { return Ok(vec![CoreId::FIRST]) };
     let each = said.iter().map(|(core, at)| core::core(cx, *core, at, cores, "the host").map(|()| *core));
@@ -75,8 +75,9 @@ fn bus_place(raw: &RawAdapter) -> Option<Range<usize>> {
     resources.iter().find_map(|part| Some(part.value.as_ref().ok()?.bus.as_ref()?.span.clone()))
 }
 
-/// An adapter of which some stands in the scenario and some in the file that it names at `named`. By itself the file is right, so what is
-/// wrong in it is so for what the scenario says, which is then shown beside it.
+/// An adapter of which some stands in the scenario and some in the file that it names at `named`.
+/// By itself the file is right, so what is wrong in it is so for what the scenario says, which is
+/// then shown beside it.
 fn over_file(
     cx: &mut Context<'_>,
     span: &Range<usize>,

@@ -1,4 +1,4 @@
-//! `[admission]`: by which formulas and tests channels are admitted, and what becomes of who is refused.
+//! `[admission]`: the formulas and tests that admit channels, and the effect of a refusal.
 
 use super::*;
 

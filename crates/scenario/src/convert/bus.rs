@@ -33,7 +33,8 @@ fn bus(cx: &mut Context<'_>, name: Spanned<String>, part: Part<RawBus>) -> Resul
     Ok(BusSpec { name: name.into_inner(), preemptive: preemptive?, urgent: urgent?, cpu: cpu? })
 }
 
-/// Gives each adapter at a bus what its host says of that. A bus at which no adapter of the scenario sits is more likely called otherwise there.
+/// Gives each adapter at a bus what its host says of that. A bus at which no adapter of the
+/// scenario sits is more likely called otherwise there.
 pub(super) fn seat(cx: &mut Context<'_>, topology: &mut Topology) -> Result<(), Reported> {
     let Topology { hosts, adapters, nodes, .. } = topology;
     let mut named = Vec::new();

@@ -60,14 +60,16 @@ impl Keys {
         }
     }
 
-    /// Of a channel, which may be one of several copies: these have the name in the file and a number behind it.
+    /// Of a channel, which may be one of several copies: these have the name in the file and a
+    /// number behind it.
     fn channel(&self, name: &str) -> Option<&ChannelKeys> {
         let copied = || self.channels.get(name.rsplit_once('-')?.0);
         self.channels.get(name).or_else(copied)
     }
 }
 
-/// Refuses ports that are alike where they must not be, and channels that could not carry what their `carries` says.
+/// Refuses ports that are alike where they must not be, and channels that could not carry what
+/// their `carries` says.
 pub(super) fn fits(cx: &mut Context<'_>, experiment: &Experiment, keys: &Keys) -> Result<(), Reported> {
     let alike = alike(cx, &experiment.ports, keys);
     let covered = covered(cx, experiment, keys);
@@ -113,7 +115,8 @@ fn twice(
     cx.report(diagnostic.related(related).help(help))
 }
 
-/// A channel whose frames an earlier channel between the same nodes takes, all of them.
+/// A channel with no frames left, since an earlier channel between the same nodes takes all of
+/// them.
 fn covered(cx: &mut Context<'_>, experiment: &Experiment, keys: &Keys) -> Result<(), Reported> {
     let mut outcome = Ok(());
     // Of the channels that carry frames from a node to a node, what they carry.
@@ -144,10 +147,11 @@ fn covered(cx: &mut Context<'_>, experiment: &Experiment, keys: &Keys) -> Result
     outcome
 }
 
-/// A channel whose messages are shorter than the frames of its port that it is offered.
+/// A channel whose messages are shorter than the frames that its port offers.
 ///
-/// How long datagrams are is the choice of the program that a real-time channel is for, and such a channel carries longer messages in pieces
-/// of its contract. So only there may `max_message` be smaller; what cannot be carried in pieces is counted as oversize.
+/// The program that a real-time channel is for chooses the length of its datagrams, and such a
+/// channel carries longer messages in pieces of its contract. So only there `max_message` may be
+/// smaller; a frame that cannot be carried in pieces is counted as oversize.
 fn short(cx: &mut Context<'_>, experiment: &Experiment, keys: &Keys) -> Result<(), Reported> {
     let mut outcome = Ok(());
     let mut told = BTreeSet::new();
@@ -183,7 +187,8 @@ fn short(cx: &mut Context<'_>, experiment: &Experiment, keys: &Keys) -> Result<(
     outcome
 }
 
-/// Two ports between which a channel carries frames, and neither of which their hosts would send to the other.
+/// Two ports between which a channel carries frames, and neither of which their hosts would send to
+/// the other.
 fn apart(cx: &mut Context<'_>, experiment: &Experiment, keys: &Keys) -> Result<(), Reported> {
     let mut outcome = Ok(());
     let mut told = BTreeSet::new();

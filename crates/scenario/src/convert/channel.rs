@@ -107,8 +107,8 @@ fn join_rounds(
     }
 }
 
-/// A channel, the one that its rounds answer, how many copies there are, the place of its name, and the ways that its copies take in
-/// turn.
+/// A channel, the one that its rounds answer, how many copies there are, the place of its name, and
+/// the ways that its copies take in turn.
 type Read = (ChannelSpec, Option<Spanned<Name>>, usize, Range<usize>, Vec<Route>);
 
 fn channel(
@@ -168,7 +168,7 @@ fn channel(
     let interface = self::interface(cx, interface, &owner, &what, around);
     let program = self::program(cx, program, around);
     let process = match around.apart {
-        // Nobody knows yet whether it should be there.
+        // It is not known yet whether the key is allowed here.
         Ok(true) | Err(_) => cx.optional(process).map(|name| name.map(|name| name.into_inner().0)),
         Ok(false) => {
             let reason = "only virtual interfaces whose doorbells are told apart are of processes";
@@ -354,7 +354,7 @@ fn channel(
     let carries = carries?;
     let least = source.smallest;
     let min_message = match min_message? {
-        // What comes in an emulation is not what `source` says, and what is smaller than was said is dropped.
+        // In an emulation, `source` does not decide the arrivals, and smaller frames are dropped.
         None if let Some(carries) = carries => {
             let header = if framed { Bytes::new(14) } else { Bytes::ZERO };
             let frame = carries.smallest_frame().max(header + Bytes::new(1)) - header;
@@ -433,8 +433,9 @@ fn channel(
     Ok((channel, source.after, count?, name.span(), routes))
 }
 
-/// The cores of a channel that goes those ways: of its handlers, of the application that sends, and of the program that receives. Each has to be
-/// there at every host that has several; where none has, there is only the first.
+/// The cores of a channel that goes those ways: of its handlers, of the application that sends, and
+/// of the program that receives. Each has to be there at every host that has several; where none
+/// has, there is only the first.
 fn cores(
     cx: &mut Context<'_>,
     said: [Option<Written<CoreNumber>>; 3],
@@ -465,7 +466,7 @@ fn cores(
     Ok(ChannelCores { handler, application, reader })
 }
 
-/// The interface at which the channel comes in.
+/// The interface at which the channel arrives.
 fn interface(
     cx: &mut Context<'_>,
     name: Option<Written<Name>>,
@@ -487,7 +488,7 @@ fn interface(
     }
 }
 
-/// The program that takes what comes in.
+/// The program that takes the received packets.
 fn program(
     cx: &mut Context<'_>,
     name: Option<Written<Name>>,

@@ -1,4 +1,4 @@
-//! What may stand in a file, each by itself, and does not go together.
+//! Keys that are each valid by themselves, and not together.
 
 use laxity_qos::reception::{Context as Routine, Operations};
 use laxity_units::Bytes;
@@ -132,7 +132,7 @@ fn of_kernel(experiment: &Experiment) -> Result<(), (&'static str, &'static str)
     }
 }
 
-/// Whether a host that receives does nothing that a host in a thread cannot.
+/// Whether a receiving host does only work that a host in a thread can do.
 fn is_plain(experiment: &Experiment) -> bool {
     let one = matches!(&experiment.programs[..], [one] if one.config == ProgramConfig::of(one.config.work));
     let plain = |interface: &InterfaceSpec| {
@@ -142,7 +142,7 @@ fn is_plain(experiment: &Experiment) -> bool {
     one && own && experiment.commands.is_empty() && experiment.interfaces.iter().all(plain)
 }
 
-/// Refuses channels that carry the frames of a port that is not there: an emulation of theirs would carry nothing.
+/// Refuses channels that carry the frames of a missing port: an emulation would carry none.
 pub(super) fn have_ports(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
     let mut outcome = Ok(());
     for channel in experiment.channels.iter().filter(|channel| channel.carries.is_some()) {
@@ -159,7 +159,7 @@ pub(super) fn have_ports(cx: &mut Context<'_>, experiment: &Experiment) -> Resul
     outcome
 }
 
-/// Refuses sources without end that nothing slows down: they would send for ever at one instant.
+/// Refuses endless sources without a limit of rate: they would send for ever at one instant.
 pub(super) fn takes_time(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
     if experiment.via.is_some() {
         return Ok(());

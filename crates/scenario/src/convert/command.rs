@@ -1,4 +1,4 @@
-//! `[[command]]`: what adapters are told during a run.
+//! `[[command]]`: commands to adapters during a run.
 
 use laxity_qos::reception::control::{Command as Control, Modes, Polls};
 use laxity_qos::reception::{Backoff, BackoffParameters, Continuous, Explicit, Timed};

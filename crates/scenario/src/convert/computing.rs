@@ -1,4 +1,5 @@
-//! `[host.compute.NAME]`: who computes at a host beside its communication; `reader`: who takes a channel's messages.
+//! `[host.compute.NAME]`: applications that compute at a host beside its communication; `reader`:
+//! the program that takes a channel's messages.
 
 use laxity_qos::channel::{CoreId, Reader};
 use laxity_world::experiment::{BudgetSpec, ComputingSpec};
@@ -71,7 +72,8 @@ fn application(
     Ok(ComputingSpec { name: name.get_ref().clone(), core: core?, slice, budget: Some(budget) })
 }
 
-/// The program that takes the messages of a channel, which is `received` by a host or not; with `slots` unless it says otherwise.
+/// The program that takes the messages of a channel, which is `received` by a host or not; with
+/// `slots` unless it says otherwise.
 pub(super) fn reader(
     cx: &mut Context<'_>,
     part: Option<Part<RawReader>>,

@@ -5,7 +5,7 @@ use super::*;
 use crate::diagnostic::Diagnostic;
 use crate::leaf::{Flow, Interval};
 
-/// What a file says of either.
+/// The keys of a file for either.
 pub(super) type Timing =
     (Option<Written<Bounded<Interval>>>, Option<Written<Bounded<Flow>>>, Option<Written<Bounded<Interval>>>);
 
@@ -37,14 +37,15 @@ pub(super) fn contract(
         }
     };
     let deadline = match deadline {
-        // What a virtual interface reserves is a bandwidth.
+        // A virtual interface reserves a bandwidth.
         None if around.cluster => Ok(None),
         deadline => cx.required(deadline, "deadline", owner, what).map(Some),
     };
     let ((at, interval), deadline) = (interval?, deadline?);
     let Some(deadline) = deadline else { return Ok((interval, None)) };
     let (span, deadline) = (deadline.span(), deadline.into_inner().get());
-    // Over several hops each local deadline ends with the interval, and a longer end-to-end deadline does no harm.
+    // Over several hops each local deadline ends with the interval, and a longer end-to-end
+    // deadline does no harm.
     if !around.beyond && hops == 1 && deadline > interval {
         let reason =
             format!("the deadline of {what}, {deadline}, is later than its next message, {interval} on");

@@ -14,7 +14,7 @@ pub(super) fn core_number(
     Ok(core.map(|core| (CoreId(core.get_ref().get() as u8), core.span())))
 }
 
-/// Refuses `core`, named at `at`, of `host` if that has only so many.
+/// Refuses `core`, named at `at`, if `host` has fewer cores.
 pub(super) fn core(
     cx: &mut Context<'_>,
     core: CoreId,

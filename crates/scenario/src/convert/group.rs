@@ -27,7 +27,7 @@ pub(super) fn groups(
         let place = outer.as_ref().map(|outer| place(cx, outer, all.iter().map(|(name, ..)| name)));
         within.push(place.transpose()?);
     }
-    // How deep each lies; who comes back to itself lies nowhere.
+    // Depth of each group; a group within itself has none.
     let depth = |group: usize| {
         let outwards = std::iter::successors(Some(group), |group| within[*group]);
         outwards.take(all.len() + 1).count()
@@ -97,7 +97,7 @@ fn group(cx: &mut Context<'_>, name: &Spanned<String>, part: Part<RawGroup>) -> 
     Ok((name.get_ref().clone(), exactly(rate?.into_inner().get()), within?))
 }
 
-/// The rate without a rest: so many bytes in so long.
+/// The exact rate: bytes in a period.
 fn exactly(rate: Rate) -> Vtick {
     const PERIOD: u64 = 8_000_000_000_000;
     let (mut common, mut rest) = (PERIOD, rate.bits_per_sec());

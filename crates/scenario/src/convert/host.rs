@@ -15,9 +15,9 @@ use crate::profile::{Profile, Unmeasured};
 use crate::raw::{Packets, RawCosts, RawDriver, RawHost, RawLink, RawPreemption, RawSubsystem};
 use crate::written::{Either, Written};
 
-/// `S` where the file says nothing.
+/// Default of `S`.
 pub(super) const DEFAULT_PACKET: Bytes = Bytes::from_kib(4);
-/// `P` where the file says nothing.
+/// Default of `P`.
 const DEFAULT_BLOCK: Block = Block::Packets(4);
 /// The least speed-up, so that costs stay in the range of picoseconds.
 const SLOWEST: f64 = 0.01;
@@ -91,7 +91,7 @@ pub(super) fn host(
     Ok(Located { value: host, spans })
 }
 
-/// What stands where no host schedules: nothing that it does costs anything.
+/// A host without scheduling: all its costs are zero.
 pub(super) fn none(cx: &mut Context<'_>) -> Result<Located<Host, HostSpans>, Reported> {
     let (subsystem, _, spans) = subsystem(cx, None, &WHOLE)?;
     let costs = HostCosts::default();
@@ -187,7 +187,7 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
     let packet = or(packet, costs.packet);
     let link_scheduling = or(link_scheduling, costs.link_scheduling);
     let hand_over = or(hand_over, costs.hand_over);
-    // Of a profile that tells them apart, its own; of one that does not, what an interrupt costs here.
+    // The cost of the profile, if it has one for each; else the cost of an interrupt here.
     let tells_apart = costs.poll != costs.interrupt;
     let interrupt = or(interrupt, costs.interrupt);
     let usual = if tells_apart { costs.poll } else { interrupt.as_ref().map_or(Span::ZERO, |cost| *cost) };
@@ -280,7 +280,7 @@ fn preemption(
         Some(Either::Scalar(written)) => Ok(match cx.value(written)?.into_inner() {
             Or::This(packets) => all(Block::Packets(packets.small()), false),
             Or::That(PreemptionWord::Block(block)) => all(block, false),
-            // Nobody asks at a preemption point for what can be taken at any time.
+            // Immediate preemption has no preemption points.
             Or::That(PreemptionWord::Immediate(_)) => all(Block::Packets(1), true),
         }),
         Some(Either::Table(part)) => {
@@ -339,7 +339,7 @@ fn link(
         core: core.map_or(CoreId::FIRST, |(core, _)| core),
         order,
         frame: frame_of(cx, frame, order, &span)?,
-        // What it is, the adapter says.
+        // The adapter decides the speed.
         speed: LinkCosts::default(),
         early: EarlyPolicy {
             horizon: horizon.unwrap_or_default(),

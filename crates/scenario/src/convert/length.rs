@@ -71,7 +71,7 @@ fn in_time(cx: &mut Context<'_>, amount: Option<&Spanned<Amount>>) -> Result<Spa
     }
 }
 
-/// What a `T` may be, in words.
+/// The valid values of a `T`, in words.
 fn valid<T: Leaf>() -> String {
     T::read(Scalar::List).err().map(|fault| fault.valid).unwrap_or_default()
 }

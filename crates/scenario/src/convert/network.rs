@@ -1,4 +1,4 @@
-//! `[network]` and `[[fault]]`: who may send when, what becomes of frames on their way, and what breaks.
+//! `[network]` and `[[fault]]`: access to the medium, impairments of frames, and faults.
 
 use laxity_model::adapter::{Breakdown, Delay};
 use laxity_model::network::{
@@ -106,8 +106,8 @@ pub(super) fn waits(adapter: &Adapter) -> bool {
     matches!(adapter, Adapter::Described(adapter) if adapter.asks_for_medium())
 }
 
-/// Who may send when, and what becomes of frames on their way; of so many `stations` whose processors are so many times as
-/// fast.
+/// Access to the medium and impairments of frames, for a number of `stations` with processors of a
+/// given speed.
 pub(super) fn medium(
     cx: &mut Context<'_>,
     kind: NetworkKind,

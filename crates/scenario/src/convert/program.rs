@@ -1,4 +1,4 @@
-//! `[[program]]`: who takes what comes in, and the CPU that is reserved for it.
+//! `[[program]]`: programs that take received packets, and the CPU that is reserved for them.
 
 use laxity_model::adapter::Delay;
 use laxity_model::reception::{Cost, ProgramConfig, ReceptionCosts, Reservation};
@@ -10,7 +10,8 @@ use crate::diagnostic::Diagnostic;
 use crate::raw::RawProgram;
 use crate::written::List;
 
-/// The programs of a host that `receives` at these `costs`, `speedup` times as fast as written: one for all if none are written.
+/// The programs of a host that `receives` at these `costs`, `speedup` times as fast as written: one
+/// for all if none are written.
 pub(super) fn programs(
     cx: &mut Context<'_>,
     list: Option<List<Part<RawProgram>>>,

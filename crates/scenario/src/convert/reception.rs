@@ -1,4 +1,5 @@
-//! `[host.receive]` and `[[interface]]`: what comes in, when the host takes it, and what that costs.
+//! `[host.receive]` and `[[interface]]`: received packets, the times at which the host takes them,
+//! and the costs.
 
 use laxity_model::adapter::Delay;
 use laxity_model::reception::{Cost, Discard, InterfaceConfig, ReceptionCosts, Ticks};
@@ -17,10 +18,11 @@ use crate::leaf::{Factor, Interval, Share, word};
 use crate::raw::{RawInterface, RawReceive, RawSharing};
 use crate::written::List;
 
-/// Buffers, and slots of an adapter, where the file says nothing: thesis §7.2.3 has as many buffers.
+/// Default number of buffers, and of slots of an adapter: thesis §7.2.3 has as many buffers.
 const ROOM: u32 = 128;
 
-/// What a host with `costs`, its `speedup` in them, pays for what comes in, and the buffers that its interfaces share.
+/// Costs of reception at a host with `costs`, its `speedup` in them, and the buffers that its
+/// interfaces share.
 pub(super) fn costs(
     cx: &mut Context<'_>,
     part: Option<Part<RawReceive>>,

@@ -1,7 +1,7 @@
-//! `source`: what a channel's application sends.
+//! `source`: the messages that a channel's application sends.
 //!
-//! The keys of all kinds of source are one table, so that a sweep can change the kind and leave the rest;
-//! but a key that the kind has no use for is an error, since whoever wrote it meant something by it.
+//! The keys of all kinds of source are one table, so that a sweep can change the kind and leave the
+//! rest. A key without use for the kind is an error, since its author meant something by it.
 
 mod film;
 mod script;
@@ -57,7 +57,8 @@ impl Sends {
     }
 }
 
-/// The source of the copy, counted from 0, of a channel whose copies start `stagger` apart in their trace.
+/// The source of a copy, counted from 0, of a channel with copies that start `stagger` apart in
+/// their trace.
 pub(super) fn staggered(spec: &SourceSpec, stagger: Span, copy: u64) -> SourceSpec {
     let mut spec = spec.clone();
     if let SourceSpec::Timed { parameters: SourceParameters::Recorded(recorded), .. } = &mut spec
@@ -414,7 +415,7 @@ fn quickened(interval: Span, multiple: Multiple) -> Option<Span> {
     Span::from_secs_f64(interval.as_secs_f64() / factor).filter(|interval| !interval.is_zero())
 }
 
-/// From one frame of a trace with times to the next on average; nothing without times.
+/// Mean time from one frame of a trace with times to the next; zero without times.
 fn mean_gap(trace: &Arc<Trace>) -> Span {
     let frames = trace.frames();
     let last = frames.last().and_then(|frame| frame.at).map(|at| at.since(Time::ZERO));

@@ -19,7 +19,7 @@ use crate::written::Entries;
 const MOST_NODES: usize = 10_000;
 /// Adapters of a node at most.
 const MOST_ADAPTERS: usize = 64;
-/// Memory of a port where nothing is said.
+/// Default memory of a port.
 const PORT_MEMORY: Bytes = Bytes::from_kib(64);
 
 /// Hosts, adapters, and how they stand.
@@ -33,7 +33,7 @@ pub(super) struct Topology {
     pub(super) way: Way,
 }
 
-/// What is at the end of a link.
+/// The parameters of a link.
 struct Link {
     costs: LinkCosts,
     mtu: Option<Bytes>,
@@ -95,7 +95,7 @@ pub(super) fn topology(
         let help = "add `[network.NAME]` with what it `joins`";
         return Err(cx.fault(&networks.span(), "no network says which nodes it joins", help));
     }
-    // What they have in common is in each of them, and errors in it are reported there.
+    // Each node has the common keys, and their errors are reported there.
     builder.graph.next = vec![Vec::new(); builder.graph.places.len()];
     let unlinked = |node: &NodeSpec| node.adapters.iter().map(|_| None).collect();
     builder.links = builder.nodes.iter().map(unlinked).collect();
@@ -105,8 +105,8 @@ pub(super) fn topology(
     builder.finish(cx)
 }
 
-/// A null adapter at a link: each byte of a packet takes what it takes at the slower of the two, and the bytes around it
-/// what they take on the link.
+/// A null adapter at a link: each byte of a packet takes what it takes at the slower of the two,
+/// and the bytes around it what they take on the link.
 fn slower_of(adapter: LinkCosts, link: LinkCosts) -> LinkCosts {
     let startup = adapter.startup + link.startup;
     match adapter.per_byte > link.per_byte {
@@ -120,7 +120,7 @@ fn slower_of(adapter: LinkCosts, link: LinkCosts) -> LinkCosts {
     }
 }
 
-/// So many nodes with virtual interfaces, each next to each; what they are like is said elsewhere.
+/// A number of nodes with virtual interfaces, each next to each; their parameters are elsewhere.
 pub(super) fn of_virtual_interfaces(cx: &mut Context<'_>, nodes: usize) -> Result<Topology, Reported> {
     let network = Network {
         name: None,
@@ -145,7 +145,7 @@ pub(super) fn of_virtual_interfaces(cx: &mut Context<'_>, nodes: usize) -> Resul
     })
 }
 
-/// A null adapter that says nothing of its rate takes as long as the link.
+/// A null adapter without a rate takes as long as the link.
 fn with_any_rate(mut part: Part<RawAdapter>) -> Part<RawAdapter> {
     if let Ok(raw) = &mut part.value
         && raw.file.is_none()
@@ -163,7 +163,7 @@ fn with_any_rate(mut part: Part<RawAdapter>) -> Part<RawAdapter> {
 struct Builder {
     hosts: Vec<Located<Host, HostSpans>>,
     adapters: Vec<Located<Adapter, AdapterSpans>>,
-    /// Which cores the adapters interrupt of which nothing else is said.
+    /// Default cores of the adapters' interrupts.
     interrupts: adapter::Interrupts,
     nodes: Vec<NodeSpec>,
     /// Where each node is named.
@@ -302,7 +302,7 @@ impl Builder {
         let RawAdapters { mut own, mut named } = adapters;
         let span = own.span.clone();
         for (name, part) in &named {
-            // What is no table is a key misspelt.
+            // A value that is no table is a misspelt key.
             if part.value.is_err() {
                 return Err(cx.unknown_key(&span, name, crate::written::keys::<RawAdapter>()));
             }
@@ -317,7 +317,7 @@ impl Builder {
             let reason = format!("there are {} adapters", named.len());
             return Err(cx.fault(&span, reason, format!("a host has at most {MOST_ADAPTERS}")));
         }
-        // What they have in common is in each of them, and errors in it are reported there.
+        // Each node has the common keys, and their errors are reported there.
         named.sort_by(|(one, _), (other, _)| one.get_ref().cmp(other.get_ref()));
         let mut attached = Vec::new();
         for (name, mut part) in named {
@@ -343,7 +343,7 @@ impl Builder {
         Ok(self.adapters.len() - 1)
     }
 
-    /// What so many nodes by `name` are called, each.
+    /// Names of the copies of a node called `name`.
     fn copies(
         &self,
         cx: &mut Context<'_>,

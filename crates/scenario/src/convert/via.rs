@@ -10,12 +10,13 @@ use crate::leaf::Cost;
 use crate::raw::{RawRenegotiation, RawVia, RawViaCosts};
 use crate::written::List;
 
-/// What programs and wires take where nothing is said: a Pentium Pro of 400 MHz that writes a descriptor and a doorbell across PCI, or
-/// finds completion information by polling, and a Myrinet switch. The paper prints neither, so its claims are judged over a range.
+/// Default costs of programs and wires: a Pentium Pro of 400 MHz that writes a descriptor and a
+/// doorbell across PCI, or finds completion information by polling, and a Myrinet switch. The paper
+/// prints neither, so its claims are judged over a range.
 const PROGRAM: Span = Span::from_us(2);
 const LATENCY: Span = Span::from_ns(500);
 
-/// So many of what comes in by no bandwidth are inside where nothing is said.
+/// Default number of items without a bandwidth that are inside at a time.
 const AHEAD: u32 = 4;
 
 /// The longest time between two messages that is a bandwidth.
@@ -137,7 +138,7 @@ fn doorbells_of(
     }
 }
 
-/// What `channels` negotiate anew, in the order of time.
+/// The renegotiations of `channels`, in the order of time.
 pub(super) fn renegotiations(
     cx: &mut Context<'_>,
     list: Option<List<Part<RawRenegotiation>>>,

@@ -54,11 +54,12 @@ pub(super) enum Place {
 pub(super) struct Graph {
     /// Every place, in the order of their names.
     pub(super) places: Vec<Place>,
-    /// What each is called.
+    /// The names.
     pub(super) names: Vec<String>,
     /// The places that a name stands for: one, or all copies.
     pub(super) by_name: BTreeMap<String, Vec<usize>>,
-    /// Per place: the places next to it and the network between, in the order of the networks' names and of what each joins.
+    /// Per place: the places next to it and the network between, in the order of the networks'
+    /// names and of what each joins.
     pub(super) next: Vec<Vec<(usize, usize)>>,
     /// The station that is the port of a switch, by the place of the switch and of the next.
     pub(super) ports: BTreeMap<(usize, usize), usize>,
@@ -92,8 +93,8 @@ impl Way {
         }
     }
 
-    /// The ways from one name to another, or written, one for each of the nodes that the names stand for; of the first `most` if
-    /// there are more.
+    /// The ways from one name to another, or written, one for each of the nodes that the names
+    /// stand for; of the first `most` if there are more.
     pub(super) fn routes(
         &self,
         cx: &mut Context<'_>,
@@ -130,7 +131,7 @@ impl Way {
     }
 }
 
-/// The node of that number, of so many.
+/// The node with that number, of `stations`.
 fn numbered(cx: &mut Context<'_>, stations: usize, node: Spanned<NodeName>) -> Result<usize, Reported> {
     let last = stations - 1;
     let span = node.span();
@@ -250,9 +251,11 @@ impl Graph {
         Ok(routes)
     }
 
-    /// The places on the way of fewest hops from one to another, both included, if there is one. `trees` keeps what was looked for.
+    /// The places on the way of fewest hops from one to another, both included, if there is one.
+    /// `trees` keeps what was looked for.
     fn path(&self, trees: &mut Trees, from: usize, to: usize) -> Option<Vec<usize>> {
-        // Who has one neighbour goes where that goes, so hosts at a switch share its tree.
+        // A node with one neighbour uses the tree of that neighbour, so hosts at a switch share its
+        // tree.
         let root = match self.next[from][..] {
             [(only, _)] => only,
             _ => from,
@@ -267,7 +270,8 @@ impl Graph {
         Some(places)
     }
 
-    /// For every place the one before it on the way of fewest hops from `root`; of several the first in the order of `next`.
+    /// For every place the one before it on the way of fewest hops from `root`; of several the
+    /// first in the order of `next`.
     fn tree(&self, root: usize) -> Vec<Option<usize>> {
         let mut before = vec![None; self.places.len()];
         let mut seen = vec![false; self.places.len()];
@@ -355,7 +359,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whoever shares the tree of its neighbour goes the way that its own tree has.
+        /// A node that shares the tree of its neighbour has the routes of its own tree.
         #[test]
         fn a_shared_tree_changes_no_way(
             links in proptest::collection::vec((0usize..12, 0usize..12), 0..16),

@@ -1,4 +1,4 @@
-//! `[adapter]`: the null device that admission analyses, those that come with Laxity, and descriptions.
+//! `[adapter]`: the null device that admission analyses, the built-in adapters, and descriptions.
 
 use laxity_model::adapter::cim250::{HostInterface, Memory};
 use laxity_model::adapter::{Answers, Excess, Late, Overload, Release, Selection, Takes, Tells};
@@ -20,7 +20,7 @@ use crate::raw::{
 };
 use crate::written::{List, Part, Written};
 
-/// What one adapter says; the others' keys stay unsaid.
+/// The keys of one kind of adapter; the keys of others are left out.
 struct Choice {
     null: bool,
     generic: bool,
@@ -110,7 +110,7 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
     })
 }
 
-/// What is said of the processor, and of the bus that phases hold, if that is the host's.
+/// The processor, and the bus that phases hold, if it is the host's.
 fn resources(dice: &mut Dice, choice: &Choice, theme: &Theme) -> Drawn<Option<List<Part<RawResource>>>> {
     let mut all = Vec::new();
     if choice.generic && dice.chance(0.3) {
@@ -199,7 +199,7 @@ fn command_queues(dice: &mut Dice) -> Vec<Drafted<RawCommandQueue>> {
         .collect()
 }
 
-/// Queues that together take all that is said; what comes in and meets no stage has nowhere to wait.
+/// Queues that together take all responses; a response without a queue could not wait.
 fn response_queues(dice: &mut Dice, polls: bool, at_once: bool) -> Vec<Drafted<RawResponseQueue>> {
     let about: &[&str] = dice.pick(&[&["all"], &["all"], &["received", "sent"], &["received", "all"]]);
     let mut queues = Vec::new();
@@ -243,7 +243,7 @@ fn buffers(dice: &mut Dice, overload: &'static str) -> Drafted<RawBuffers> {
     })
 }
 
-/// With a tolerance that takes nothing of who keeps a contract, perhaps.
+/// A policer, mostly with a tolerance that drops no packet within its contract.
 fn policing(dice: &mut Dice) -> Drafted<RawPolicing> {
     let generous = dice.chance(0.7);
     table!(RawPolicing {
@@ -267,11 +267,12 @@ fn transmit(dice: &mut Dice, theme: &Theme, counted: bool) -> Vec<Drafted<RawSta
     (0..stages).map(|n| stage(dice, format!("t{n}"), shared && n + 1 == stages, at(n))).collect()
 }
 
-/// Orders that tell real time from best effort without a rate, and are no host's.
+/// Orders that separate real time from best effort without a rate, and are no host's.
 const OTHERWISE: [&str; 9] =
     ["virtual_clock", "wfq", "wf2q_plus", "scfq", "sfq", "hsfq", "drr", "fifo_plus", "hop_laxity"];
 
-/// A stage that knows who is urgent, with a prefetch before the last one perhaps, so that any number of packets may be in it.
+/// A stage with priorities, perhaps with a prefetch before the last one, so that it may hold any
+/// number of packets.
 fn tidy(dice: &mut Dice, theme: &Theme, n: u64, last: bool, shared: bool) -> Drafted<RawStage> {
     let plain = |takes: &str, order: &'static str, priority: u64, slots: Option<u64>| {
         table!(RawQueue {
@@ -332,7 +333,7 @@ fn receive(dice: &mut Dice, theme: &Theme, counted: bool) -> Vec<Drafted<RawStag
 /// Where a stage stands.
 #[derive(Clone, Copy)]
 struct Spot {
-    /// It has to take what comes.
+    /// It has to accept received packets.
     first_received: bool,
     /// It has none behind it.
     last: bool,
@@ -341,7 +342,8 @@ struct Spot {
     bus: Bus,
 }
 
-/// Whether phases of a stage hold the host's bus: the first of all does if there is one, for somebody has to.
+/// Whether phases of a stage hold the host's bus: those of the first stage do if there is a bus,
+/// since some phase has to.
 #[derive(Clone, Copy)]
 struct Bus {
     is_there: bool,
@@ -391,14 +393,15 @@ fn queue(dice: &mut Dice, takes: &str, first_received: bool) -> Drafted<RawQueue
     };
     let ends = dice.chance(0.5);
     let (takes, spread) = (takes_of(dice, takes), spread(dice));
-    // An analysis covers hardly any of those that share by rates, hold or look further, so one in five is enough.
+    // An analysis covers hardly any of those that share by rates, hold or look further, so one in
+    // five is enough.
     let picked = dice.pick(&["multiclass_edf", "fixed_priority", "edf", "virtual_clock", "fifo"]);
     let order = match (dice.chance(0.7), picked) {
         (false, _) => None,
         (true, "virtual_clock") => Some(dice.word::<Order>("virtual_clock", 0.0)),
         (true, known) => Some(known),
     };
-    // Though in so many that each of them is drawn where frames come in, too.
+    // Frequent enough that each order is drawn for received frames, too.
     let order = match dice.newest().chance(0.1) {
         true => Some(dice.newest().word::<Order>("virtual_clock", 0.0)),
         false => order,

@@ -1,5 +1,5 @@
-//! `[[channel]]`: contracts of a load that a host can take, deadlines of the order of their bounds, and floods
-//! beside them.
+//! `[[channel]]`: contracts of a load that a host can take, deadlines of the order of their bounds,
+//! and floods beside them.
 
 use laxity_qos::channel::{MessageOverflow, PacketOverflow};
 use laxity_qos::discipline::Class;
@@ -25,7 +25,7 @@ pub(super) struct Channels {
     pub(super) intervals: Vec<Span>,
     /// Packets a second that are offered within contracts.
     pub(super) rate: f64,
-    /// Whether somebody sends as fast as the host takes it.
+    /// Whether a channel sends as fast as the host accepts.
     pub(super) floods: bool,
     /// Whether any channel sends; a file in which none does is refused.
     pub(super) sends: bool,
@@ -46,11 +46,11 @@ pub(super) fn channels(dice: &mut Dice, theme: &Theme) -> Channels {
         _ => dice.between(3, 7),
     };
     let sketches: Vec<Kind> = (0..kinds).map(|n| Kind::draw(dice, theme, n == 0 && theme.crowd)).collect();
-    // What all of them need if they come at once, and how much of the host they get over time.
+    // Work of all channels if they start at once, and their share of the host over time.
     let mut all: Span = sketches.iter().map(|kind| kind.work * kind.count).sum();
     let floods: Vec<Flood> = (0..dice.pick(&[0, 1, 1, 1, 2, 3])).map(|_| Flood::draw(dice, theme)).collect();
     if dice.chance(0.7) {
-        // And for whom they may have to wait.
+        // And the longest flood message, for which they may have to wait.
         all += floods.iter().map(|flood| theme.work(flood.size)).max().unwrap_or_default();
     }
     let load = dice.pick(&[0.1, 0.3, 0.5, 0.7, 0.85]);
@@ -65,7 +65,7 @@ pub(super) fn channels(dice: &mut Dice, theme: &Theme) -> Channels {
     channels
 }
 
-/// What is drawn of real-time channels before their intervals.
+/// Parameters of real-time channels that are drawn before their intervals.
 struct Kind {
     size: Bytes,
     count: u64,
@@ -85,7 +85,7 @@ impl Kind {
     }
 }
 
-/// What is drawn of best-effort channels before contracts.
+/// Parameters of best-effort channels that are drawn before contracts.
 struct Flood {
     packets: u64,
     size: Bytes,
@@ -102,7 +102,7 @@ impl Channels {
     fn real_time(&mut self, dice: &mut Dice, theme: &Theme, kind: &Kind, n: usize, load: f64, all: Span) {
         let own = Span::from_secs_f64(kind.work.as_secs_f64() * kind.count as f64 / load);
         let mut interval = own.unwrap_or(Span::from_secs(1)).clamp(Span::from_us(20), Span::from_secs(2));
-        // With less than what all of them take at once between two messages, nobody would be admitted.
+        // An interval shorter than the work of all at once would admit no channel.
         if interval < all * 2 && dice.chance(0.85) {
             interval = all * 2 + dice.part_of(all * 3);
         }
@@ -155,7 +155,7 @@ impl Channels {
         self.intervals.push(interval);
         self.rate += (kind.count * kind.size.div_ceil(theme.packet)) as f64 / interval.as_secs_f64()
             * if conforms { 1.0 } else { 3.0 };
-        // As a rate, rounded down to bits, the interval comes out no shorter.
+        // As a rate, rounded down to bits, the interval is no shorter.
         let as_rate = dice.chance(0.1) && interval > Span::from_us(100);
         let by_hand = if theme.scheduling == Scheduling::Anything { 0.15 } else { 0.01 };
         let (from, to, route) = way(dice, theme);
@@ -187,7 +187,7 @@ impl Channels {
             packet_overflow: word::<PacketOverflow>(packet_overflow),
             core: super::cores::core(dice, theme),
             reader: super::computing::reader(dice.aside(), theme, kind.work),
-            // What a port's frames go on is an emulation's.
+            // Frames of a port belong to an emulation.
             carries: unsaid(),
             interface: unsaid(),
             process: unsaid(),
@@ -275,7 +275,7 @@ impl Channels {
             min_interval: unsaid(),
             rate: unsaid(),
             deadline: unsaid(),
-            // Where no rates are shared it says nothing.
+            // Only where rates are shared.
             group: if share.node.is_some() { group(dice.aside(), theme) } else { unsaid() },
             share: share,
             level: dice.maybe(0.03, |dice| whole(dice.below(32))),
@@ -306,7 +306,7 @@ fn group(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Written<Name>>> {
     }
 }
 
-/// What is done when packet buffers are full.
+/// Treatment of full packet buffers.
 fn overflow(dice: &mut Dice, theme: &Theme) -> &'static str {
     match theme.decays {
         true => dice.word::<PacketOverflow>("decay", 0.3),
@@ -326,12 +326,12 @@ fn sends(source: &Drafted<crate::raw::RawSource>) -> bool {
 
 type End = Drawn<Option<Written<NodeName>>>;
 
-/// Where the channel begins and ends, or the way that it goes, which may come to a host again.
+/// Ends of the channel, or its route, which may pass a host again.
 fn way(dice: &mut Dice, theme: &Theme) -> (End, End, Drawn<Option<List<Written<Name>>>>) {
     let (from, to) = ends(dice, theme);
     let Place::Nodes { hosts, switches, ring } = theme.place else { return (from, to, unsaid()) };
     let dice = dice.ways();
-    // Who comes again to a port by rates has no bound.
+    // A channel that passes a port by rates twice has no bound.
     if !dice.chance(if theme.plain && theme.by_rate { 0.01 } else { 0.1 }) {
         return (from, to, unsaid());
     }
@@ -347,7 +347,7 @@ fn way(dice: &mut Dice, theme: &Theme) -> (End, End, Drawn<Option<List<Written<N
             0 if !ring => dice.pick(&[host - 1, host + 1]),
             0 => (host + dice.between(1, hosts - 1) as usize) % hosts as usize,
             _ if theme.row.is_some() => (host + dice.between(1, hosts - 1) as usize) % hosts as usize,
-            // A frame comes back by the link on which it went to the switch, too.
+            // A frame returns by the link on which it went to the switch, too.
             _ => dice.below(hosts) as usize,
         };
         match theme.row {

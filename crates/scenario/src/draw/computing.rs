@@ -1,4 +1,5 @@
-//! `[host.compute.NAME]`: what is left of a CPU that is drawn for its channels; `reader`: programs that take messages.
+//! `[host.compute.NAME]`: what is left of a CPU that is drawn for its channels; `reader`: programs
+//! that take messages.
 
 use laxity_units::Span;
 
@@ -43,8 +44,8 @@ fn application(dice: &mut Dice, theme: &Theme) -> Drafted<RawComputing> {
     })
 }
 
-/// The program that takes the messages of a channel that some host may receive, of which all have so many packets; `work` is what a message
-/// of it takes of a CPU.
+/// The program that takes the messages of a channel. All channels that a host may receive have as
+/// many packets; `work` is the CPU time of a message.
 pub(super) fn reader(dice: &mut Dice, theme: &Theme, work: Span) -> Drawn<Option<Part<RawReader>>> {
     let received = match theme.place {
         Place::Nodes { .. } => true,

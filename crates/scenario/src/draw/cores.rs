@@ -6,7 +6,8 @@ use super::theme::Theme;
 use crate::raw::CoreNumber;
 use crate::written::{List, Written};
 
-/// A core, named or left to its turn. Where there is only one some are named all the same, and careless ones that are not there.
+/// A core, named or left to its turn. Where there is only one some are named all the same, and
+/// careless ones that are not there.
 pub(super) fn core(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Written<CoreNumber>>> {
     let dice = dice.latest();
     match theme.cores {

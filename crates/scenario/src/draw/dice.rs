@@ -42,8 +42,8 @@ impl Dice {
         Self { further: Some(Box::new(further)), ..beside(stream, Some(aside)) }
     }
 
-    /// Dice for what came to the format later: with them what was drawn before is drawn as it was, and what is known of a scenario by its
-    /// number stays so.
+    /// Dice for what came to the format later: with them what was drawn before is drawn as it was,
+    /// and what is known of a scenario by its number stays so.
     pub(super) fn aside(&mut self) -> &mut Dice {
         self.aside.as_mut().expect("only these dice have others beside them")
     }
@@ -117,8 +117,8 @@ impl Dice {
         of[self.stream.below(of.len() as u64) as usize]
     }
 
-    /// The time on the grid, if there is one, and then not zero unless it was; else to the nanosecond, or now and then
-    /// to the picosecond.
+    /// The time on the grid, if there is one, and then not zero unless it was; else to the
+    /// nanosecond, or now and then to the picosecond.
     pub(super) fn rounded(&mut self, span: Span) -> Span {
         let grid = match self.grid {
             Some(grid) => grid,
@@ -136,7 +136,7 @@ impl Dice {
         self.rounded(Span::from_ps(ps))
     }
 
-    /// A time of a few to `most` microseconds, or nothing.
+    /// A time of a few to `most` microseconds, or zero.
     pub(super) fn cost(&mut self, most: u64) -> Span {
         match self.chance(0.15) {
             true => Span::ZERO,
@@ -144,7 +144,7 @@ impl Dice {
         }
     }
 
-    /// A part of `span`, evenly from nothing to all of it.
+    /// A part of `span`, uniform from zero to all of it.
     pub(super) fn part_of(&mut self, span: Span) -> Span {
         let ps = self.stream.below(span.as_ps() + 1);
         self.rounded(Span::from_ps(ps))
@@ -177,7 +177,7 @@ impl Dice {
         self.maybe(p, |_| word(chosen))
     }
 
-    /// What `draw` says, with probability `p`.
+    /// The result of `draw`, with probability `p`.
     pub(super) fn maybe<F>(&mut self, p: f64, draw: impl FnOnce(&mut Self) -> Drawn<F>) -> Drawn<F> {
         if self.chance(p) { draw(self) } else { unsaid() }
     }

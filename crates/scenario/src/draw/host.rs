@@ -56,7 +56,7 @@ pub(super) fn host(dice: &mut Dice, theme: &Theme) -> Drafted<RawHost> {
 fn driver(dice: &mut Dice, theme: &Theme) -> Drafted<RawDriver> {
     table!(RawDriver {
         watchdog: dice.maybe(0.7, |dice| quantity(dice.span(Span::from_us(50), Span::from_ms(5)))),
-        // What a cut-through switch has begun to send cannot be taken back.
+        // Frames that a cut-through switch has begun to send cannot be taken back.
         reset_after: match theme.place {
             Place::Nodes { switches: 1.., .. } => unsaid(),
             _ => dice.maybe(0.4, |dice| quantity(dice.span(Span::from_ms(1), Span::from_ms(50)))),
@@ -64,7 +64,7 @@ fn driver(dice: &mut Dice, theme: &Theme) -> Drafted<RawDriver> {
     })
 }
 
-/// What the bus of a host is called.
+/// Name of a host's bus.
 pub(super) const BUS: &str = "slot";
 
 fn bus(dice: &mut Dice) -> Drafted<RawBus> {
@@ -110,7 +110,7 @@ fn subsystem(dice: &mut Dice, theme: &Theme) -> Drafted<RawSubsystem> {
                 ("fixed_priority", "multiclass_edf")
             }
             14..21 => ("fixed_priority", "fixed_priority"),
-            // A link by rates is told from the CPU under O1 only.
+            // Only O1 separates the CPU from a link by rates.
             _ if theme.paradigm != "O1" || theme.ahead || theme.ideal => ("multiclass_edf", "multiclass_edf"),
             of => {
                 let order = ["virtual_clock", "scfq", "sfq", "drr"][(of - 21) as usize];
@@ -154,7 +154,8 @@ fn preemption(dice: &mut Dice, theme: &Theme) -> Preemption {
         1..5 => scalar(this(packets(dice))),
         // In the middle of a packet only for ideal resources is there an analysis.
         5 if theme.ideal || theme.scheduling == Scheduling::Anything => scalar(that(word("immediate"))),
-        // Who works ahead and never yields has no bound, nor who yields less often when ahead.
+        // A host that works ahead and never yields has no bound, nor one that yields less often
+        // when ahead.
         5..8 if theme.ahead && dice.chance(0.7) => scalar(that(word("message"))),
         5..8 if theme.plain => scalar(that(word("message"))),
         5..8 => scalar(that(word(dice.pick(&["message", "never"])))),
@@ -206,7 +207,7 @@ fn link(dice: &mut Dice, theme: &Theme, order: &str) -> Drafted<RawLink> {
                 quantity(dice.span(Span::from_us(100), Span::from_ms(most)))
             }),
         },
-        // An adapter that schedules has everything at once, unless somebody says otherwise.
+        // An adapter that schedules has all packets at once by default.
         depth: dice.maybe(if theme.paradigm == "adapter" { 0.08 } else { 0.4 }, |dice| {
             whole(dice.pick(&[1, 2, 3, 8, 64]))
         }),

@@ -129,12 +129,12 @@ pub(super) fn faults(dice: &mut Dice, theme: &Theme, length: Span) -> Vec<Drafte
 }
 
 fn fault(dice: &mut Dice, theme: &Theme, length: Span) -> Drafted<RawFault> {
-    // A null device has nothing that could break; its interrupts can get lost.
+    // A null device has no part that could break; its interrupts can get lost.
     let kind = match theme.null() && !theme.careless {
         true => "lost_interrupts",
         false => dice.word::<FaultKind>("stall", 0.4),
     };
-    // Stalls that come again, and so short that there is a bound beside them.
+    // Repeated stalls, so short that there is a bound beside them.
     let stalls =
         (kind == "stall" && dice.chance(0.7)).then(|| dice.span(Span::from_us(1), Span::from_us(200)));
     let of_adapter = theme.divided && dice.chance(0.5);

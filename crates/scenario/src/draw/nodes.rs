@@ -1,4 +1,5 @@
-//! `[node.NAME]` and `[network.NAME]`: a few unlike hosts in a line, around a switch, around two, or at a ring.
+//! `[node.NAME]` and `[network.NAME]`: a few unlike hosts in a line, around a switch, around two,
+//! or at a ring.
 
 use laxity_qos::channel::Order;
 use laxity_units::{Bytes, Rate, Span};
@@ -17,7 +18,7 @@ use crate::choice::{Framing, NetworkKind, NodeKind};
 use crate::raw::{RawGroup, RawNetwork, RawNetworks, RawNode};
 use crate::written::{Entries, Part};
 
-/// What one host may have that the others have not.
+/// Kinds of adapter that one host may have beside the common one.
 const OTHERS: [AdapterTheme; 4] = [
     AdapterTheme::Generic,
     AdapterTheme::Generic,
@@ -28,7 +29,7 @@ const OTHERS: [AdapterTheme; 4] = [
 /// `[node]`.
 type Nodes = Drawn<Option<Entries<Part<RawNode>>>>;
 
-/// The nodes and what joins them; nothing where nodes go by their numbers.
+/// The nodes and their links; none where nodes go by their numbers.
 pub(super) fn nodes(dice: &mut Dice, theme: &Theme) -> (Nodes, Option<Drawn<Option<RawNetworks>>>) {
     let Place::Nodes { hosts, switches, ring } = theme.place else { return (unsaid(), None) };
     let hosts = &HOSTS[..hosts as usize];
@@ -88,7 +89,7 @@ pub(super) fn switches_between((hosts, switches): (u64, u64), from: usize, to: u
 
 fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
     let copied = name == HOSTS[3];
-    // What is common is somebody's: else a word that has no bound would stand in a file that has one.
+    // A node uses the common part: else a word without a bound would stand in a file with one.
     let own = match theme.row {
         _ if name == HOSTS[0] => 0.0,
         Some(_) => 0.1,
@@ -130,7 +131,7 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
 /// Orders at ports that keep rates apart, but for `hsfq`.
 const BY_RATE: [&str; 8] = ["virtual_clock", "wfq", "wf2q_plus", "scfq", "sfq", "drr", "hrr", "rcsp"];
 
-/// Orders at ports that have a bound behind which nothing is held.
+/// Orders at ports that have a bound behind which no packet is held.
 const WITH_A_BOUND: [&str; 9] =
     ["virtual_clock", "wfq", "wf2q_plus", "scfq", "sfq", "hsfq", "drr", "multiclass_edf", "fixed_priority"];
 
@@ -155,7 +156,7 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
         _ if usual => Some(dice.pick(&BY_RATE)),
         _ => Some(dice.word::<Order>("fixed_priority", 0.2)),
     };
-    // Else some of so many would hardly ever be drawn.
+    // Else some of the many orders would hardly ever be drawn.
     let any = theme.scheduling == Scheduling::Anything && dice.aside().chance(0.8);
     let order = if any { Some(dice.aside().word::<Order>("fixed_priority", 0.1)) } else { order };
     let order = match theme.excess && !any && dice.excess().chance(0.7) {
@@ -198,7 +199,7 @@ pub(super) fn groups(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Entries<Par
     if drafted.is_empty() { unsaid() } else { entries(drafted) }
 }
 
-/// What all links have in common: their rate, where a switch needs one.
+/// The common keys of all links: their rate, where a switch needs one.
 fn common(dice: &mut Dice, theme: &Theme, needed: bool) -> Drafted<RawNetwork> {
     let says = needed || dice.chance(0.4) && !matches!(theme.place, Place::Nodes { ring: true, .. });
     let framed = says && dice.chance(0.5);

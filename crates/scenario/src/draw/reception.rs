@@ -1,4 +1,4 @@
-//! Scenarios of a host that only receives: interfaces under every policy, and what comes in at them.
+//! Scenarios of a host that only receives: interfaces under every policy, and their traffic.
 
 use laxity_model::reception::Discard;
 use laxity_model::source::Allowance;
@@ -21,16 +21,16 @@ use crate::raw::{
 };
 use crate::written::Part;
 
-/// What the tables of such a scenario have to agree on.
+/// Values on which the tables of such a scenario have to agree.
 struct Plan {
-    /// What there is an analysis for is drawn, mostly, and so that something is left for whoever has a deadline.
+    /// Mostly values with an analysis are drawn, with capacity left for channels with a deadline.
     guarded: bool,
-    /// A packet takes the host about so long in all, and so many come in that time.
+    /// Approximate time of a packet on the host; the load is in proportion to it.
     work: Span,
     speedup: Option<f64>,
     interfaces: Vec<(String, &'static str)>,
     programs: Vec<String>,
-    /// Adapters are told something during the run.
+    /// Adapters get commands during the run.
     commanded: bool,
     careless: bool,
 }
@@ -249,7 +249,7 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
     })
 }
 
-/// A command to an adapter that has such, or about what comes in.
+/// A command to an adapter that has one, or about received packets.
 fn command(dice: &mut Dice, length: Span, plan: &Plan) -> Drafted<RawCommand> {
     let mut told = plan.interfaces.iter().filter(|(_, policy)| {
         plan.careless || ["interrupt", "continuous", "timed", "explicit", "backoff"].contains(policy)

@@ -1,21 +1,23 @@
-//! Switches in a row, three to six, with hosts at its ends and beside it, and perhaps one in it that hands on.
+//! Switches in a row, three to six, with hosts at its ends and beside it, and perhaps one in it
+//! that hands on.
 //!
-//! What goes ahead of its time does so further with every station that lets it, so bounds beside it are tried only where several do, one behind the other: a row has horizons at most of its ports, deadlines of many
-//! intervals, and ports by rates among those by deadline.
+//! What goes ahead of its time does so further with every station that lets it, so bounds beside it
+//! are tried only where several do, one behind the other: a row has horizons at most of its ports,
+//! deadlines of many intervals, and ports by rates among those by deadline.
 
 use laxity_units::Span;
 
 use super::dice::Dice;
 use super::names::{HOSTS, SWITCHES};
 
-/// A row, and who is where.
+/// A row, and the places of its hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) hosts: u64,
     pub(super) switches: u64,
     /// Behind which switch the third host is in the row, if it hands on.
     relay: Option<usize>,
-    /// Whether that has an adapter of stages, which tells it of frames when it likes.
+    /// Whether that host has an adapter of stages, which reports frames with a delay.
     pub(super) tells_late: bool,
     /// The switches of hosts that are beside the row, the third and the fourth.
     beside: [usize; 2],
@@ -23,7 +25,7 @@ pub(super) struct Row {
 
 /// The host that may be in the row.
 const RELAY: usize = 2;
-/// What links from one in the row to the next are called, and those from a switch to its hosts.
+/// Names of links from one switch of the row to the next, and of those from a switch to its hosts.
 const TRUNKS: [&str; 6] = ["t0", "t1", "t2", "t3", "t4", "t5"];
 const BESIDE: [&str; 6] = ["n0", "n1", "n2", "n3", "n4", "n5"];
 
@@ -55,7 +57,7 @@ impl Row {
         joins
     }
 
-    /// What frames from one host to another pass.
+    /// Links and switches between two hosts.
     pub(super) fn between(&self, from: usize, to: usize) -> Vec<&'static str> {
         let row = self.row();
         let at = |host: usize| {
@@ -104,7 +106,8 @@ pub(super) fn deadline(dice: &mut Dice, interval: Span) -> Span {
 mod tests {
     use super::*;
 
-    /// `ada` at the first of four switches, `ben` at the last, `cleo` between the second and the third, and `dan` at the third.
+    /// `ada` at the first of four switches, `ben` at the last, `cleo` between the second and the
+    /// third, and `dan` at the third.
     #[test]
     fn a_way_goes_along_the_row() {
         let row = Row { hosts: 4, switches: 4, relay: Some(1), tells_late: false, beside: [0, 2] };

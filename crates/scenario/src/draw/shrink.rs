@@ -1,8 +1,8 @@
 //! Cutting a failing scenario down to what it fails by.
 //!
-//! Delta debugging on the tree: take away channels, then keys, which so become their defaults; make what is
-//! left smaller and rounder. Whether a cut scenario is still valid, and still fails, is for the caller to say; most
-//! cuts are neither, and cost a run.
+//! Delta debugging on the tree: take away channels, then keys, which so become their defaults; make
+//! what is left smaller and rounder. Whether a cut scenario is still valid, and still fails, is for
+//! the caller to say; most cuts are neither, and cost a run.
 
 use laxity_units::{Bytes, Span};
 
@@ -22,7 +22,7 @@ pub fn shrink(file: &Table, tries: u32, fails: &mut dyn FnMut(&Table) -> bool) -
             left -= 1;
             let candidate = cut.apply(&smallest);
             if fails(&candidate) {
-                // What was at this place is gone, so the next cut stands here now.
+                // The next cut stands at the place of the removed one.
                 smallest = candidate;
                 changed = true;
             } else {
@@ -43,7 +43,7 @@ struct Cut {
 }
 
 enum Change {
-    /// Takes away so many keys or items from here on.
+    /// Takes away a number of keys or items from here on.
     Remove(usize),
     Replace(Node),
 }
@@ -111,7 +111,8 @@ fn walk(node: &Node, path: &mut Vec<usize>, see: &mut dyn FnMut(&Node, &[usize])
     }
 }
 
-/// Values that say less than `node`: nothing, half, rounded down. Each is less than the one before, so it ends.
+/// Simpler values than `node`: zero, half, rounded down. Each is less than the one before, so the
+/// search ends.
 fn simpler(node: &Node) -> Vec<Node> {
     let numbers = |n: u64, least: u64| {
         let mut simpler = vec![least, n / 2, rounded(n, 1), rounded(n, 2), n.saturating_sub(1)];
@@ -144,7 +145,7 @@ fn simpler(node: &Node) -> Vec<Node> {
     }
 }
 
-/// `n` rounded down to so many decimal digits.
+/// `n` rounded down to a number of decimal digits.
 fn rounded(n: u64, digits: u32) -> u64 {
     let places = n.checked_ilog10().unwrap_or(0) + 1;
     let unit = 10u64.pow(places.saturating_sub(digits));

@@ -1,8 +1,8 @@
 //! A drawn file before it is text: a tree that prints as TOML and that a shrinker can cut.
 //!
-//! Whoever draws a table names every key of its raw form, with [`table!`]: the macro destructures the raw type
-//! without `..` and ties each value to its field's type. So a key that the format gains, or a unit that it
-//! changes, does not compile here until somebody has decided how it is drawn.
+//! Each drawing function names every key of its raw form, with [`table!`]: the macro destructures
+//! the raw type without `..` and ties each value to its field's type. So a new key, or a changed
+//! unit, does not compile here until its drawing is decided.
 
 use std::fmt::Write;
 use std::marker::PhantomData;
@@ -63,13 +63,13 @@ impl From<Rate> for Node {
     }
 }
 
-/// What stands at a key whose raw form is an `F`, if anything.
+/// The value of a key with the raw form `F`, if any.
 pub(super) struct Drawn<F> {
     pub(super) node: Option<Node>,
     field: PhantomData<fn() -> F>,
 }
 
-/// A table whose raw form is an `R`.
+/// A table with the raw form `R`.
 pub(super) struct Drafted<R> {
     pub(super) table: Table,
     raw: PhantomData<fn() -> R>,
@@ -88,7 +88,8 @@ impl<R> Drafted<R> {
     }
 }
 
-/// The table of a raw type with every one of its keys decided; `field as "key"` where serde calls it otherwise.
+/// The table of a raw type with every one of its keys decided; `field as "key"` where serde calls
+/// it otherwise.
 macro_rules! table {
     (@key $field:ident) => { stringify!($field) };
     (@key $field:ident $key:literal) => { $key };
@@ -198,7 +199,7 @@ pub(super) fn entries<R>(of: Vec<(&'static str, Drafted<R>)>) -> Drawn<Option<En
     drawn(Node::Table(Table { keys: keys.collect() }))
 }
 
-/// What several things have in common, and each of them by its name.
+/// The common part of several tables, and each of them by its name.
 pub(super) fn several<R>(
     common: Drafted<R>,
     of: Vec<(&'static str, Drafted<R>)>,
@@ -220,7 +221,7 @@ impl Table {
         text.trim_start().to_string()
     }
 
-    /// What stands at a dotted path of tables, if anything.
+    /// The value at a dotted path of tables, if any.
     pub fn at(&self, path: &str) -> Option<&Node> {
         let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
         let node = self.keys.iter().find(|(other, _)| *other == key).map(|(_, node)| node)?;
@@ -231,11 +232,12 @@ impl Table {
         }
     }
 
-    /// Tells `see` every word and every truth value by the dotted path of its key, lists passed through.
+    /// Passes every word and every truth value to `see`, with the dotted path of its key; lists are
+    /// passed through.
     pub fn visit_words(&self, see: &mut dyn FnMut(&str, &'static str, Vec<&'static str>)) {
         for (key, node) in &self.keys {
             match (*key, node) {
-                // What a node says of its own is what `[host]` and `[adapter]` may say.
+                // A node's own keys are those of `[host]` and `[adapter]`.
                 ("node", Node::Table(nodes)) => {
                     let keys =
                         nodes.keys.iter().filter_map(|(_, node)| node.table()).flat_map(|node| &node.keys);

@@ -15,21 +15,22 @@ use crate::leaf::{Bounded, Size};
 use crate::raw::{RawMessage, RawSizes, RawSource};
 use crate::written::Either;
 
-/// What a source has to know of its channel.
+/// Values of a channel that its source needs.
 pub(super) struct Contract {
     pub(super) real_time: bool,
     pub(super) size: Bytes,
     /// The smallest message that may be sent.
     pub(super) smallest: Bytes,
     pub(super) burst: u64,
-    /// `I_min`; for best effort, about how often a message comes.
+    /// `I_min`; for best effort, the approximate interval of messages.
     pub(super) interval: Span,
     pub(super) message_slots: u64,
     /// Sends no more than its contract has it.
     pub(super) conforms: bool,
-    /// What finds no buffer goes on with a later deadline.
+    /// A packet without a buffer continues with a later deadline.
     pub(super) decays: bool,
-    /// What finds no buffer is dropped, so nothing that waits for a completion may send.
+    /// A packet without a buffer is dropped, so a source that waits for completions may stop for
+    /// ever.
     pub(super) drops: bool,
 }
 
@@ -39,7 +40,7 @@ pub(super) const TRACES: [(&str, &str); 2] =
 
 pub(super) fn source(dice: &mut Dice, theme: &Theme, contract: &Contract) -> Drafted<RawSource> {
     let kind = match kind(dice, contract) {
-        // Who never waits for room sends without end at one instant.
+        // A source that never waits for room sends without end at one instant.
         "continuous" if !(theme.enforced || theme.careless) => "periodic",
         "continuous" | "closed" if contract.decays && !theme.careless => "periodic",
         "continuous" if contract.drops && theme.costs.first_packet.is_zero() => "periodic",
@@ -134,7 +135,7 @@ pub(super) fn source(dice: &mut Dice, theme: &Theme, contract: &Contract) -> Dra
     })
 }
 
-/// A list of a few messages: a burst and then one an interval, or whatever comes.
+/// A list of a few messages: a burst and then one an interval, or any sequence.
 fn messages(dice: &mut Dice, contract: &Contract) -> Vec<Drafted<RawMessage>> {
     let mut at = dice.part_of(contract.interval);
     let orderly = contract.real_time && contract.conforms;
@@ -189,8 +190,8 @@ fn kind(dice: &mut Dice, contract: &Contract) -> &'static str {
     }
 }
 
-/// From one message to the next: unsaid for the contract's own, or slower by a little so that channels pass each
-/// other, or quicker than it may be.
+/// From one message to the next: unsaid for the contract's own, or slower by a little so that
+/// channels pass each other, or quicker than it may be.
 fn interval(dice: &mut Dice, theme: &Theme, contract: &Contract, quick: bool) -> Option<Span> {
     let own = contract.interval;
     if !contract.real_time {

@@ -1,8 +1,8 @@
-//! What the tables of a scenario have to agree on, drawn before any of them.
+//! Values on which the tables of a scenario have to agree, drawn before any of them.
 //!
-//! Keys drawn one by one would be refused, or admitted to nothing: a path with relays has no station of its own
-//! choosing, and a contract means something only beside the costs of its host. So the place, the costs and the load
-//! come first.
+//! Keys drawn one by one would be refused, or not admitted: a path with relays has fixed stations,
+//! and a contract means something only beside the costs of its host. So the place, the costs and
+//! the load are drawn first.
 
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_units::{ByteTime, Bytes, Span};
@@ -13,31 +13,31 @@ use super::row::Row;
 /// Where the channels go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// One host, and nobody receives.
+    /// One host without a receiver.
     Alone,
-    /// A chain, with so many relays.
+    /// A chain, with a number of relays.
     Path(u64),
-    /// So many hosts with links of their own, every channel from one to any.
+    /// A number of hosts with links of their own, every channel from one to any.
     Stations(u64),
-    /// So many hosts at a token ring.
+    /// A number of hosts at a token ring.
     Ring(u64),
-    /// So many hosts at an Ethernet.
+    /// A number of hosts at an Ethernet.
     Ethernet(u64),
-    /// Hosts by name, with so many switches between them, or at a token ring.
+    /// Hosts by name, with a number of switches between them, or at a token ring.
     Nodes { hosts: u64, switches: u64, ring: bool },
 }
 
-/// What the adapter is.
+/// Kind of the adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AdapterTheme {
     Null,
-    /// One that comes with Laxity.
+    /// A built-in adapter.
     Named(&'static str),
     Generic,
     Cim250,
 }
 
-/// Who schedules the link, and so what admission can say.
+/// Scheduler of the link, which decides the possible analyses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scheduling {
     /// One of those that have an analysis, CPU and link in the same order.
@@ -51,19 +51,20 @@ pub(super) struct Theme {
     pub(super) place: Place,
     /// Its switches are in a row.
     pub(super) row: Option<Row>,
-    /// Hosts at a row are such as have bounds mostly: one of many stations without leaves few of the others theirs.
+    /// Hosts at a row are such as have bounds mostly: one of many stations without leaves few of
+    /// the others theirs.
     pub(super) plain: bool,
     pub(super) adapter: AdapterTheme,
     pub(super) scheduling: Scheduling,
     pub(super) paradigm: &'static str,
     pub(super) ideal: bool,
-    /// Whether contracts are enforced; without, a queue has no end, and nobody can keep it full.
+    /// Whether contracts are enforced; without, a queue has no end, and no source can keep it full.
     pub(super) enforced: bool,
     /// Whether admission is off, as it must be where the reader knows no analysis.
     pub(super) off: bool,
     /// Ports keep rates apart, which takes deadlines beyond intervals.
     pub(super) by_rate: bool,
-    /// So many groups of channels have rates together.
+    /// Number of groups of channels with a common rate.
     pub(super) groups: usize,
     /// Admission is by processor demand, and deadlines may be beyond intervals.
     pub(super) demand: bool,
@@ -78,14 +79,14 @@ pub(super) struct Theme {
     pub(super) link: LinkCosts,
     /// Handlers may work ahead of time.
     pub(super) ahead: bool,
-    /// Channels exceed their contracts in every way, hosts have horizons of many intervals, and ports go by any order with a
-    /// bound. One without the others exceeded no bound.
+    /// Channels exceed their contracts in every way, hosts have horizons of many intervals, and
+    /// ports go by any order with a bound. One without the others exceeded no bound.
     pub(super) excess: bool,
     /// Channels may let deadlines decay when packet buffers are full.
     pub(super) decays: bool,
     /// The scenario has more channels than there are levels.
     pub(super) crowd: bool,
-    /// A described adapter knows who is urgent.
+    /// A described adapter has priorities.
     pub(super) tidy: bool,
     /// Queues of a described adapter that knows that go by an order of their own among what has a deadline.
     pub(super) rated: bool,
@@ -101,7 +102,7 @@ pub(super) struct Theme {
     pub(super) cores: u64,
 }
 
-/// What groups are called.
+/// Names of groups.
 pub(super) const GROUPS: [&str; 3] = ["red", "green", "blue"];
 
 /// The 25 MHz MC68040 of the papers, `profiles/mc68040.toml`.
@@ -162,7 +163,8 @@ impl Theme {
             Scheduling::Analysed => dice.pick(&["O1", "O2", "adapter"]),
             Scheduling::Anything => dice.pick(&["O1", "O2", "O3", "adapter"]),
         };
-        // What few would have by chance: threads that are created for packets, and adapters that are handed each as it is made.
+        // Rare combinations by chance: threads that are created for packets, and adapters that get
+        // each packet as it is made.
         let seldom = scheduling == Scheduling::Analysed && !ideal && dice.newest().chance(0.12);
         let handed = seldom && (!null || dice.newest().chance(0.6));
         let was = paradigm;
@@ -175,7 +177,7 @@ impl Theme {
         };
         let careless = dice.chance(0.02);
         let lawless = if scheduling == Scheduling::Analysed { 0.02 } else { 0.2 };
-        // Nothing analysed these once, so that nothing was drawn for them here.
+        // Combinations that once had no analysis, so their draws are kept apart.
         let unanalysed = (was == "O3" || was == "adapter" && null) && !ideal;
         let off = match unanalysed {
             true => !careless && dice.newest().chance(0.3),
@@ -194,7 +196,7 @@ impl Theme {
             link.per_byte = ByteTime::from_ns(dice.pick(&[1, 5, 8, 20, 50, 80, 100, 200]));
         }
         if link.startup.is_zero() && (link.per_byte.is_zero() || costs.packet.is_zero()) {
-            // What takes no time anywhere is sent without end at one instant.
+            // Costs of zero everywhere would send without end at one instant.
             link.startup = Span::from_us(10);
         }
         let packet = dice.pick(&[100, 512, 1024, 1024, 1500, 4096, 4096, 4096, 16384]);
@@ -211,7 +213,8 @@ impl Theme {
                 link.per_byte = link.per_byte.min(ByteTime::from_ns((150_000 / packet).max(1)));
             }
         }
-        // By the demand test such an adapter has a bound only if it keeps rates apart and has each packet at once; then deadlines are mostly beyond intervals.
+        // By the demand test such an adapter has a bound only if it keeps rates apart and has each
+        // packet at once; then deadlines are mostly beyond intervals.
         let rated = adapter == AdapterTheme::Generic && dice.further().chance(0.4);
         let tested = match (rated, paradigm) {
             (false, _) => None,
@@ -319,8 +322,8 @@ impl Theme {
     }
 }
 
-/// Costs of a host, and whether the file says them: those of the profile, or anything, receiving dearer than sending
-/// and further packets dearer than first ones among it.
+/// Costs of a host, and whether the file says them: those of the profile, or anything, receiving
+/// dearer than sending and further packets dearer than first ones among it.
 fn costs(dice: &mut Dice, place: Place) -> (bool, HostCosts) {
     let said = !dice.chance(0.3);
     let mut us = MC68040.map(Span::from_us);

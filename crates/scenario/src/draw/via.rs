@@ -1,4 +1,5 @@
-//! Scenarios of virtual interfaces: every firmware, few and many buffers and credits, and VIs that keep their rates or do not.
+//! Scenarios of virtual interfaces: every firmware, few and many buffers and credits, and VIs that
+//! keep their rates or do not.
 
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Rate, Span};
@@ -19,7 +20,7 @@ use crate::raw::{
 };
 use crate::written::{Entries, Part, Written};
 
-/// What the tables of such a scenario have to agree on.
+/// Values on which the tables of such a scenario have to agree.
 struct Plan {
     nodes: u64,
     /// A message takes an adapter about so long.
@@ -27,9 +28,9 @@ struct Plan {
     /// Reservations are for what adapters can do, so that something is left to admit.
     modest: bool,
     careless: bool,
-    /// So many groups of them have rates together.
+    /// Number of groups of virtual interfaces with a common rate.
     groups: usize,
-    /// Processes are told apart.
+    /// Processes are told apart by their doorbells.
     apart: bool,
 }
 

@@ -60,7 +60,7 @@ const MORE: &[(&str, &str)] = &[
     ("via.renegotiate.channel", "\"film\""),
 ];
 
-/// An example of where a number comes from, which many tables say.
+/// An example of a source of a number, which many tables have.
 const SOURCE: &str = "\"own choice: 500 ns, assumed (300 ns to 1.5 us)\"";
 
 /// Gives each key the value that it has in a scenario, where there is one.

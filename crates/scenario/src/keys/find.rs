@@ -28,8 +28,8 @@ pub struct Explained {
     pub example: String,
 }
 
-/// The keys that `query` stands for: a path as in a scenario or a sweep, some parts of one, a key's name, or a word that a key
-/// takes. If it stands for none, paths that are near it.
+/// The keys that `query` stands for: a path as in a scenario or a sweep, some parts of one, a key's
+/// name, or a word that a key takes. If it stands for none, paths that are near it.
 pub fn explain(query: &str) -> Result<Vec<Explained>, Vec<String>> {
     let tables = tables();
     let query = query.trim().trim_matches(['[', ']']).replace('"', "").to_lowercase();
@@ -45,7 +45,7 @@ pub fn explain(query: &str) -> Result<Vec<Explained>, Vec<String>> {
     Ok(found.into_iter().map(|entry| entry.explained(&tables)).collect())
 }
 
-/// The keys whose path is `query`, or else the keys that some parts of it stand for.
+/// The keys whose path is `query`, or else the keys that match some parts of it.
 fn found<'e, 't>(entries: &'e [Entry<'t>], query: &[&str]) -> Vec<&'e Entry<'t>> {
     let exact: Vec<_> = entries.iter().filter(|entry| entry.is_at(query)).collect();
     if !exact.is_empty() && query.len() > 1 {
@@ -139,7 +139,8 @@ impl Entry<'_> {
     }
 }
 
-/// Whether `query` is `path`, with a name where one belongs; in a list the name or place of an item may stand.
+/// Whether `query` is `path`, with a name where one belongs; in a list the name or place of an item
+/// may stand.
 fn is(path: &[Part], query: &[&str]) -> bool {
     match (path, query) {
         ([], []) => true,

@@ -14,7 +14,7 @@ use crate::written::{Either, Leaf, List, Part, Written};
 pub(crate) type Rank = Whole<0, 255>;
 /// Places for packets.
 pub(crate) type Slots = Whole<1, 1_000_000>;
-/// Buffers of a channel's own: so many, or a word.
+/// Buffers of a channel's own: a number, or a word.
 pub(crate) type OwnWord = Or<AsContract, Slots>;
 /// Packets that a stage chooses ahead.
 pub(crate) type Ahead = Whole<0, 1_000_000>;
@@ -41,7 +41,7 @@ pub(crate) struct RawAdapterFile {
     /// The adapter in one line.
     #[schemars(required)]
     pub(crate) title: Option<Written<String>>,
-    /// What the description takes over from the device and what it leaves out.
+    /// Properties of the device that the description has, and those that it leaves out.
     pub(crate) about: Option<Written<String>>,
     /// The adapter, as a scenario would say it, with the source of every number.
     #[schemars(required)]
@@ -52,16 +52,17 @@ pub(crate) struct RawAdapterFile {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawAdapter {
-    /// The adapter's file: a path ending in `.toml` relative to this file, or a name, which is looked for
-    /// beside this file, then in a folder `adapters` there and in every folder above, then among those
-    /// that come with Laxity. Either this or `kind`; all other keys are laid over what the file says, lists in place of its lists.
+    /// The adapter's file: a path ending in `.toml` relative to this file, or a name. A name is
+    /// looked for beside this file, then in a folder `adapters` there and in every folder above,
+    /// then among the built-in adapters. Either this or `kind`; all other keys are laid over the
+    /// file's, and lists replace its lists.
     pub(crate) file: Option<Written<String>>,
     /// The family of adapters.
     pub(crate) kind: Option<Written<AdapterKind>>,
-    /// The cores of its host that its response queues interrupt: the first queue the first of these, and so on, in turn. Not in adapter files.
-    /// Default `[0]`.
+    /// The cores of its host that its response queues interrupt: the first queue the first of
+    /// these, and so on, in turn. Not in adapter files. Default `[0]`.
     pub(crate) interrupts: Option<List<Written<super::CoreNumber>>>,
-    /// Where the numbers of this table itself come from. Needed in adapter files.
+    /// Source of the numbers of this table itself. Needed in adapter files.
     pub(crate) source: Option<Written<String>>,
     /// Null: `C_x`, overhead of initiating a transmission. Default `0 us`.
     pub(crate) startup: Option<Written<Bounded<Cost>>>,
@@ -69,27 +70,31 @@ pub(crate) struct RawAdapter {
     pub(crate) per_byte: Option<Written<Bounded<PerByte>>>,
     /// Null: the rate of the slower of link and host transfer, for `per_byte`.
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
-    /// Generic: the adapter looks for commands at multiples of this. Default: a doorbell tells it at once.
+    /// Generic: the adapter polls for commands at multiples of this. Default: a doorbell notifies
+    /// it at once.
     pub(crate) poll: Option<Written<Bounded<Interval>>>,
-    /// Generic: the time from when the host has written a command to when the adapter knows. Default `0 us`. Not with `poll`.
+    /// Generic: the time from when the host has written a command to when the adapter knows.
+    /// Default `0 us`. Not with `poll`.
     pub(crate) doorbell: Option<Written<Bounded<Delay>>>,
-    /// Generic: which command queue is looked at next: by `priority` until nothing is in it, or in turn, a command each. Default
-    /// `priority`.
+    /// Generic: choice of the next command queue: by `priority` until the queue is empty, or in
+    /// turn, a command each. Default `priority`.
     pub(crate) selection: Option<Written<Selection>>,
     /// Generic: `interrupt` for one with each response, or how often the host looks. Default `interrupt`.
     pub(crate) notification: Option<Written<NotificationWord>>,
     /// Generic: the queues in which the host leaves commands. Default: one for all packets, without end.
     pub(crate) queue: Option<List<Part<RawCommandQueue>>>,
-    /// Generic: the queues in which the adapter leaves responses, each with an interrupt of its own; a response goes to the first
-    /// that takes it. Default: one for all, without end, in which each response interrupts.
+    /// Generic: the queues in which the adapter leaves responses, each with an interrupt of its
+    /// own; a response goes to the first that takes it. Default: one for all, without end, in which
+    /// each response interrupts.
     pub(crate) response_queue: Option<List<Part<RawResponseQueue>>>,
     /// Generic: where packets lie from being fetched until they complete. Default: as many as there are.
     pub(crate) transmit_buffers: Option<Part<RawBuffers>>,
     /// Generic: where received frames lie until the host has them. Default: as many as there are.
     pub(crate) receive_buffers: Option<Part<RawBuffers>>,
-    /// Generic: packets of the host are held to the contracts of their channels where the adapter fetches them. Default: they are not.
+    /// Generic: packets of the host are held to the contracts of their channels where the adapter
+    /// fetches them. Default: they are not.
     pub(crate) transmit_policing: Option<Part<RawPolicing>>,
-    /// Generic: frames are where they come in. Default: they are not.
+    /// Generic: policing of received frames. Default: none.
     pub(crate) receive_policing: Option<Part<RawPolicing>>,
     /// Generic: resources that are not as they are by being named in a phase, which is one preemptive server;
     /// `processor`, which there always is, is not preemptive.
@@ -144,7 +149,8 @@ pub(crate) struct RawCited<T> {
 pub(crate) struct RawCommandQueue {
     /// Which packets' commands it takes; a command goes to the first queue that takes it. Default `all`.
     pub(crate) takes: Option<TakesWord>,
-    /// As many queues like this one; a command goes to one by its packet's channel, as a hash of addresses has it. Default 1.
+    /// As many queues like this one; a command goes to one by its packet's channel, as a hash of
+    /// addresses has it. Default 1.
     pub(crate) spread: Option<Written<Spread>>,
     /// Until when a command has its place. Default `fetched`.
     pub(crate) release: Option<Written<Release>>,
@@ -154,7 +160,7 @@ pub(crate) struct RawCommandQueue {
     pub(crate) slots: Option<Written<Slots>>,
     /// Which queue the adapter looks at first, 0 before all. Default 0.
     pub(crate) priority: Option<Written<Rank>>,
-    /// Where `slots` and `spread` come from. Needed in adapter files.
+    /// Source of `slots` and `spread`. Needed in adapter files.
     pub(crate) source: Option<Written<String>>,
 }
 
@@ -172,23 +178,26 @@ pub(crate) struct RawLevels {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawResponseQueue {
-    /// What is said in it. Default `all`.
+    /// Kinds of response in the queue. Default `all`.
     pub(crate) answers: Option<Written<Answers>>,
     /// Of which packets. Default `all`.
     pub(crate) takes: Option<TakesWord>,
-    /// As many queues like this one, each with its interrupt; a response goes to one by its packet's channel. Default 1.
+    /// As many queues like this one, each with its interrupt; a response goes to one by its
+    /// packet's channel. Default 1.
     pub(crate) spread: Option<Written<Spread>>,
     /// Responses that it holds, each until the host has taken it out. Default: as many as there are.
     pub(crate) slots: Option<Written<Slots>>,
-    /// What happens to one too many. Default `block`.
+    /// Treatment of a response that finds the queue full. Default `block`.
     pub(crate) overload: Option<Written<FullAnswers>>,
-    /// An interrupt when so many wait (rx-frames, tx-frames); needs `delay`. Default: none for their number alone.
+    /// An interrupt when this number of responses waits (rx-frames, tx-frames); needs `delay`.
+    /// Default: no interrupt for their number alone.
     pub(crate) frames: Option<Written<Slots>>,
-    /// An interrupt when the first of those that wait has waited for so long (rx-usecs, tx-usecs). Default `0 us`: at once.
+    /// An interrupt when the first of those that wait has waited for so long (rx-usecs, tx-usecs).
+    /// Default `0 us`: at once.
     pub(crate) delay: Option<Written<Bounded<Delay>>>,
     /// The least time between two interrupts (the adapter's throttle). Default: none.
     pub(crate) interval: Option<Written<Bounded<Interval>>>,
-    /// Where the numbers come from. Needed in adapter files.
+    /// Source of the numbers. Needed in adapter files.
     pub(crate) source: Option<Written<String>>,
 }
 
@@ -196,31 +205,35 @@ pub(crate) struct RawResponseQueue {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawBuffers {
-    /// So many, for whoever comes; with `per_channel` for whoever has used up its own. One of the two is needed.
+    /// Buffers for all channels; with `per_channel`, for channels that have used up their own. One
+    /// of the two is needed.
     pub(crate) shared: Option<Written<Slots>>,
-    /// So many for each channel, for nobody else; or `contract`, which needs `shared`.
+    /// Buffers for each channel alone; or `contract`, which needs `shared`.
     pub(crate) per_channel: Option<Written<OwnWord>>,
-    /// What happens to a packet that finds none. Default `block` for packets of the host, `drop` for received ones.
+    /// Treatment of a packet without a buffer. Default `block` for packets of the host, `drop` for
+    /// received ones.
     pub(crate) overload: Option<Written<Overload>>,
-    /// Where the number comes from. Needed in adapter files.
+    /// Source of the number. Needed in adapter files.
     pub(crate) source: Option<Written<String>>,
 }
 
-/// Holding channels to the rates of their contracts, by buckets of `burst` messages of the largest size that fill with one of them in each
-/// `min_interval`. What has no contract is held to none.
+/// Policing: channels are held to the rates of their contracts, by buckets of `burst` messages of
+/// the largest size that fill with one of them in each `min_interval`. Channels without a contract
+/// are not policed.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPolicing {
-    /// What becomes of a packet that exceeds its contract. Default `drop`.
+    /// Treatment of a packet that exceeds its contract. Default `drop`.
     pub(crate) excess: Option<Written<Excess>>,
-    /// By how much packets may be late where they come from, for which those behind are early: with the longest of a host's bounds nothing of
-    /// a channel that keeps its contract exceeds it. Default `0 us`.
+    /// Tolerated lateness of packets at their origin, which makes the packets behind them early.
+    /// With the longest of a host's bounds, no channel that keeps its contract loses a packet.
+    /// Default `0 us`.
     pub(crate) tolerance: Option<Written<Bounded<Delay>>>,
-    /// Where the tolerance comes from. Needed in adapter files.
+    /// Source of the tolerance. Needed in adapter files.
     pub(crate) source: Option<Written<String>>,
 }
 
-/// What phases share: a processor, a bus.
+/// A resource that phases share: a processor, a bus.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawResource {
@@ -229,18 +242,21 @@ pub(crate) struct RawResource {
     pub(crate) name: Option<Written<Name>>,
     /// Phases that hold it at once, at most. Default 1.
     pub(crate) servers: Option<Written<Servers>>,
-    /// Whether a phase of higher priority takes it from one of lower, which resumes with the time it had left.
-    /// Default `true`, but `false` for the processor.
+    /// Whether a phase of higher priority takes it from one of lower, which resumes with the time
+    /// it had left. Default `true`, but `false` for the processor.
     pub(crate) preemptive: Option<Written<bool>>,
-    /// Whether among phases of one priority that goes first whose packet is more urgent, real time by its deadline; and takes the resource from
-    /// the other, if it is preemptive. Default `false`: who has it keeps it, then the older packet goes first.
+    /// Order among phases of one priority: with `true`, the more urgent packet first, real time by
+    /// its deadline, which also preempts if the resource is preemptive. Default `false`: the holder
+    /// keeps the resource, then the older packet is first.
     pub(crate) urgent: Option<Written<bool>>,
-    /// Whether the host's CPU takes it while it copies (what its costs say for each byte), before all phases, which go on afterwards: a bus that they
-    /// share, whose cycles the CPU steals. A host in a thread steals none. Default `false`.
+    /// Whether the host's CPU takes the resource while it copies (its costs per byte), before all
+    /// phases, which continue afterwards: a shared bus with cycles that the CPU steals. A host in a
+    /// thread steals none. Default `false`.
     pub(crate) host: Option<Written<bool>>,
-    /// The bus of the host that it is, a `[host.bus.NAME]`, which adapters share that name it; that then says what it is like. An adapter is at one at most.
+    /// The bus of the host that it is, a `[host.bus.NAME]`, which adapters share that name it; that
+    /// then says what it is like. An adapter is at one at most.
     pub(crate) bus: Option<Written<Name>>,
-    /// Where `servers` comes from. Needed in adapter files if they are several.
+    /// Source of `servers`. Needed in adapter files if there are several.
     pub(crate) source: Option<Written<String>>,
 }
 
@@ -253,21 +269,23 @@ pub(crate) struct RawStage {
     pub(crate) name: Option<Written<Name>>,
     /// Packets served at once, or batches of them. Default 1.
     pub(crate) servers: Option<Written<Servers>>,
-    /// Packets that a server takes together, at most: `fixed` is then for all of them and `per_packet` for each. Default 1.
+    /// Packets that a server takes together, at most: `fixed` is then for all of them and
+    /// `per_packet` for each. Default 1.
     pub(crate) batch: Option<Written<Batch>>,
     /// How long a server that could serve waits until there is a whole batch. Default `0 us`.
     pub(crate) linger: Option<Written<Bounded<Delay>>>,
-    /// Packets that it chooses ahead, at most: those that it has or that wait at the next stage beyond what that has servers for. Default: as many
-    /// as there are places.
+    /// Packets that it chooses ahead, at most: those that it has or that wait at the next stage
+    /// beyond what that has servers for. Default: as many as there are places.
     pub(crate) ahead: Option<Written<Ahead>>,
     /// Which of its queues is served next. Default `priority`.
     pub(crate) selection: Option<Written<Selection>>,
     /// Where packets wait; a packet joins the first that takes it. Default: one FIFO for all, without end.
     pub(crate) queue: Option<List<Part<RawQueue>>>,
-    /// What is done to a packet, in order; at least one.
+    /// Steps of the service of a packet, in order; at least one.
     #[schemars(required)]
     pub(crate) phase: Option<List<Part<RawPhase>>>,
-    /// Where `servers`, `batch`, `linger` and `ahead` come from. Needed in adapter files if there is any but one of each.
+    /// Source of `servers`, `batch`, `linger` and `ahead`. Needed in adapter files if any of them
+    /// is not 1.
     pub(crate) source: Option<Written<String>>,
 }
 
@@ -277,7 +295,8 @@ pub(crate) struct RawStage {
 pub(crate) struct RawQueue {
     /// Which packets it takes. Default `all`.
     pub(crate) takes: Option<TakesWord>,
-    /// As many queues like this one; a packet goes to one by its channel, as a hash of addresses has it. Default 1.
+    /// As many queues like this one; a packet goes to one by its channel, as a hash of addresses
+    /// has it. Default 1.
     pub(crate) spread: Option<Written<Spread>>,
     /// In which order they leave. Default `fifo`.
     pub(crate) order: Option<Written<Order>>,
@@ -287,17 +306,20 @@ pub(crate) struct RawQueue {
     pub(crate) priority: Option<Written<Rank>>,
     /// Packets that it holds. Default: as many as there are.
     pub(crate) slots: Option<Written<Slots>>,
-    /// What happens to one too many. Default `block`.
+    /// Treatment of a packet that finds the queue full. Default `block`.
     pub(crate) overload: Option<Written<Overload>>,
-    /// What becomes of a packet that is due at the end of its way before it is served here. Default `keep`.
+    /// Treatment of a packet with an end-to-end deadline that passes before its service here.
+    /// Default `keep`.
     pub(crate) late: Option<Written<Late>>,
-    /// How long before it is due a packet is late here, for what is left of its way; for `late = "drop"`. Default `0 us`.
+    /// How long before it is due a packet is late here, for what is left of its way; for `late =
+    /// "drop"`. Default `0 us`.
     pub(crate) margin: Option<Written<Bounded<Delay>>>,
-    /// Where `slots`, `spread` and `margin` come from. Needed in adapter files.
+    /// Source of `slots`, `spread` and `margin`. Needed in adapter files.
     pub(crate) source: Option<Written<String>>,
 }
 
-/// A part of a stage's work: `fixed` + `per_packet` + ⌈S / `segment`⌉ × `per_segment` + the cost of S bytes, S being the packet's size and its `trailer`.
+/// A part of a stage's work: `fixed` + `per_packet` + ⌈S / `segment`⌉ × `per_segment` + the cost of
+/// S bytes, S being the packet's size and its `trailer`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPhase {
@@ -323,11 +345,13 @@ pub(crate) struct RawPhase {
     pub(crate) from: Option<Written<Bounded<Size>>>,
     /// Only packets of at most this size go through it.
     pub(crate) up_to: Option<Written<Bounded<Size>>>,
-    /// Whose time it is. Default `delay`.
+    /// Component that spends the time. Default `delay`.
     pub(crate) kind: Option<Written<PhaseKind>>,
-    /// What is added to a packet before it is cut into segments, as AAL5 adds 8 B. Default `0 B`.
+    /// Bytes that are added to a packet before it is cut into segments, as AAL5 adds 8 B. Default
+    /// `0 B`.
     pub(crate) trailer: Option<Written<Bounded<Size>>>,
-    /// Whether it is done a segment at a time, and whoever is before it at its resources has those between two segments: cells. Default `false`.
+    /// Whether the phase is done a segment at a time, so that a packet before it at its resources
+    /// has them between two segments: cells. Default `false`.
     pub(crate) yields: Option<Written<bool>>,
     /// Resources it holds, all or none, by their names.
     pub(crate) holds: Option<List<Written<Name>>>,
@@ -335,11 +359,11 @@ pub(crate) struct RawPhase {
     pub(crate) priority: Option<Written<Rank>>,
     /// Whether the frame goes over the medium meanwhile, which must be free for it. Default `false`.
     pub(crate) medium: Option<Written<bool>>,
-    /// Whether the packet has been copied at its end, so that its buffer in the adapter is free. Default `false`: it has it until it
-    /// completes.
+    /// Whether the packet has been copied at its end, so that its buffer in the adapter is free.
+    /// Default `false`: it has it until it completes.
     pub(crate) releases: Option<Written<bool>>,
-    /// What the host is told at its end. Default nothing.
+    /// Notification of the host at its end. Default: none.
     pub(crate) tells: Option<Written<Tells>>,
-    /// Where the times come from. Needed in adapter files.
+    /// Source of the times. Needed in adapter files.
     pub(crate) source: Option<Written<String>>,
 }

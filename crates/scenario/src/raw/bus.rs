@@ -5,16 +5,21 @@ use serde::Deserialize;
 
 use crate::written::Written;
 
-/// An I/O bus between a host's memory and adapters of it: one phase of one of them is on it at a time, which an adapter says by a `resource` whose `bus` it is.
-/// Whose phase has the higher priority goes first; among equals adapters take turns, first who has waited longest since it last had it.
+/// An I/O bus between a host's memory and its adapters: one phase of one adapter uses it at a time.
+/// An adapter names it by a `resource` with this `bus`. The phase with the higher priority is
+/// first. Among equals adapters take turns, first the one that has waited longest since its last
+/// turn.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawBus {
-    /// Whether a phase that is before another takes the bus from it, which resumes with the time it had left. Default `true`; `false` for a bus whose bursts
-    /// are not broken off, which phases that are `yields` keep short.
+    /// Whether a phase of higher priority takes the bus from another one, which resumes with its
+    /// remaining time. Default `true`; `false` for a bus that does not break off bursts, which
+    /// phases with `yields` keep short.
     pub(crate) preemptive: Option<Written<bool>>,
-    /// Whether among phases of one priority that goes first whose packet is more urgent, real time by its deadline. Default `false`.
+    /// Whether among phases of one priority the more urgent packet is first, real time by its
+    /// deadline. Default `false`.
     pub(crate) urgent: Option<Written<bool>>,
-    /// Whether the CPU takes it while it copies (what its costs say for each byte), before all adapters. A host in a thread takes none. Default `false`.
+    /// Whether the CPU takes it while it copies (what its costs say for each byte), before all
+    /// adapters. A host in a thread takes none. Default `false`.
     pub(crate) cpu: Option<Written<bool>>,
 }

@@ -23,11 +23,13 @@ pub(crate) struct RawChannel {
     /// Class of service.
     #[schemars(required)]
     pub(crate) class: Option<Written<Class>>,
-    /// The node that sends: its number, or its name. Of several nodes by one name each sends in turn. Default 0, the first.
+    /// The node that sends: its number, or its name. Of several nodes by one name each sends in
+    /// turn. Default 0, the first.
     pub(crate) from: Option<Written<NodeName>>,
     /// The node that receives, if any does. Default the last.
     pub(crate) to: Option<Written<NodeName>>,
-    /// The way through named nodes, both ends and switches included; it may come to a node again. Default: fewest hops.
+    /// The route through named nodes, both ends and switches included; it may pass a node again.
+    /// Default: fewest hops.
     pub(crate) route: Option<List<Written<Name>>>,
     /// How many such channels there are; more than one are called `name-1`, `name-2` … and have random
     /// streams of their own. Default 1, or one for each node that sends or receives by the same name.
@@ -35,9 +37,9 @@ pub(crate) struct RawChannel {
     /// `M_max`: the largest message.
     #[schemars(required)]
     pub(crate) max_message: Option<Written<Bounded<Size>>>,
-    /// The smallest message; smaller ones are dropped as undersized. Bounds need to know how small packets can get.
-    /// Default: the smallest that the source can send if that is known, else 1 B; of a channel that `carries` frames
-    /// the smallest of those, such as 42 B of `udp`.
+    /// The smallest message; smaller ones are dropped as undersized. Bounds need to know how small
+    /// packets can get. Default: the smallest that the source can send if that is known, else 1 B;
+    /// of a channel that `carries` frames the smallest of those, such as 42 B of `udp`.
     pub(crate) min_message: Option<Written<Bounded<Size>>>,
     /// `B_max`: the longest burst, in messages; for best effort the slots of its message queue.
     #[schemars(required)]
@@ -46,23 +48,28 @@ pub(crate) struct RawChannel {
     pub(crate) min_interval: Option<Written<Bounded<Interval>>>,
     /// The reserved rate, for `min_interval` = `max_message` / `rate`, rounded up to the picosecond.
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
-    /// End-to-end deadline, from the logical arrival of a message at its source to its delivery: until the receiving host has the whole message, or its `reader` has
-    /// taken it. Where no host receives, it ends with the transmission of the last packet on the last link; so does the deadline that is admitted where no analysis
-    /// covers the receiver. Over one hop at most the interval, unless the admission test is `demand` or admission is off. Only for real time.
+    /// End-to-end deadline, from the logical arrival of a message at its source to its delivery:
+    /// until the receiving host has the whole message, or its `reader` has taken it. Where no host
+    /// receives, it ends with the transmission of the last packet on the last link; so does the
+    /// deadline that is admitted where no analysis covers the receiver. Over one hop at most the
+    /// interval, unless the admission test is `demand` or admission is off. Only for real time.
     pub(crate) deadline: Option<Written<Bounded<Interval>>>,
-    /// What it says of the run if admission refuses the channel. Default: what `[admission]` says. Only for real time.
+    /// Effect on the run if admission refuses the channel. Default: that of `[admission]`. Only for
+    /// real time.
     pub(crate) refusal: Option<Written<Refusal>>,
-    /// The effect on the exit code of messages within the contract that are late, lost or dropped. Default: what `[run]` says. Only for real time.
+    /// The effect on the exit code of messages within the contract that are late, lost or dropped.
+    /// Default: what `[run]` says. Only for real time.
     pub(crate) misses: Option<Written<Misses>>,
-    /// Best effort: the rate for which it counts where a resource is shared by rates. Default: what is left. Real time has that of its
-    /// contract.
+    /// Best effort: the rate for which it counts where a resource is shared by rates. Default: what
+    /// is left. Real time has that of its contract.
     pub(crate) share: Option<Written<Bounded<Flow>>>,
-    /// The group with which it shares a rate where a queue is in the order `hsfq`, or at the adapter of a `[via]`. Best effort needs a `share` to be in one. Default: none.
+    /// The group with which it shares a rate where a queue is in the order `hsfq`, or at the
+    /// adapter of a `[via]`. Best effort needs a `share` to be in one. Default: none.
     pub(crate) group: Option<Written<Name>>,
     /// Level under fixed priority, 0 the most urgent. Default: by admission; best effort below all.
     pub(crate) level: Option<Written<Whole<0, 31>>>,
-    /// Message queue slots. Default `burst`; where the admission test allows a deadline beyond the interval, one more for
-    /// each further interval that it spans.
+    /// Message queue slots. Default `burst`; where the admission test allows a deadline beyond the
+    /// interval, one more for each further interval that it spans.
     pub(crate) message_slots: Option<Written<Whole<1, 1_000_000>>>,
     /// Packet buffers. Default: those slots × the packets of the largest message.
     pub(crate) packet_slots: Option<Written<Whole<1, 1_000_000_000_000>>>,
@@ -70,33 +77,40 @@ pub(crate) struct RawChannel {
     pub(crate) message_overflow: Option<Written<MessageOverflow>>,
     /// When the packet buffers are full. Default `block`.
     pub(crate) packet_overflow: Option<Written<PacketOverflow>>,
-    /// The core of its handlers at hosts of its way that have several. Default: the next in turn, of the channels that the host has.
+    /// The core of its handlers at hosts of its way that have several. Default: the next in turn,
+    /// of the channels that the host has.
     pub(crate) core: Option<Written<CoreNumber>>,
-    /// The program that takes its messages at the host that receives them. Default: none, a message is delivered when it is whole.
+    /// The program that takes its messages at the host that receives them. Default: none, a message
+    /// is delivered when it is whole.
     pub(crate) reader: Option<Part<RawReader>>,
-    /// In an emulation: the frames of the sending node's port that go on this channel, in place of what `source`
-    /// sends. `all`, `icmp`, `tcp`, `udp`, either with a port (`udp 5201`), or `dscp 46`; the first channel
-    /// to a frame's host that takes the frame has it. A frame is for the host whose port has its Ethernet address; a broadcast, a multicast and a
-    /// frame for an address of no port go to each host to which a channel takes them. Under virtual time `source` says what is expected of them.
+    /// In an emulation: the frames of the sending node's port that this channel carries, in place
+    /// of the messages of `source`. `all`, `icmp`, `tcp`, `udp`, either with a port (`udp 5201`),
+    /// or `dscp 46`; the first channel to a frame's host that takes the frame has it. A frame is
+    /// for the host with its Ethernet address at a port. A broadcast, a multicast and a frame for
+    /// an address of no port go to each host to which a channel takes them. Under virtual time
+    /// `source` gives the expected frames.
     pub(crate) carries: Option<Written<String>>,
-    /// The interface at which it comes in: what `source` says arrives there, one packet a message, and the deadline runs from that
-    /// to the receiving program. Needed where there are interfaces.
+    /// The interface at which the channel arrives: the packets of `source` arrive there, one per
+    /// message, and the deadline runs from the arrival to the receiving program. Needed where there
+    /// are interfaces.
     pub(crate) interface: Option<Written<Name>>,
-    /// A virtual interface, where `doorbells` under `[via]` is `apart`: the process that has it, by a name that others of it have too. Default: a process of its own.
+    /// A virtual interface, where `doorbells` under `[via]` is `apart`: the process that has it, by
+    /// a name that others of it have too. Default: a process of its own.
     pub(crate) process: Option<Written<Name>>,
-    /// The program that takes what comes in. Default the first.
+    /// The program that takes the received packets. Default the first.
     pub(crate) program: Option<Written<Name>>,
-    /// A virtual interface: so many sources send on it, each as `source` says, by itself. Default 1.
+    /// A virtual interface: number of sources that send on it, each as `source` says, by itself.
+    /// Default 1.
     pub(crate) streams: Option<Written<Whole<1, 1000>>>,
-    /// A virtual interface: a message is with its program no sooner than so long after it was sent, so that all take as long as that if none takes longer
-    /// on its way. Default: as soon as it comes.
+    /// A virtual interface: least time from sending a message to its delivery, so that the latency
+    /// is constant if no message takes longer on its route. Default: delivery on arrival.
     pub(crate) playout: Option<Written<Bounded<Interval>>>,
-    /// What the application sends.
+    /// The messages of the application.
     #[schemars(required)]
     pub(crate) source: Option<Part<RawSource>>,
 }
 
-/// What an application sends.
+/// The messages that an application sends.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawSource {
@@ -115,18 +129,20 @@ pub(crate) struct RawSource {
     pub(crate) burst: Option<Written<Whole<1, 1_000_000>>>,
     /// Size of messages: one for all, or a range. Default `max_message`.
     pub(crate) size: Option<Either<Bounded<Size>, RawSizes>>,
-    /// Closed: messages under way, at most the slots of the message queue. Rounds: messages of a round. Default 1.
+    /// Closed: messages under way, at most the slots of the message queue. Rounds: messages of a
+    /// round. Default 1.
     pub(crate) outstanding: Option<Written<Whole<1, 1_000_000>>>,
     /// When the first message is sent, or `random` within the first period. Default `0 us`.
     pub(crate) phase: Option<Written<Or<Random, Bounded<Delay>>>>,
     /// Adversary: how it uses what the contract allows. Default `greedy`.
     pub(crate) allowance: Option<Written<Allowance>>,
-    /// Recorded: the trace, a path relative to this file: one size per line, ffprobe's CSV or JSON, pcap
-    /// or pcapng. Each captured packet is a message. Its size is the original length of the packet if the channel's first link has
-    /// no `framing`. Otherwise the size is that length without the captured link header. The link type of the capture decides how
-    /// long that header is: 14 B for Ethernet and 4 B for each VLAN tag, 16 or 20 B for Linux cooked captures, 0 B for raw IP. A
-    /// check sequence in the capture counts as payload. A capture of one packet, or of one instant, is
-    /// sent once (`repeat = false`) or at an `interval`.
+    /// Recorded: the trace, a path relative to this file: one size per line, ffprobe's CSV or JSON,
+    /// pcap or pcapng. Each captured packet is a message. Its size is the original length of the
+    /// packet if the channel's first link has no `framing`. Otherwise the size is that length
+    /// without the captured link header. The link type of the capture decides how long that header
+    /// is: 14 B for Ethernet and 4 B for each VLAN tag, 16 or 20 B for Linux cooked captures, 0 B
+    /// for raw IP. A check sequence in the capture counts as payload. A capture of one packet, or
+    /// of one instant, is sent once (`repeat = false`) or at an `interval`.
     pub(crate) trace: Option<Written<String>>,
     /// MPEG: a film of thesis Table 6.4. Either this or the summary of one: `min`, `max`, `mean` and
     /// `deviation`.

@@ -7,14 +7,15 @@ use super::CoreNumber;
 use crate::leaf::{Bounded, Cost, Delay, Interval, PerByte, Whole};
 use crate::written::Written;
 
-/// An application that computes on the host's CPU, scheduled as handlers are. With a `budget` it is real time, due in each period;
-/// without, best effort that always has more to do. Times are CPU time as it is, whatever the `speedup`.
+/// An application that computes on the host's CPU, scheduled as handlers are. With a `budget` it is
+/// real time, due in each period; without, best effort that always has more to do. Times are CPU
+/// time as it is, whatever the `speedup`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawComputing {
     /// Its core. Default: the next in turn.
     pub(crate) core: Option<Written<CoreNumber>>,
-    /// What it has to do in each `period`. Default: as much as there is time for.
+    /// Work in each `period`. Default: all the time that is left.
     pub(crate) budget: Option<Written<Bounded<Interval>>>,
     /// How often the budget is given. Needed with one.
     pub(crate) period: Option<Written<Bounded<Interval>>>,
@@ -29,17 +30,20 @@ pub(crate) struct RawComputing {
     pub(crate) slice: Option<Written<Bounded<Interval>>>,
 }
 
-/// The program that takes a channel's messages at the host where it ends. A message is delivered when the program is done with it.
+/// The program that takes a channel's messages at the host where it ends. A message is delivered
+/// when the program is done with it.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawReader {
     /// Its core, of several. Default: its channel's.
     pub(crate) core: Option<Written<CoreNumber>>,
-    /// What it does with a message, on the host's CPU and in the order in which handlers are served. Default `0 us`.
+    /// Work for a message, on the host's CPU and in the order in which handlers are served. Default
+    /// `0 us`.
     pub(crate) work: Option<Written<Bounded<Cost>>>,
-    /// What it does with each byte, beside. Default `0 ns`.
+    /// Additional work for each byte. Default `0 ns`.
     pub(crate) work_byte: Option<Written<Bounded<PerByte>>>,
-    /// Messages that may wait for it, the one that it has included; what finds no place is dropped. Default: the most that a channel that
-    /// keeps its contract may have under way, for best effort `burst`.
+    /// Messages that may wait for it, the one that it has included; what finds no place is dropped.
+    /// Default: the most that a channel that keeps its contract may have under way, for best effort
+    /// `burst`.
     pub(crate) slots: Option<Written<Whole<1, 1_000_000>>>,
 }

@@ -1,4 +1,5 @@
-//! The raw form of what only an emulation needs: the real clock, where things run, and ports to real software.
+//! The raw form of what only an emulation needs: the real clock, where things run, and ports to
+//! real software.
 
 use laxity_world::experiment::{HostPlace, Pace, Transfer};
 use schemars::JsonSchema;
@@ -15,9 +16,9 @@ use crate::written::Written;
 pub(crate) struct RawEmulation {
     /// Where the first node's host is. Default `model`.
     pub(crate) host: Option<Written<HostPlace>>,
-    /// What a step of a host in a thread takes. Default `profile`.
+    /// Duration of a step of a host in a thread. Default `profile`.
     pub(crate) pace: Option<Written<Pace>>,
-    /// What of a packet is moved between host and adapter. Default `full`.
+    /// Part of a packet that is moved between host and adapter. Default `full`.
     pub(crate) transfer: Option<Written<Transfer>>,
     /// The core of the emulated adapter, which it takes whole. Default the last.
     pub(crate) core: Option<Written<Whole<0, 4095>>>,
@@ -31,16 +32,19 @@ pub(crate) struct RawEmulation {
 pub(crate) struct RawPort {
     /// The kind of port. Default `tap`.
     pub(crate) kind: Option<Written<PortKind>>,
-    /// The node whose network interface it is. Default 0, the first.
+    /// The node that has this network interface. Default 0, the first.
     pub(crate) node: Option<Written<NodeName>>,
     /// The interface's name, at most 15 characters.
     #[schemars(required)]
     pub(crate) interface: Option<Written<String>>,
-    /// The network namespace to make it in, which is made and removed with it. Default the one that Laxity runs in.
+    /// The network namespace to make it in, which is made and removed with it. Default the one that
+    /// Laxity runs in.
     pub(crate) namespace: Option<Written<String>>,
-    /// Its address and prefix, `10.77.0.1/24`. No two ports have one address, and a channel that carries frames is between ports of one subnet.
+    /// Its address and prefix, `10.77.0.1/24`. No two ports have one address, and a channel that
+    /// carries frames is between ports of one subnet.
     pub(crate) address: Option<Written<String>>,
-    /// Its MTU. Default 1500. A channel that carries its frames takes messages of the MTU and 14 B of Ethernet; `max_message` may be smaller only
-    /// on a real-time channel of `udp`, `icmp` or `dscp`, whose programs choose how long their datagrams are.
+    /// Its MTU. Default 1500. A channel that carries its frames takes messages of the MTU and 14 B
+    /// of Ethernet. `max_message` may be smaller only on a real-time channel of `udp`, `icmp` or
+    /// `dscp`: its programs choose the length of their datagrams.
     pub(crate) mtu: Option<Written<Whole<68, 9000>>>,
 }

@@ -6,12 +6,14 @@ use serde::Deserialize;
 use crate::leaf::{Bounded, Flow, Name};
 use crate::written::Written;
 
-/// Channels that have a rate together wherever a queue is in the order `hsfq`, and at the adapters of a `[via]` with the firmware `qosvia`, whatever others send, and share it by rates of their own.
-/// What some of them leave is the others' before it is anybody else's.
+/// Channels with a common rate at every queue in the order `hsfq`, and at the adapters of a `[via]`
+/// with the firmware `qosvia`, whatever others send. They share it by rates of their own. Capacity
+/// that some of them leave unused goes to the others of the group first.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawGroup {
-    /// The rate. Nobody in it has a bound at a port if the rates in it are more than that.
+    /// The rate. No channel of the group has a bound at a port if the rates of its channels exceed
+    /// it.
     #[schemars(required)]
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
     /// The group of which this is a part. Default: none, its rate is a part of the resource's.

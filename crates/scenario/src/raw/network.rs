@@ -12,7 +12,7 @@ use crate::written::{List, Part, Written};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawNetwork {
-    /// The kind of network. Named networks are `point_to_point` if nothing is said.
+    /// The kind of network. Named networks are `point_to_point` by default.
     pub(crate) kind: Option<Written<NetworkKind>>,
     /// Hosts at the network. Default: those of the path. With two or more, and no relays, every channel goes
     /// straight from one to another and ends where it is received.
@@ -21,32 +21,37 @@ pub(crate) struct RawNetwork {
     pub(crate) rotation: Option<Written<Bounded<Interval>>>,
     /// Token ring: THT, token holding time of each station.
     pub(crate) holding: Option<Written<Bounded<Interval>>>,
-    /// Token ring: passing the token from a station to the next, part of what the stations leave of the rotation.
-    /// Default `0 us`.
+    /// Token ring: passing the token from a station to the next, part of what the stations leave of
+    /// the rotation. Default `0 us`.
     pub(crate) latency: Option<Written<Bounded<Delay>>>,
-    /// Token ring: what a station's adapter does with the token when it comes, before its first frame, and again before the token
-    /// goes on, both in its holding time: the requests to the time device that it takes to emulate a token (thesis §6.4.1).
-    /// Work: `host.speedup` divides it. Default `0 us`.
+    /// Token ring: time of a station's adapter for the arriving token, before its first frame, and
+    /// again before the token goes on, both in its holding time: the requests to the time device
+    /// that the emulation of a token needs (thesis §6.4.1). Work: `host.speedup` divides it.
+    /// Default `0 us`.
     pub(crate) handling: Option<Written<Bounded<Delay>>>,
-    /// The nodes that it joins, by name, or by that of one of their adapters, as `gateway.left`. A `point_to_point` network has a link from
-    /// the first, which may be a switch, to each of the others, for both directions at once.
+    /// The nodes that it joins, by name, or by that of one of their adapters, as `gateway.left`. A
+    /// `point_to_point` network has a link from the first, which may be a switch, to each of the
+    /// others, for both directions at once.
     pub(crate) joins: Option<List<Written<EndName>>>,
-    /// Propagation delay of each link of a named network. Default `0 us`. A frame arrives with its last byte. The interframe gap
-    /// of its `framing` delays the next frame only. A link without a propagation delay models no cable: the frame arrives at the
-    /// end of its time on the link, the gap included. A frame also arrives then from an adapter of stages, or from an adapter
-    /// with `reset_after`, if the gap is longer than the propagation delay and the latency of the next switch together.
+    /// Propagation delay of each link of a named network. Default `0 us`. A frame arrives with its
+    /// last byte. The interframe gap of its `framing` delays the next frame only. A link without a
+    /// propagation delay models no cable: the frame arrives at the end of its time on the link, the
+    /// gap included. A frame also arrives then from an adapter of stages, or from an adapter with
+    /// `reset_after`, if the gap is longer than the propagation delay and the latency of the next
+    /// switch together.
     pub(crate) propagation: Option<Written<Bounded<Delay>>>,
-    /// CSMA/CD: bit rate, from which slot time, interframe gap and jam follow. The adapter's own delay per byte
-    /// has to agree with it. Named links: their bit rate; the slower of it and a null adapter's own is what a packet takes.
-    /// Needed where a switch is.
+    /// CSMA/CD: bit rate, from which slot time, interframe gap and jam follow. The adapter's own
+    /// delay per byte has to agree with it. Named links: their bit rate; the slower of it and a
+    /// null adapter's own is what a packet takes. Needed where a switch is.
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
-    /// Named links with a `rate`: what is sent with each packet. Default `none`: the bytes of a packet are all that take time.
+    /// Named links with a `rate`: what is sent with each packet. Default `none`: the bytes of a
+    /// packet are all that take time.
     pub(crate) framing: Option<Written<Framing>>,
     /// Named links: the largest packet. Default: `1500 B` in frames of Ethernet, else any.
     pub(crate) mtu: Option<Written<Bounded<Size>>>,
     /// CSMA/CD: other stations that offer traffic of their own.
     pub(crate) others: Option<Part<RawOthers>>,
-    /// What happens to frames on their way.
+    /// Impairments of frames on the network.
     pub(crate) impairments: Option<Part<RawImpairments>>,
 }
 
@@ -60,18 +65,19 @@ pub(crate) struct RawOthers {
     /// Size of their frames.
     #[schemars(required)]
     pub(crate) frame: Option<Written<Bounded<Size>>>,
-    /// What they offer together, as Poisson arrivals.
+    /// Their total offered load, as Poisson arrivals.
     #[schemars(required)]
     pub(crate) load: Option<Written<Bounded<Flow>>>,
 }
 
-/// What happens to frames on their way. Without `reordering` they arrive in order, whatever the jitter.
+/// Impairments of frames on the network. Without `reordering` they arrive in order, whatever the
+/// jitter.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawImpairments {
     /// Delay of every frame. Default `0 us`.
     pub(crate) delay: Option<Written<Bounded<Delay>>>,
-    /// Further delay of each, drawn evenly from nothing to this. Default `0 us`.
+    /// Further delay of each frame, uniform from zero to this. Default `0 us`.
     pub(crate) jitter: Option<Written<Bounded<Delay>>>,
     /// Share of frames that are lost. Default 0.
     pub(crate) loss: Option<Written<Share>>,
@@ -89,7 +95,7 @@ pub(crate) struct RawImpairments {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawFault {
-    /// What.
+    /// Kind of the fault.
     #[schemars(required)]
     pub(crate) kind: Option<Written<FaultKind>>,
     /// When it begins.
@@ -98,13 +104,14 @@ pub(crate) struct RawFault {
     /// How long it lasts. Default: to the end, or until the driver resets the adapter.
     #[serde(rename = "for")]
     pub(crate) length: Option<Written<Bounded<Length>>>,
-    /// Stall: how long after it began it begins again, longer than it lasts. Default: never. Bounds count such stalls.
+    /// Stall: how long after it began it begins again, longer than it lasts. Default: never. Bounds
+    /// count such stalls.
     pub(crate) every: Option<Written<Bounded<Length>>>,
     /// At which node. Default 0, the first.
     pub(crate) node: Option<Written<NodeName>>,
     /// At which adapter of it, where it has several. Default: the first by name.
     pub(crate) adapter: Option<Written<Name>>,
-    /// Stall: the adapter's resource that does nothing.
+    /// Stall: the adapter's resource that stands still.
     pub(crate) resource: Option<Written<Name>>,
     /// Lost interrupts: which share of them. Default 1, all.
     pub(crate) share: Option<Written<Share>>,

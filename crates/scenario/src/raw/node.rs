@@ -1,4 +1,4 @@
-//! The raw form of a node of a network whose nodes differ.
+//! The raw form of a node of a network with different nodes.
 
 use laxity_qos::channel::Order;
 use laxity_world::experiment::Forwarding;
@@ -14,14 +14,16 @@ use crate::written::{Part, Written};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawNode {
-    /// What it is. Default `host`.
+    /// Kind of the node. Default `host`.
     pub(crate) kind: Option<Written<NodeKind>>,
-    /// How many such nodes there are; more than one are called `name-1`, `name-2` …, and `name` is all of them. Default 1.
+    /// How many such nodes there are; more than one are called `name-1`, `name-2` …, and `name` is
+    /// all of them. Default 1.
     pub(crate) count: Option<Written<Whole<1, 10_000>>>,
     /// Host: what differs from `[host]`.
     pub(crate) host: Option<Part<RawHost>>,
-    /// Host: what differs from `[adapter]` and its file; with `kind` or `file`, an adapter of its own. A host with several adapters has each under a
-    /// name, as `[node.NAME.adapter.left]`, and what stands here is what they have in common.
+    /// Host: what differs from `[adapter]` and its file; with `kind` or `file`, an adapter of its
+    /// own. A host with several adapters has each under a name, as `[node.NAME.adapter.left]`, and
+    /// what stands here is what they have in common.
     pub(crate) adapter: Option<RawAdapters>,
     /// Switch: when it passes a frame on. Default `store_and_forward`.
     pub(crate) forwarding: Option<Written<Forwarding>>,
@@ -31,11 +33,13 @@ pub(crate) struct RawNode {
     pub(crate) order: Option<Written<Order>>,
     /// Switch: the shortest frame of time. For `stop_and_go` and `hrr`, which need it; others have none.
     pub(crate) frame: Option<Written<Bounded<Interval>>>,
-    /// Switch: how long before its logical arrival time a frame may leave if nothing on time waits. Default `0 us`.
+    /// Switch: how long before its logical arrival time a frame may leave if no on-time frame
+    /// waits. Default `0 us`.
     pub(crate) horizon: Option<Written<Bounded<Delay>>>,
     /// Switch: whether early frames within the horizon go before best effort. Default `false`.
     pub(crate) early_above_best_effort: Option<Written<bool>>,
-    /// Switch: memory that each port has to itself, beside what is set aside for admitted channels. Default `64 KiB`.
+    /// Switch: memory that each port has to itself, beside what is set aside for admitted channels.
+    /// Default `64 KiB`.
     pub(crate) memory: Option<Written<Bounded<Room>>>,
     /// Switch: memory that all ports share, where one has no more of its own. Default none.
     pub(crate) shared_memory: Option<Written<Bounded<Room>>>,

@@ -1,4 +1,4 @@
-//! The raw form of what a host receives: its interfaces, and what it pays for what comes in.
+//! The raw form of reception at a host: its interfaces, and its costs.
 
 use laxity_model::reception::Discard;
 use laxity_qos::reception::TakenBuffers;
@@ -14,8 +14,8 @@ pub(crate) type Quota = Whole<1, 1_000_000>;
 /// Packets that something holds.
 pub(crate) type Room = Whole<1, 1_000_000>;
 
-/// What a host pays for a packet that comes in at an interface, beside `interrupt`, `context_switch` and `receive_packet` of
-/// its profile.
+/// Costs of a packet received at an interface, beside `interrupt`, `context_switch` and
+/// `receive_packet` of the host's profile.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawReceive {
@@ -23,8 +23,8 @@ pub(crate) struct RawReceive {
     pub(crate) program: Option<Written<Bounded<Cost>>>,
     /// A clock tick at which the kernel polls. Default: what an interrupt costs.
     pub(crate) poll: Option<Written<Bounded<Cost>>>,
-    /// The first of a packet's two commands, or refusing it there; with the policy `lazy_software`, finding out whose a packet
-    /// is. Default `0 us`.
+    /// The first of a packet's two commands, or its refusal there; with the policy `lazy_software`,
+    /// the search for the program of a packet. Default `0 us`.
     pub(crate) announce: Option<Written<Bounded<Cost>>>,
     /// How interrupts, polls, the protocol and the program vary. Default `fixed`.
     pub(crate) costs: Option<Written<CostKind>>,
@@ -32,23 +32,26 @@ pub(crate) struct RawReceive {
     pub(crate) pool: Option<Written<Whole<0, 1_000_000>>>,
 }
 
-/// Where channels come in, and when the host takes what has come.
+/// An interface at which channels arrive, and the times at which the host takes their packets.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawInterface {
     /// Its name: letters, digits, `-` and `_`.
     #[schemars(required)]
     pub(crate) name: Option<Written<Name>>,
-    /// When the host takes what has come.
+    /// Policy of the times at which the host takes received packets.
     #[schemars(required)]
     pub(crate) policy: Option<Written<PolicyKind>>,
-    /// `Q`: commands taken at a time, at most. A packet takes two with a `handshake`, and one without. Guaranteed: packets.
+    /// `Q`: commands taken at a time, at most. A packet takes two with a `handshake`, and one
+    /// without. Guaranteed: packets.
     pub(crate) quota: Option<Written<Quota>>,
-    /// `I`: timed, hard timer: between ticks. Explicit: until interrupts are heard again at the latest. Limited: between
-    /// interrupts at least. Guaranteed: the period in which the quota is reserved. Cycle-limited: that of which polls have a share.
+    /// `I`: timed, hard timer: between ticks. Explicit: until interrupts are heard again at the
+    /// latest. Limited: between interrupts at least. Guaranteed: the period in which the quota is
+    /// reserved. Cycle-limited: that of which polls have a share.
     pub(crate) interval: Option<Written<Bounded<Interval>>>,
-    /// Soft timer: the distribution of intervals between ticks, a file: a path ending in `.toml` relative to this file, or a name,
-    /// which is looked for like a profile's, in folders called `distributions`.
+    /// Soft timer: the distribution of intervals between ticks, a file: a path ending in `.toml`
+    /// relative to this file, or a name, which is looked for like a profile's, in folders called
+    /// `distributions`.
     pub(crate) intervals: Option<Written<String>>,
     /// Soft timer: the hard timer behind it, which cuts intervals off.
     pub(crate) bound: Option<Written<Bounded<Interval>>>,
@@ -64,9 +67,10 @@ pub(crate) struct RawInterface {
     pub(crate) threshold: Option<Written<Share>>,
     /// Backoff: when a buffer counts as taken. Default `filled`.
     pub(crate) taken: Option<Written<TakenBuffers>>,
-    /// Guaranteed: what is not reserved is taken while the program has at most so many packets to do. Default 1.
+    /// Guaranteed: unreserved packets are taken while the program has at most this number of
+    /// packets to process. Default 1.
     pub(crate) spare: Option<Written<Whole<0, 1_000_000>>>,
-    /// Coalescing: an interrupt when so many commands wait (rx-frames).
+    /// Coalescing: an interrupt when this number of commands waits (rx-frames).
     pub(crate) frames: Option<Written<Quota>>,
     /// Coalescing: an interrupt when the first has waited for so long (rx-usecs).
     pub(crate) delay: Option<Written<Bounded<Delay>>>,
@@ -76,22 +80,25 @@ pub(crate) struct RawInterface {
     pub(crate) share: Option<Written<Share>>,
     /// How a quota is shared between real time and the rest. Default: one queue for all.
     pub(crate) sharing: Option<Part<RawSharing>>,
-    /// Packets that the adapter holds; if classes are told apart, those of real time. Default 128.
+    /// Capacity of the adapter in packets; if classes are told apart, of those of real time.
+    /// Default 128.
     pub(crate) slots: Option<Written<Room>>,
-    /// Packets of the rest that it holds if classes are told apart. Default as many as `slots`.
+    /// Capacity of the adapter in best-effort packets if classes are told apart. Default as many as
+    /// `slots`.
     pub(crate) slots_best_effort: Option<Written<Room>>,
-    /// Whether a packet takes two commands with a transfer between them, as in thesis Fig. 7.2. Without, it is in host memory when
-    /// its one command is posted. Default `false`.
+    /// Whether a packet takes two commands with a transfer between them, as in thesis Fig. 7.2.
+    /// Without, it is in host memory when its one command is posted. Default `false`.
     pub(crate) handshake: Option<Written<bool>>,
     /// Handshake: the transfer into host memory, one at a time. Default `0 us`.
     pub(crate) transfer: Option<Written<Bounded<Cost>>>,
     /// Whether a packet that would find no buffer is refused before the protocol. Default `false`.
     pub(crate) early_drop: Option<Written<bool>>,
-    /// Receive buffers, which the program empties; or `none` if a packet is delivered when the protocol is done. Default 128.
+    /// Receive buffers, which the program empties; or `none` if a packet is delivered when the
+    /// protocol is done. Default 128.
     pub(crate) buffers: Option<Written<Or<NoProgram, Room>>>,
     /// Those of the buffers that only real time may have. Default 0.
     pub(crate) buffers_real_time: Option<Written<Whole<0, 1_000_000>>>,
-    /// What is lost when not all can be kept. Default `newest`.
+    /// Packets that are dropped when the queue is full. Default `newest`.
     pub(crate) discard: Option<Written<Discard>>,
 }
 
@@ -105,15 +112,16 @@ pub(crate) struct RawCommand {
     /// When.
     #[schemars(required)]
     pub(crate) at: Option<Written<Bounded<Delay>>>,
-    /// The interface that is told, whose policy is `interrupt`, `continuous`, `timed`, `explicit` or `backoff`. Needed unless a
-    /// channel is.
+    /// The interface that gets the command, with the policy `interrupt`, `continuous`, `timed`,
+    /// `explicit` or `backoff`. Needed unless there is a `channel`.
     pub(crate) interface: Option<Written<Name>>,
-    /// `create_periodic`, `clear_periodic`: the channel whose source begins or ends. One that is created does not come in before.
+    /// `create_periodic`, `clear_periodic`: the channel with the source that begins or ends. A
+    /// created source sends no message before.
     pub(crate) channel: Option<Written<Name>>,
     /// `mode_poll`, `host_intr_ctrl_on`, `backoff_enable`: as of an interface.
     pub(crate) quota: Option<Written<Quota>>,
-    /// `mode_poll`: between ticks of the clock that polls; without one the host polls without a pause. `host_intr_ctrl_on`: until
-    /// interrupts are heard again at the latest.
+    /// `mode_poll`: between ticks of the clock that polls; without one the host polls without a
+    /// pause. `host_intr_ctrl_on`: until interrupts are heard again at the latest.
     pub(crate) interval: Option<Written<Bounded<Interval>>>,
     /// `backoff_enable`: as of an interface.
     pub(crate) minimum: Option<Written<Bounded<Interval>>>,
@@ -129,7 +137,7 @@ pub(crate) struct RawCommand {
     pub(crate) taken: Option<Written<TakenBuffers>>,
 }
 
-/// A program that takes what comes in.
+/// A program that takes received packets.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawProgram {
@@ -140,7 +148,8 @@ pub(crate) struct RawProgram {
     pub(crate) work: Option<Written<Bounded<Cost>>>,
     /// Which of its packets it takes first. Default `arrival`.
     pub(crate) order: Option<Written<ProgramOrder>>,
-    /// CPU time that it has before others in each `period`; a packet that it has begun is finished. Default: nothing is reserved.
+    /// CPU time that the program has before others in each `period`; a packet that it has begun is
+    /// finished. Default: no reservation.
     pub(crate) budget: Option<Written<Bounded<Interval>>>,
     /// The period of the budget. Of several programs with some left the one with the shortest goes first.
     pub(crate) period: Option<Written<Bounded<Interval>>>,

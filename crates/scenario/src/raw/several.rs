@@ -1,7 +1,7 @@
 //! A table that stands for one thing, or for several under names of the user's.
 //!
-//! `[network]` is one network, or what `[network.NAME]`s have in common; `[node.x.adapter]` is the adapter of a node, or what its
-//! `[node.x.adapter.NAME]`s have in common.
+//! `[network]` is one network, or what `[network.NAME]`s have in common; `[node.x.adapter]` is the
+//! adapter of a node, or what its `[node.x.adapter.NAME]`s have in common.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::written::{Named, Part, mixed};
 pub(crate) struct Several<T> {
     /// Its own keys.
     pub(crate) own: Part<T>,
-    /// What stands under keys that are none of a `T`'s; a value that is no table is a key misspelt.
+    /// Values under keys that are none of a `T`'s; a value that is no table is a misspelt key.
     pub(crate) named: Named<T>,
 }
 

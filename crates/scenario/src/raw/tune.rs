@@ -6,8 +6,8 @@ use serde::Deserialize;
 use crate::leaf::{Number, Whole};
 use crate::written::{List, Part, Written};
 
-/// What a good setting is. Axes of the sweep that are not chosen are circumstances: of the goal their mean counts, and what is
-/// needed is needed at each.
+/// Goal of a good setting. Axes of the sweep that are not chosen are circumstances: the mean over
+/// them counts for the goal, and the needs have to hold at each.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawTune {
@@ -20,12 +20,12 @@ pub(crate) struct RawTune {
     pub(crate) least: Option<Written<String>>,
     /// Of these channels (or resources). Default: all that have the metric.
     pub(crate) channels: Option<List<Written<String>>>,
-    /// What is needed besides.
+    /// The needs.
     pub(crate) need: Option<List<Part<RawNeed>>>,
     /// Fresh seeds that the best setting has to keep what is needed with. Default 3.
     pub(crate) seeds: Option<Written<Whole<1, 1000>>>,
-    /// If there are no more settings than this, all are run. Of more, a coarse grid is, and what lies about the best of it.
-    /// Default 100.
+    /// If there are no more settings than this, all are run. Of more, a coarse grid is, and what
+    /// lies about the best of it. Default 100.
     pub(crate) exhaustive: Option<Written<Whole<1, 100_000>>>,
 }
 

@@ -7,55 +7,61 @@ use crate::choice::{DoorbellsKind, FirmwareKind};
 use crate::leaf::{Bounded, Cost, Delay, Factor, Flow, Name, PerByte, Whole};
 use crate::written::{List, Part, Written};
 
-/// A cluster of nodes whose adapters have virtual interfaces. Then every channel is one, from a node to another; what it reserves is
-/// its `rate`, or `max_message` every `min_interval`, and messages larger than `max_message` are sent as several. There are no hosts that
-/// schedule: each program has a processor.
+/// A cluster of nodes with virtual interfaces at their adapters. Then every channel is one, from a
+/// node to another. It reserves its `rate`, or `max_message` every `min_interval`; messages larger
+/// than `max_message` are sent as several. No host schedules: each program has a processor.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawVia {
     /// How the adapter's processor goes about its work.
     #[schemars(required)]
     pub(crate) firmware: Option<Written<FirmwareKind>>,
-    /// `svia`: whether it goes on to the next message while the network interface sends (Trapeze). Default `false`.
+    /// `svia`: whether it goes on to the next message while the network interface sends (Trapeze).
+    /// Default `false`.
     pub(crate) overlap: Option<Written<bool>>,
     /// Nodes of the cluster, called by their numbers. Default 2.
     pub(crate) nodes: Option<Written<Whole<2, 64>>>,
     /// From the first bit out of one adapter to the first bit at another. Default `0.5 us`.
     pub(crate) latency: Option<Written<Bounded<Delay>>>,
-    /// What a program takes to post a descriptor and ring its doorbell. Default `2 us`.
+    /// Time of a program to post a descriptor and ring its doorbell. Default `2 us`.
     pub(crate) post: Option<Written<Bounded<Cost>>>,
-    /// What a program takes to see that something is complete. Default `2 us`.
+    /// Time of a program to see a completion. Default `2 us`.
     pub(crate) reap: Option<Written<Bounded<Cost>>>,
-    /// Receive descriptors that a program posts for each virtual interface at the start, and again one whenever it has taken a message.
-    /// A message that finds none is lost. Default: there are always some, and no doorbells for them.
+    /// Receive descriptors that a program posts for each virtual interface at the start, and again
+    /// one whenever it has taken a message. A message that finds none is lost. Default: there are
+    /// always some, and no doorbells for them.
     pub(crate) receives: Option<Written<Whole<1, 1_000_000>>>,
-    /// Messages of a virtual interface that may be sent and not yet taken: the receiving program returns credits, by halves of
-    /// this, in messages of their own. Default: no flow control.
+    /// Messages of a virtual interface that may be sent and not yet taken: the receiving program
+    /// returns credits, by halves of this, in messages of their own. Default: no flow control.
     pub(crate) credits: Option<Written<Whole<1, 1_000_000>>>,
-    /// Descriptors that the send queue of a virtual interface without a bandwidth holds; its program waits for room. Needed for
-    /// bounds beside best effort. Default: any number.
+    /// Descriptors that the send queue of a virtual interface without a bandwidth holds; its
+    /// program waits for room. Needed for bounds beside best effort. Default: any number.
     pub(crate) depth: Option<Written<Whole<1, 1_000_000>>>,
     /// Messages on their way out that the adapter's memory holds; not of `svia`. Default: any number.
     pub(crate) send_buffers: Option<Written<Whole<1, 1_000_000>>>,
-    /// Messages on their way in that the adapter's memory holds; what finds no room waits in the network. Default: any number.
+    /// Messages on their way in that the adapter's memory holds; what finds no room waits in the
+    /// network. Default: any number.
     pub(crate) receive_buffers: Option<Written<Whole<1, 1_000_000>>>,
     /// Whether NSDMA has a hardware queue, as HDMA has; not of `svia`. Default `false`.
     pub(crate) nsdma_queue: Option<Written<bool>>,
-    /// `qosvia`: requests at the head of a hardware queue that stay where they are while another is inserted. Default 1.
+    /// `qosvia`: requests at the head of a hardware queue that stay where they are while another is
+    /// inserted. Default 1.
     pub(crate) guard: Option<Written<Whole<0, 1000>>>,
-    /// `qosvia`: the rate that best effort has for sure, all of it at a node together; where doorbells are told apart all that is sent, and all that comes, and a
-    /// message counts as 1 KiB at least. Default: none.
+    /// `qosvia`: the guaranteed rate of best effort, all of it at a node together; where doorbells
+    /// are told apart all that is sent, and all that is received, and a message counts as 1 KiB at
+    /// least. Default: none.
     pub(crate) best_effort: Option<Written<Bounded<Flow>>>,
-    /// `qosvia`: how doorbells wait, and with them what comes from the network. Default `merged`.
+    /// `qosvia`: queueing of doorbells, and of received messages. Default `merged`.
     pub(crate) doorbells: Option<Written<DoorbellsKind>>,
-    /// Doorbells that are told apart: of messages that come in by no bandwidth, those that are inside an adapter at a time, each way. Default 4, which
-    /// keeps all units busy.
+    /// Doorbells that are told apart: number of received messages without a bandwidth that are
+    /// inside an adapter at a time, in each direction. Default 4, which keeps all units busy.
     pub(crate) ahead: Option<Written<Whole<1, 1000>>>,
-    /// How many times as fast the adapter's processor is as what its costs are for; engines take their own time. At least 0.01. Default 1.
+    /// How many times as fast the adapter's processor is as what its costs are for; engines take
+    /// their own time. At least 0.01. Default 1.
     pub(crate) speedup: Option<Written<Factor>>,
     /// Single costs, in place of those of the paper's Table 1.
     pub(crate) costs: Option<Part<RawViaCosts>>,
-    /// What virtual interfaces negotiate anew during the run.
+    /// Renegotiations of virtual interfaces during the run.
     pub(crate) renegotiate: Option<List<Part<RawRenegotiation>>>,
 }
 
@@ -63,14 +69,15 @@ pub(crate) struct RawVia {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawRenegotiation {
-    /// Whose: a channel of the class `real_time`, by its name; of several copies `NAME-1` is the first.
+    /// Name of the channel, which has the class `real_time`; of several copies `NAME-1` is the
+    /// first.
     #[schemars(required)]
     pub(crate) channel: Option<Written<Name>>,
     /// From when on.
     #[schemars(required)]
     pub(crate) at: Option<Written<Bounded<Delay>>>,
-    /// What it reserves then. What it has used up of the old bandwidth stays used up. If it has a bound, it is for the largest that it ever
-    /// has.
+    /// Its new reservation. Used capacity of the old bandwidth stays used. A bound is for the
+    /// largest reservation that the channel ever has.
     #[schemars(required)]
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
 }
@@ -79,8 +86,8 @@ pub(crate) struct RawRenegotiation {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawViaCosts {
-    /// A look at one unit. Where steps are noticed by looks, what Table 1 has for them is in part the wait for one, so costs
-    /// that are not written follow from this. Default `0.1 us`.
+    /// A look at one unit. Where steps are noticed by looks, what Table 1 has for them is in part
+    /// the wait for one, so costs that are not written follow from this. Default `0.1 us`.
     pub(crate) poll: Option<Written<Bounded<Cost>>>,
     /// A doorbell: its stamp, and programming the transfer of the descriptor.
     pub(crate) doorbell: Option<Written<Bounded<Cost>>>,

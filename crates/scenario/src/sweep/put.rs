@@ -1,8 +1,9 @@
 //! A point's document: the scenario's own with the point's values in their places.
 //!
-//! Which file an adapter has is put first: what else is put may be in a list that only the file has. Then that list is taken from the file
-//! into the scenario, and the value put into one of its items; whatever the scenario itself says goes over the file's in the end, so it is
-//! the list with that value that is read. A node's keys come last, since a list that it takes may be the one that it has in common with others.
+//! The file of an adapter is put first: other values may go into a list that only the file has.
+//! Then that list is taken from the file into the scenario, and the value is put into one of its
+//! items. The scenario's own keys are laid over the file's in the end, so the list with that value
+//! is read. A node's keys are last, since a list may be common to several nodes.
 
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -13,7 +14,8 @@ use crate::context::{Context, Reported};
 use crate::library::Library;
 
 impl<'i> Plan<'i> {
-    /// What `look` makes of `base` as it is at `point`, or by itself if there is none, and of the adapter files beneath it.
+    /// Result of `look` on `base` at `point`, or by itself without a point, and on the adapter
+    /// files beneath it.
     pub(crate) fn at<R>(
         &self,
         cx: &mut Context<'_>,
@@ -127,7 +129,8 @@ fn put<'i>(
     Ok(())
 }
 
-/// The list on this `way` that an adapter does not have itself: its file's, or what it has in common with others.
+/// The list on this `way` that an adapter does not have itself: its file's, or what it has in
+/// common with others.
 fn list_beneath<'i>(root: &DeTable<'i>, way: &[Step<'_>], files: &Tables<'i>) -> Option<DeValue<'i>> {
     let keys = way.iter().map_while(|step| match step {
         Step::Key(key) => Some(key.as_ref()),
@@ -138,7 +141,8 @@ fn list_beneath<'i>(root: &DeTable<'i>, way: &[Step<'_>], files: &Tables<'i>) ->
         return None;
     }
     let (list, adapter) = keys.split_last()?;
-    // From the table itself to what lies under it: what all adapters of the node have in common, and all nodes.
+    // From the table itself to what lies under it: what all adapters of the node have in common,
+    // and all nodes.
     let own = match adapter {
         ["adapter"] => 0,
         ["node", _, "adapter"] => 1,

@@ -1,4 +1,5 @@
-//! Items of an adapter's lists on the way of a key: stages and resources have names, queues and phases are counted.
+//! Items of an adapter's lists on the way of a key: stages and resources have names, queues and
+//! phases are counted.
 
 use std::ops::Range;
 
@@ -19,13 +20,13 @@ const LISTS: [(&str, &str); 6] = [
     ("phase", "phase"),
 ];
 
-/// What of those has no names, and goes by its place in the list, from 0 on.
+/// Lists of unnamed items, which have their place in the list as number, from 0 on.
 const COUNTED: [&str; 2] = ["queue", "phase"];
 
-/// The steps to the key of these `parts`, some of which may say which item of a list in `document`.
+/// The steps to the key of these `parts`, some of which may name an item of a list in `document`.
 ///
-/// A list that is not there may be in the adapter's file, or be what a node has in common with others. Which it is hangs on the point,
-/// so whoever puts the value there looks for the item.
+/// A missing list may be in the adapter's file, or common to several nodes. The point decides
+/// which, so the item is found when the value is put there.
 pub(super) fn steps<'i>(
     cx: &mut Context<'_>,
     span: &Range<usize>,
@@ -71,7 +72,7 @@ pub(super) fn steps<'i>(
     Ok(steps)
 }
 
-/// What an item of the list under the key `part` is.
+/// Name of an item of the list under the key `part`.
 fn one_of(part: &str) -> Option<&'static str> {
     LISTS.iter().find(|(list, _)| *list == part).map(|(_, one)| *one)
 }

@@ -426,7 +426,8 @@ fn what_an_adapter_cannot_look_at() {
     );
 }
 
-/// Stages and resources stand in lists and have names, queues and phases have places, and a sweep finds them by either, wherever the adapter is.
+/// Stages and resources stand in lists and have names, queues and phases have places, and a sweep
+/// finds them by either, wherever the adapter is.
 #[test]
 fn a_sweep_finds_what_stands_in_an_adapters_lists() {
     let swept = |key: &str| {

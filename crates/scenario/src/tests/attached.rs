@@ -56,8 +56,8 @@ fn node(experiment: &Experiment, name: &str) -> usize {
     experiment.nodes.iter().position(called).expect("it is there")
 }
 
-/// By name, so the office's is the first. Each is laid over what the node's have in common, and that over `[adapter]`; the slower of adapter and link is what a
-/// packet takes.
+/// By name, so the office's is the first. Each is laid over what the node's have in common, and
+/// that over `[adapter]`; the slower of adapter and link is what a packet takes.
 #[test]
 fn adapters_are_laid_over_what_they_have_in_common() {
     let experiment = right(BRIDGE).first();
@@ -76,7 +76,8 @@ fn adapters_are_laid_over_what_they_have_in_common() {
     );
 }
 
-/// A channel leaves by the adapter whose network leads on: the relay by the office's, what starts there by the plant's.
+/// A channel leaves by the adapter with the network that leads on: relayed channels by the
+/// office's, channels from here by the plant's.
 #[test]
 fn a_channel_leaves_by_the_adapter_that_leads_on() {
     let experiment = right(BRIDGE).first();

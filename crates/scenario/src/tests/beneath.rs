@@ -1,4 +1,4 @@
-//! What a scenario says of an adapter beside its file.
+//! Keys of an adapter beside its file.
 
 use laxity_model::adapter::{Description, Moderation};
 use laxity_units::Span;
@@ -167,7 +167,7 @@ fn what_is_wrong_is_shown_where_it_stands() {
     insta::assert_snapshot!(all);
 }
 
-/// What a point sets the list to may be shorter than what the scenario has.
+/// The list of a point may be shorter than the list of the scenario.
 #[test]
 fn a_list_and_an_item_of_it_can_be_set_at_once() {
     let set = |item: usize| {
@@ -181,7 +181,8 @@ fn a_list_and_an_item_of_it_can_be_set_at_once() {
     assert!(refused(adapter, &set(1)).contains("`queue` has no such item at this point"));
 }
 
-/// A file of one's own is found beside the scenario, and changes its hash; the point's document can be written out.
+/// A file of one's own is found beside the scenario, and changes its hash; the point's document can
+/// be written out.
 #[test]
 fn a_file_of_ones_own_lies_beneath_as_well() {
     let file = "title = \"Mine\"\n[adapter]\nkind = \"generic\"\n[[adapter.transmit]]\nname = \"link\"\n\

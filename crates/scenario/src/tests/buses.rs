@@ -1,4 +1,4 @@
-//! Buses that adapters of a host share: whose they are, what is wrong, and who has a bound beside them.
+//! Buses that adapters of a host share: their owners, errors, and bounds beside them.
 
 use laxity_admission::Formula;
 use laxity_qos::channel::LinkId;
@@ -43,7 +43,8 @@ source = { kind = "adversary" }
 time = "1 s"
 "#;
 
-/// What the bus of an adapter of that node is like: preemptive, by urgency, the CPU's while it copies.
+/// Parameters of the bus of an adapter of that node: preemptive, by urgency, the CPU's while it
+/// copies.
 fn bus(experiment: &Experiment, name: &str, link: u8) -> (bool, bool, bool) {
     let called = |node: &NodeSpec| node.name.as_deref() == Some(name);
     let node = experiment.nodes.iter().position(called).expect("it is there");
@@ -55,7 +56,7 @@ fn bus(experiment: &Experiment, name: &str, link: u8) -> (bool, bool, bool) {
     (slot.preemptive, slot.urgent, slot.host)
 }
 
-/// What a host says of its bus is laid over what all hosts have in common, and its adapters are at that one.
+/// A host's keys of its bus are laid over the common ones, and its adapters are at that bus.
 #[test]
 fn a_host_says_what_its_bus_is_like() {
     let experiment = right(GATEWAY).first();
@@ -128,7 +129,8 @@ fn a_missing_bus_is_shown_where_it_is_named() {
     assert!(refused.contains("the host has no bus `isa`") && refused.contains("card.toml"), "{refused}");
 }
 
-/// Who is alone at a bus has the bound of a resource of its own; who waits for another has none, and hears why.
+/// A channel alone at a bus has the bound of a resource of its own. A channel that waits for
+/// another has no bound, and a reason.
 #[test]
 fn who_waits_for_another_at_a_bus_has_no_bound() {
     let bound = |text: &str| {

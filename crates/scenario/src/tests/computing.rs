@@ -1,4 +1,5 @@
-//! Who computes beside channels, and who takes their messages: what a file may say of it, and what is promised.
+//! Applications that compute beside channels, and programs that take their messages: keys, errors
+//! and promises.
 
 use laxity_admission::Formula;
 use laxity_units::Span;
@@ -51,8 +52,9 @@ fn what_makes_no_application_is_said() {
     insta::assert_snapshot!("computing", all.map(refused).join("\n\n"));
 }
 
-/// With `D_order` a budget keeps the deadline by which EDF orders; with the demand test what that finds, which is less. One that does not
-/// fit leaves nobody a bound, and levels of budgets are not those of the proof.
+/// With `D_order` a budget keeps the deadline by which EDF orders; with the demand test it keeps
+/// the shorter one that the test finds. A budget that does not fit leaves no channel a bound, and
+/// levels of budgets are not those of the proof.
 #[test]
 fn a_budget_is_promised_beside_channels() {
     let film = "[host.compute.film]\nbudget = \"1 ms\"\nperiod = \"20 ms\"\nslice = \"1 ms\"\n";
@@ -78,7 +80,7 @@ fn a_budget_is_promised_beside_channels() {
     assert_eq!(bounds(&beside(rest)), [[None]]);
 }
 
-/// What is waited for is a slice, or a block if that is longer.
+/// A channel waits for a slice, or for a block if that is longer.
 #[test]
 fn a_channel_waits_for_one_slice() {
     let bound = |slice: &str| {
@@ -98,7 +100,7 @@ fn a_channel_waits_for_one_slice() {
     assert!(beside_budget("10 ms") >= beside_budget("5 ms") + Span::from_ms(4));
 }
 
-/// Two hosts, of which the second is as fast as it says and has a program for what comes.
+/// Two hosts, the second with a speed and a program for received messages.
 fn received(host: &str, channel: &str) -> String {
     format!(
         r#"title = "A program"
@@ -130,7 +132,8 @@ source = {{ kind = "adversary" }}
     )
 }
 
-/// The message, and each of its bytes, at a host of twice the speed; places for what a channel that keeps its contract may have.
+/// The message, and each of its bytes, at a host of twice the speed; places for what a channel that
+/// keeps its contract may have.
 #[test]
 fn a_program_takes_messages() {
     let reader = |host: &str, channel: &str| {
@@ -148,8 +151,8 @@ fn a_program_takes_messages() {
     assert_eq!(reader("host = { speedup = 2 }", said), of(7, 200, 10));
 }
 
-/// The bound to the receiver grows by the program's work and the switch to it, at the receiver only; too few places are refused, and handlers that work
-/// ahead may fill any number.
+/// The bound to the receiver grows by the program's work and the switch to it, at the receiver
+/// only; too few places are refused, and handlers that work ahead may fill any number.
 #[test]
 fn a_program_is_part_of_the_bound_to_the_receiver() {
     let promise = |host: &str, channel: &str| {
@@ -159,7 +162,8 @@ fn a_program_is_part_of_the_bound_to_the_receiver() {
     let (without, with) = (promise("", ""), promise("", "reader = { work = \"2 ms\", slots = 1 }"));
     assert_eq!(without.bound(), with.bound());
     let longer = with.delivery_bound().unwrap() - without.delivery_bound().unwrap();
-    // Waited for once as somebody else's, who might be there, and once as its own; the switch, which is part of a block of its own.
+    // One wait for a block of another message, one for its own, and the switch, which is part of a
+    // block of its own.
     assert!(longer >= Span::from_ms(2) && longer < Span::from_ms(7), "{longer}");
     let ahead = "host = { subsystem = { early = \"below_best_effort\" } }";
     assert!(promise(ahead, "").delivery_bound().is_some());

@@ -70,7 +70,8 @@ fn cores(old: &str, new: &str) -> String {
     CORES.replacen(old, new, 1)
 }
 
-/// In turn go `one`, `three`, `four` and the film to 0, 1, 2 and 0; `two` and the rest take no turn. At `ben` there is one core.
+/// In turn go `one`, `three`, `four` and the film to 0, 1, 2 and 0; `two` and the rest take no
+/// turn. At `ben` there is one core.
 #[test]
 fn what_says_nothing_is_placed_in_turn() {
     let experiment = right(CORES).first();
@@ -86,7 +87,8 @@ fn what_says_nothing_is_placed_in_turn() {
     assert_eq!(experiment.nodes[0].adapters[0].interrupts, [CoreId(0)]);
 }
 
-/// Interrupts of all adapters, of those that say nothing else; at a host with one core there is nothing to choose, and 0 is right.
+/// Interrupts of all adapters without a key of their own; at a host with one core there is no
+/// choice, and 0 is right.
 #[test]
 fn interrupts_are_steered() {
     let of = |text: &str| {
@@ -120,7 +122,7 @@ fn cores_that_are_not_there_are_said() {
     insta::assert_snapshot!("cores", all.map(|text| refused(&text)).join("\n\n"));
 }
 
-/// What is promised on several cores, and why nothing is where more is shared than the way out.
+/// Promises on several cores, and the reasons for none where more than the link is shared.
 #[test]
 fn several_cores_have_bounds_where_they_share_the_way_out_only() {
     let of = |text: &str| match promises(&right(text).first(), Formula::Corrected) {
@@ -156,7 +158,7 @@ fn several_cores_have_bounds_where_they_share_the_way_out_only() {
         let why = of(&here(host));
         assert!(why.contains(reason), "{why}");
     }
-    // What comes in is handled by core 1, and announced to core 0.
+    // Received packets are handled by core 1, and announced to core 0.
     let class = "name = \"three\"\nclass = \"best_effort\"";
     let text = here("cores = 3");
     assert!(text.contains(class));
@@ -167,7 +169,8 @@ fn several_cores_have_bounds_where_they_share_the_way_out_only() {
     assert_eq!(of(&text.replace(class, real_time).replace("[node.ben]", interrupts)), "");
 }
 
-/// Of a host with two links: interrupts for frames that come as fast as the one link brings them leave their core no time, and are nothing to who is on the other.
+/// A host with two links: interrupts for frames at the full rate of one link leave their core no
+/// time, and do not disturb channels on the other core.
 #[test]
 fn several_cores_before_several_adapters_have_bounds() {
     let text = include_str!("../../../../experiments/networks/cores.toml");
@@ -189,7 +192,8 @@ fn several_cores_before_several_adapters_have_bounds() {
     assert!(hops[0].bound.bound > Span::from_us(140) && hops[0].bound.bound < Span::from_ms(20));
 }
 
-/// Where timers cost something a message waits for its own, and for that by which `rest` is begun: here the CPU counts what it starts by packets, so neither is stretched.
+/// Where timers cost something a message waits for its own, and for that by which `rest` is begun:
+/// here the CPU counts what it starts by packets, so neither is stretched.
 #[test]
 fn timers_that_cost_something_are_waited_for() {
     let bound = |costs: &str| {

@@ -1,4 +1,5 @@
-//! Whose bounds a station takes that no analysis covers: theirs who pass it or come after it, and nobody else's.
+//! Channels that lose their bound at a station without an analysis: those that pass it or arrive
+//! behind it, and no others.
 
 mod stations;
 
@@ -48,8 +49,8 @@ time = "1 s"
     text
 }
 
-/// What each channel has: a bound to its last transmission and to the receiver (2), the first (1), or none, with the hosts
-/// that promise something all the same.
+/// Bounds of each channel: to its last transmission and to the receiver (2), the first only (1), or
+/// none, with the hosts that still promise a bound.
 fn bounds(text: &str) -> Vec<(u8, Vec<String>)> {
     let experiment = only(text);
     let answers = promises(&experiment, Formula::Corrected).unwrap().channels;
@@ -72,14 +73,14 @@ const RT: &str = "real_time";
 fn a_station_without_an_analysis_takes_the_bounds_of_those_behind_it() {
     let all = [(RT, "ada", "cleo"), (RT, "cleo", "dan"), (RT, "cleo", "ada")];
     assert_eq!(bounds(&star("", "", &all)), [(2, vec![]), (2, vec![]), (2, vec![])]);
-    // Ben sends nothing; then best effort, in any amount, to where Ada's messages go.
+    // Ben sends no message; then best effort, in any amount, to the destination of Ada's messages.
     assert_eq!(bounds(&star(EDF, "", &all)), [(2, vec![]), (2, vec![]), (2, vec![])]);
     let beside = [all[0], all[1], ("best_effort", "ben", "cleo")];
     assert_eq!(bounds(&star(EDF, "", &beside)), [(2, vec![]), (2, vec![]), (0, vec![])]);
-    // Then with a contract that Ben need not keep: whoever goes to Cleo goes by the same port.
+    // Then with a contract that Ben need not keep: channels to Cleo use the same port.
     let after = [all[0], (RT, "ada", "dan"), (RT, "ben", "cleo")];
     assert_eq!(bounds(&star(EDF, "", &after)), [(0, vec!["ada".into()]), (2, vec![]), (0, vec![])]);
-    // And Cleo, to whom Ben's messages come late, promises nothing to Dan, nor he to Ada.
+    // And Cleo, which gets Ben's messages late, promises no bound to Dan, nor Dan to Ada.
     let beyond = [all[1], (RT, "ben", "cleo"), (RT, "dan", "ada"), (RT, "ada", "ben")];
     assert_eq!(bounds(&star("", "", &beyond)), vec![(2, vec![]); 4]);
     let only_cleo = [all[1], (RT, "ben", "cleo"), (RT, "ada", "ben")];
@@ -104,11 +105,12 @@ fn a_fault_is_its_own_hosts() {
 fn what_a_way_multiplies_is_felt_where_it_comes_in() {
     let doubled = "[network.side]\njoins = [\"ben\", \"dan\"]\nimpairments = { duplication = 0.5 }";
     let all = [("best_effort", "ben", "dan"), (RT, "dan", "ben"), (RT, "ada", "cleo"), (RT, "ada", "dan")];
-    // All that comes to Dan interrupts it, so of what Dan sends nothing is known.
+    // All frames to Dan interrupt it, so Dan's own messages have no bound.
     assert_eq!(bounds(&star("", doubled, &all)), [(0, vec![]), (0, vec![]), (2, vec![]), (1, vec![])]);
 }
 
-/// A link from Ben to Dan, of whose adapter's frames nobody knows the distance: they interrupt Dan.
+/// A link from Ben to Dan with an adapter that sends frames at unknown distances: they interrupt
+/// Dan.
 #[test]
 fn interrupts_of_frames_need_a_bound() {
     let stages = "adapter = { kind = \"generic\", transmit = [{ name = \"t\", servers = 2, phase = [{ fixed = \"1 us\" }] }] }";
@@ -135,7 +137,8 @@ fn if_nobody_has_a_bound_there_is_one_reason() {
     );
 }
 
-/// Ports in orders that keep rates apart have bounds where the host can do with less than the port; a port that rests on what others send has none.
+/// Ports in orders that keep rates apart have bounds where the host can do with less than the port;
+/// a port that rests on what others send has none.
 #[test]
 fn ports_that_keep_rates_apart_have_bounds() {
     let all = [(RT, "ada", "cleo"), (RT, "ben", "cleo"), ("best_effort", "dan", "cleo")];
@@ -147,13 +150,14 @@ fn ports_that_keep_rates_apart_have_bounds() {
     for order in ["virtual_clock", "wfq", "wf2q_plus", "scfq", "sfq", "hsfq", "drr", "rcsp"] {
         let text = star(order, shared);
         assert_eq!(bounds(&text)[..2], [(2, vec![]), (2, vec![])], "{order}");
-        // A rate is worth a message in its interval, and 50 ms are less; but all who have one are through together before that, and where beginnings
-        // count one packet is worth nothing.
+        // A rate counts a message in its interval, and 50 ms are less. All channels with a rate are
+        // through together before that, and where beginnings count one packet counts as zero.
         let alike = only(&text.replace("shared", "alike"));
         let answers = promises(&alike, Formula::Corrected).unwrap().channels;
         assert!(matches!(answers[0], Promise::Admitted(_)), "{order}: {:?}", answers[0]);
     }
-    // A group of 60 Mbit/s, in which all that come by here have a rate: its channels have bounds, and have none if the group has less than they reserve.
+    // A group of 60 Mbit/s, in which all channels of this port have a rate: its channels have
+    // bounds, and have none if the group has less than they reserve.
     let grouped = |rate: &str| {
         let group = format!("{shared}[group.red]\nrate = \"{rate}\"\n");
         let text =

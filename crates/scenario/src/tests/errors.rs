@@ -326,7 +326,8 @@ impl crate::files::Files for Beside {
     }
 }
 
-/// A pipe into which nobody writes would be waited for, and a device read without an end; what this process was handed is read.
+/// A pipe without a writer would be waited for, and a device read without an end; files that this
+/// process was handed are read.
 #[cfg(unix)]
 #[test]
 fn what_is_no_regular_file_is_refused_where_it_is_named() {
@@ -347,7 +348,7 @@ fn what_is_no_regular_file_is_refused_where_it_is_named() {
     }
     assert!(error_of("/").contains("this is a directory"));
     std::fs::remove_file(&pipe).expect("it was made");
-    // What this process was handed is meant; it may be a pipe.
+    // Naming a file that this process was handed is intended; it may be a pipe.
     assert!(crate::files::is_handed_over(Path::new("/dev/fd/63")));
     assert!(crate::files::is_handed_over(Path::new("/dev/stdin")) && !crate::files::is_handed_over(&pipe));
 }

@@ -35,7 +35,7 @@ fn with(groups: &str) -> String {
     format!("{FILE}\n{groups}")
 }
 
-/// What is within another comes behind it, wherever the file has it.
+/// A group within another stands behind it, wherever the file has it.
 #[test]
 fn groups_are_a_tree() {
     let text =

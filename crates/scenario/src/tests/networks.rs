@@ -82,8 +82,8 @@ fn nodes_say_what_differs_and_have_the_rest_in_common() {
     assert_eq!(network("trunk"), (us(0), us(1), us(2)));
 }
 
-/// 84 bytes at least, 38 beside a packet, of 80 ns each; a desk's adapter is slower than its link, and starts in 3 us; the trunk is
-/// ten times as fast.
+/// 84 bytes at least, 38 beside a packet, of 80 ns each; a desk's adapter is slower than its link,
+/// and starts in 3 us; the trunk is ten times as fast.
 #[test]
 fn a_packet_takes_what_the_slower_of_adapter_and_link_takes() {
     let experiment = right(&network("")).first();
@@ -185,7 +185,8 @@ fn sweeps_reach_what_nodes_and_networks_say() {
     assert_eq!([per_byte("cam-1"), per_byte("sw.sx")], [ByteTime::from_ns(800), ByteTime::from_ns(20)]);
 }
 
-/// A host that is twice as fast has an adapter whose processors are, as with `[host]` alone.
+/// A host of twice the speed has an adapter with processors of twice the speed, as with `[host]`
+/// alone.
 #[test]
 fn an_adapter_is_as_fast_as_its_host() {
     let text = r#"title = "A ring"

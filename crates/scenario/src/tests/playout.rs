@@ -1,4 +1,5 @@
-//! Virtual interfaces whose messages are played out: held where they came until so long after they were sent.
+//! Virtual interfaces with playout: messages are held at their destination until a fixed time after
+//! they were sent.
 
 use laxity_units::Span;
 use laxity_world::promise::{self, Connection, Promise};
@@ -52,7 +53,7 @@ fn run(text: &str) -> Run {
     laxity_world::run(&only(text))
 }
 
-/// What the first channel is promised.
+/// Promise of the first channel.
 fn promised(text: &str) -> Connection {
     let experiment = only(text);
     match promise::of_channels(&experiment, experiment.admission.formula)[0] {
@@ -65,7 +66,8 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-12
 }
 
-/// Alone or beside a flood each message takes the playout and its program's 3 us; the bound is the same, and no jitter is left in it.
+/// Alone or beside a flood each message takes the playout and its program's 3 us; the bound is the
+/// same, and no jitter is left in it.
 #[test]
 fn nothing_is_left_of_the_way_in_how_long_it_takes() {
     let alone = PLAYED.replace("{ kind = \"closed\", outstanding = 20 }", "{ kind = \"none\" }");
@@ -83,7 +85,8 @@ fn nothing_is_left_of_the_way_in_how_long_it_takes() {
     assert!(other.max - other.min > 20.0 * US && other.max < 800.0 * US, "{other:?}");
 }
 
-/// What took longer than the playout is there at once, and in the order in which it came: held is only what is before its time.
+/// A message that took longer than the playout is delivered at once, and in order of arrival: only
+/// early messages are held.
 #[test]
 fn what_comes_after_its_time_is_not_held() {
     let (held, free) = (PLAYED.replace("800 us", "170 us"), PLAYED.replace("playout = \"800 us\"\n", ""));
@@ -100,7 +103,8 @@ fn what_comes_after_its_time_is_not_held() {
     assert!(free.shortest < held.shortest && held.jitter_fraction < free.jitter_fraction);
 }
 
-/// Who waits for the message waits for its time: a ping-pong takes both playouts, and one whose answers find a descriptor posted for each takes no other.
+/// A program that waits for a message waits for its playout: a ping-pong takes both playouts. A
+/// ping-pong with a posted descriptor for each response takes no other time.
 #[test]
 fn rounds_take_both_playouts() {
     let rounds = r#"

@@ -1,4 +1,4 @@
-//! What files come to.
+//! Experiments from files.
 
 use laxity_admission::Formula;
 use laxity_engine::Seed;

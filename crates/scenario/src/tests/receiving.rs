@@ -7,8 +7,8 @@ use laxity_world::promise::{Promise, promises};
 
 use super::*;
 
-/// A poll every 100 us takes 2 packets of real time and 2 of the rest; nothing costs anything but the protocol, 400 us less by 100
-/// times, and the program.
+/// A poll every 100 us takes 2 packets of real time and 2 of the rest. The costs are zero, except
+/// for the protocol, 400 us divided by 100, and the program.
 const RECEIVING: &str = r#"
 title = "Receiving"
 [host]
@@ -97,7 +97,7 @@ fn a_guaranteed_channel_is_promised_a_time_to_its_program_and_keeps_it() {
 fn what_is_beyond_a_contract_is_kept_from_the_others() {
     let experiment = only(&with("\"adversary\"", "\"periodic\", multiple = 10"));
     let channel = laxity_world::run(&experiment).channels.swap_remove(0);
-    // Two at once, then one a millisecond of ten that come.
+    // Two at once, then one a millisecond of ten that arrive.
     assert_eq!((channel.messages, channel.drops["contract"]), (500, 500 - 51));
     assert_eq!((channel.completed, channel.missed_packets), (51, 0));
     let off = only(&format!(
@@ -240,7 +240,7 @@ source = { kind = "periodic", interval = "3 us" }
         &["has one program"],
     );
     refused(&format!("{RIGHT}\n[emulation]\nhost = \"kernel\""), &["add an `[[interface]]`"]);
-    // In virtual time nobody asks where the host would be.
+    // In virtual time the place of the host does not matter.
     assert_eq!(only(&plain.replace("clock = \"real\"", "").replace("limited", "timed")).interfaces.len(), 1);
 }
 

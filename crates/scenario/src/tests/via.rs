@@ -1,4 +1,4 @@
-//! Clusters of virtual interfaces: what files say, what comes of it, and what is wrong with them.
+//! Clusters of virtual interfaces: keys, experiments, results and errors.
 
 use laxity_model::via::{Doorbells, Firmware, Limits, ViaConfig};
 use laxity_units::{Bytes, Span};
@@ -110,7 +110,7 @@ fn what_is_sent_is_received_and_counted() {
     assert!(video.jitter_fraction.unwrap() < 0.2 && bulk.jitter_fraction.is_none());
     // Of 10 KiB two messages of 4 KiB and one of 2; three such are under way.
     assert!(bulk.messages > 9 && bulk.delivered.unwrap() + 9 >= bulk.messages, "{bulk:?}");
-    // Both of a round have come before the next goes.
+    // Both messages of a round arrive before the next begins.
     assert_eq!(ping.messages % 2, 0);
     assert!(ping.messages - pong.messages <= 2 && pong.delivered.unwrap() <= pong.messages);
     assert!(run.channels.iter().all(|channel| channel.dropped_packets == 0));
@@ -181,7 +181,7 @@ fn what_is_wrong_is_said() {
     refused(hosts, &["one source sends on a channel"]);
 }
 
-/// Of what `[via]` says depends what channels may say: where it is wrong, nobody knows.
+/// Valid keys of channels depend on `[via]`: where it is wrong, they are unknown.
 #[test]
 fn a_mistake_in_a_cluster_is_one_error() {
     for text in [BESIDE, GROUPED] {
@@ -201,7 +201,7 @@ fn a_mistake_in_a_cluster_is_one_error() {
     }
 }
 
-/// Two groups whose members send more than there is, and whoever is in none.
+/// Two groups with members that send more than the capacity, and a channel in neither.
 const GROUPED: &str = r#"
 title = "Groups"
 [via]
@@ -261,7 +261,8 @@ source = { kind = "periodic" }
 #[test]
 fn groups_of_virtual_interfaces_share_and_have_bounds() {
     let flood = run(GROUPED);
-    // Of who has contracts there is a bound, and of nobody beside a flood that is let in whenever HDMA idles.
+    // Channels with contracts have a bound, and none has one beside a flood that is admitted
+    // whenever HDMA idles.
     let contracts = GROUPED
         .replace("class = \"best_effort\"", "class = \"real_time\"\nrefusal = \"expected\"")
         .replace("share = \"1 MB/s\"", "rate = \"1 MB/s\"")
@@ -278,7 +279,7 @@ fn groups_of_virtual_interfaces_share_and_have_bounds() {
         let (bound, worst) = (channel.delivery_bound.unwrap(), channel.delivery_worst.unwrap());
         assert!(worst <= bound, "{name}: {worst} of {bound}");
     }
-    // A group of which nobody sends here has no part of what is set aside here.
+    // A group without a sender here has no part of the rate that is set aside here.
     let experiment = only(&contracts);
     assert_eq!(experiment.grouped_rate(0).map(|rate| rate.bytes_per_sec_f64()), Some(40e6));
     assert_eq!(experiment.grouped_rate(1), None);
@@ -338,7 +339,8 @@ burst = 1
 source = { kind = "closed", outstanding = 20 }
 "#;
 
-/// Beside a flood without end a bound is longer than alone by what may be in hand at each unit on the way, worked out here from Table 1; and is kept.
+/// Beside a flood without end a bound is longer than alone by what may be in hand at each unit on
+/// the way, worked out here from Table 1; and is kept.
 #[test]
 fn told_apart_a_bound_has_one_thing_of_others_for_each_visit() {
     let bound_of = |text: &str| {
@@ -352,15 +354,18 @@ fn told_apart_a_bound_has_one_thing_of_others_for_each_visit() {
     let beside = bound_of(BESIDE);
     let many = BESIDE.replace("process =", "count = 9\nprocess =");
     assert_eq!(bound_of(&many), beside, "however many they are");
-    // The processor programs 4 KiB, with a round of looks, at each of five visits; HDMA moves 4 KiB twice, in hand and at the head, at each of four.
+    // The processor programs 4 KiB, with a round of looks, at each of five visits; HDMA moves 4 KiB
+    // twice, in hand and at the head, at each of four.
     let (program, round) = (10.9 + 3.0 * 1.65, 0.4);
     let down = 1.6 + 4096.0 * 0.00785;
-    // NSDMA sends 4 KiB and stands until that is noticed: what the processor has in hand, its start, and rounds. NRDMA takes 4 KiB.
+    // NSDMA sends 4 KiB and stands until that is noticed: what the processor has in hand, its
+    // start, and rounds. NRDMA takes 4 KiB.
     let network = 0.6 + 4096.0 * 0.00625;
     let notice = program + 1.0 + 3.0 * round;
     let by_hand = 5.0 * (program + round) + 8.0 * down + (network + notice) + network;
     let longer = beside - alone;
-    // What is in hand may look for a place in a queue, too, 0.6 us at each of six; and alone all units as one are asked for 6 us less than one by one.
+    // A message in service may search for a queue entry, too, 0.6 us at each of six; and alone, all
+    // units as one are requested 6 us less than one by one.
     assert!(
         (by_hand + 3.6..by_hand + 10.0).contains(&longer),
         "{longer} where {by_hand} is expected: {alone} alone"
@@ -374,7 +379,9 @@ fn told_apart_a_bound_has_one_thing_of_others_for_each_visit() {
     assert!(run(&merged.replace("count = 9\n", "")).channels[0].delivery_bound.is_none());
 }
 
-/// With a rate set aside best effort is one flow more to whoever keeps a bandwidth: the bound is longer by its messages that go first in so long a time, each way, and is kept; and beside bandwidths of all there is it gets that.
+/// With a rate set aside, best effort is one more flow beside a bandwidth. The bound is longer by
+/// the best-effort messages that precede in that time, in each direction, and is kept. Beside
+/// bandwidths of the whole capacity, best effort gets its rate.
 #[test]
 fn told_apart_best_effort_has_what_is_set_aside() {
     let bound_of = |rate: &str| {
@@ -385,8 +392,10 @@ fn told_apart_best_effort_has_what_is_set_aside() {
         ping.delivery_bound.unwrap() * 1e6
     };
     let without = run(BESIDE).channels[0].delivery_bound.unwrap() * 1e6;
-    // In so long a bound one message of 4 KiB comes first of what is rung for at either adapter, and one of what has come: from Table 1, with a round of looks each, what they ask of both processors and both HDMA, of the
-    // one NSDMA and of the one NRDMA on its way. To be given a stamp is to note.
+    // In such a bound one message of 4 KiB precedes among the doorbells at either adapter, and one
+    // among the received messages. From Table 1, with a round of polls each: their time on both
+    // processors and both HDMA, on the one NSDMA and on the one NRDMA of the route. Giving a stamp
+    // is part of noting a doorbell.
     let ViaSpec { adapter: ViaConfig { costs, engines, .. }, .. } = only(BESIDE).via.unwrap();
     let us = |span: Span| span.as_secs_f64() * 1e6;
     let (round, kib) = (0.4, Bytes::from_kib(4));
@@ -411,11 +420,12 @@ fn told_apart_best_effort_has_what_is_set_aside() {
     let notice = program + us(costs.start) + 3.0 * round;
     let by_hand = 2.0 * (processor + hdma) + 2.0 * network + notice;
     let longer = bound_of("100 kB/s") - without;
-    // Whoever looks for a place in a queue may pass some of these, 0.2 us each.
+    // A search for a queue entry may pass some of these, 0.2 us each.
     assert!((by_hand..by_hand + 30.0).contains(&longer), "{longer} where {by_hand} is expected");
     // More of them the higher the rate.
     assert!(bound_of("4 MB/s") > without + 2.0 * longer);
-    // Beside bandwidths of more than an adapter can do, which all have a little less of then: in either direction. So much is posted that what waits is as late as it is for want of its rate.
+    // Beside bandwidths of more than the capacity of an adapter, which all get a little less, in
+    // either direction. The posted messages are as late as the missing rate makes them.
     let starves = BESIDE
         .replace("max_message = \"1 KiB\"\nburst = 1\nmin_interval = \"20 ms\"\nsource = { kind = \"rounds\", after = \"pong\" }", "max_message = \"4 KiB\"\nburst = 1\nrate = \"105 MB/s\"\nsource = { kind = \"periodic\" }")
         .replace("source = { kind = \"rounds\", after = \"ping\" }", "source = { kind = \"none\" }")

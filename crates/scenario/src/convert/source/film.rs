@@ -10,7 +10,7 @@ pub(super) type Summary = Option<(FilmParameters, Range<usize>)>;
 
 type Sized = Option<Written<Bounded<Size>>>;
 
-/// What the keys say, be they of use or not; `sizes` are minimum, maximum, mean and deviation.
+/// The values of the keys, used or not; `sizes` are minimum, maximum, mean and deviation.
 pub(super) fn read(
     cx: &mut Context<'_>,
     film: Option<Written<Film>>,

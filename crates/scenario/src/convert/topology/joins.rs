@@ -10,7 +10,7 @@ struct End {
     link: usize,
 }
 
-/// What the links of one network are like.
+/// Parameters of the links of one network.
 #[derive(Clone, Copy)]
 struct Wire {
     /// Which of the networks.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A host alone with an adapter, whose link scheduler is as `link` says.
+/// A single host with an adapter, and a link scheduler as in `link`.
 fn host(adapter: &str, link: &str) -> String {
     format!(
         r#"title = "A host"
@@ -55,7 +55,7 @@ fn one_packet_takes_what_its_stages_take() {
     assert!(null.is_ok());
 }
 
-/// With one packet in the adapter queues, orders and buffers mean nothing; with several they do.
+/// With one packet in the adapter, queues, orders and buffers have no effect; with several they do.
 #[test]
 fn what_several_packets_can_do_to_each_other() {
     let held = "depth = 2";
@@ -69,7 +69,7 @@ fn what_several_packets_can_do_to_each_other() {
     let cases: [(&str, &str, Result<(), &str>); 9] = [
         (LONG, held, Ok(())),
         (LONG, ahead, Ok(())),
-        // Who takes all alike is done with them in their order.
+        // Servers with equal times finish packets in order.
         (&servers, held, Ok(())),
         (unequal, held, Err("packets that are served side by side may pass each other")),
         (&drops, held, Err("the adapter loses packets for want of places in a queue")),
@@ -86,8 +86,8 @@ fn what_several_packets_can_do_to_each_other() {
     }
 }
 
-/// An adapter that has each packet at once has a bound if nothing without one can be ahead in it; so has one behind a window that never
-/// closes, and a bound by time is by no number of packets.
+/// An adapter that has each packet at once has a bound if no packet without one can be ahead in it.
+/// So has one behind a window that never closes, and a bound by time is by no number of packets.
 #[test]
 fn an_adapter_that_schedules_has_to_tell_who_is_urgent() {
     let urgent = format!("{BY_CLASS}, {LONG}");
@@ -129,8 +129,8 @@ fn a_driver_must_be_patient_with_a_described_adapter_too() {
     assert!(bound(&text(4000)).is_ok());
 }
 
-/// Those who receive: stages that keep up with what comes in are a part of the way. Of those that do not only whoever sends nothing keeps his
-/// bound.
+/// Receivers: stages that keep up with received frames are a part of the route. Of stages that do
+/// not, only a host that sends no packets keeps its bound.
 #[test]
 fn an_adapter_has_a_bound_for_what_it_receives_if_it_keeps_up() {
     let receive =
@@ -142,7 +142,7 @@ fn an_adapter_has_a_bound_for_what_it_receives_if_it_keeps_up() {
     };
     assert_eq!(bounds(&text("")), [(2, vec![]), (2, vec![]), (2, vec![])]);
     assert_eq!(bounds(&text(&receive("1 us"))), [(2, vec![]), (2, vec![]), (2, vec![])]);
-    // A message every 60 ms, and nobody else sends there.
+    // A message every 60 ms, and no other sender there.
     assert_eq!(bounds(&text(&receive("5 ms"))), [(2, vec![]), (2, vec![]), (2, vec![])]);
     assert_eq!(bounds(&text(&receive("70 ms"))), [(1, vec![]), (0, vec![]), (2, vec![])]);
 }
@@ -155,8 +155,9 @@ fn a_shared_medium_has_a_bound_if_it_takes_turns() {
     let ring = "[network]\nkind = \"token_ring\"\nrotation = \"1 ms\"\nholding = \"200 us\"\n";
     let own = bound(&on("")).unwrap();
     let waits = bound(&on(ring)).unwrap();
-    // One packet before it and its own each wait for 800 us and for half of that, which the one before may have overrun by.
-    // The host of the ring counts completions in another way, which is up to 100 us more.
+    // One packet before it and its own each wait for 800 us and for half of that, which the one
+    // before may have overrun by. The host of the ring counts completions in another way, which is
+    // up to 100 us more.
     assert!((own + 2 * 1200..own + 2 * 1200 + 100).contains(&waits), "{own} {waits}");
     assert_eq!(
         bound(&on("[network]\nkind = \"csma\"\nrate = \"10 Mbit/s\"\n")),
