@@ -49,12 +49,12 @@
 //!     burst: 1,
 //!     min_interval: Span::from_ms(10),
 //! };
-//! let camera = subsystem.open(ChannelConfig::real_time(contract, Span::from_ms(5), packet));
-//! let bulk = subsystem.open(ChannelConfig::best_effort(Bytes::new(6000), 1, packet));
+//! let camera = subsystem.open(ChannelConfig::real_time(contract, Span::from_ms(5), packet))?;
+//! let bulk = subsystem.open(ChannelConfig::best_effort(Bytes::new(6000), 1, packet))?;
 //!
 //! let (core, mut now, mut packets) = (CoreId::FIRST, Time::ZERO, Slots::default());
-//! subsystem.send(now, bulk, Bytes::new(6000));
-//! subsystem.send(now, camera, Bytes::new(6000));
+//! subsystem.send(now, bulk, Bytes::new(6000))?;
+//! subsystem.send(now, camera, Bytes::new(6000))?;
 //! let mut order = Vec::new();
 //! loop {
 //!     let mut on_link = match subsystem.next_step(core, now) {
@@ -79,6 +79,7 @@
 //!     }
 //! }
 //! assert_eq!(order, [[camera; 4], [bulk; 4]].concat());
+//! # Ok::<(), laxity_qos::channel::Misuse>(())
 //! ```
 
 pub mod ahead;
