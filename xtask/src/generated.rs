@@ -19,6 +19,9 @@ const PAGES: &[&str] = &["reference", "--scenario"];
 /// Where all of those are but the index.
 const SECTIONS: &str = "docs/scenario";
 
+/// Columns of a line of prose.
+const WIDTH: usize = 100;
+
 /// Rewrites all of them.
 pub(crate) fn write(root: &Path) -> Result<(), String> {
     let mut files: Vec<(String, Vec<u8>)> = pages(root)?;
@@ -95,10 +98,59 @@ fn stale(root: &Path, pages: &[(String, Vec<u8>)]) -> Vec<String> {
 fn laxity(root: &Path, arguments: &[&str]) -> Result<Vec<u8>, String> {
     let mut command = cargo(root, &["run", "--quiet", "--package", "laxity", "--bin", "laxity", "--"]);
     command.args(arguments);
-    step::printed(command)
+    let printed = step::printed(command)?;
+    if arguments.first() != Some(&"reference") {
+        return Ok(printed);
+    }
+    let text = String::from_utf8(printed).map_err(|error| error.to_string())?;
+    Ok(wrapped(&text).into_bytes())
+}
+
+/// Markdown with its paragraphs wrapped at [`WIDTH`] columns; headings, tables, lists and code stay.
+fn wrapped(text: &str) -> String {
+    let (mut all, mut code) = (String::with_capacity(text.len()), false);
+    for line in text.lines() {
+        code ^= line.starts_with("```");
+        let kept = code || line.len() <= WIDTH || line.starts_with(['|', '#', '<', '-', ' ']);
+        if kept {
+            all.extend([line, "\n"]);
+            continue;
+        }
+        let mut column = 0;
+        for word in line.split(' ') {
+            let width = word.chars().count();
+            // A line that began with one of these would be a list, a table or a heading.
+            let marks = matches!(word, "-" | "+" | "|" | "#");
+            let breaks = column > 0 && column + 1 + width > WIDTH && !marks;
+            all.push_str(match column {
+                0 => "",
+                _ if breaks => "\n",
+                _ => " ",
+            });
+            column = if breaks || column == 0 { width } else { column + 1 + width };
+            all.push_str(word);
+        }
+        all.push('\n');
+    }
+    all
 }
 
 /// The text without the line ends that a checkout on another system may have put in.
 fn normal(text: &[u8]) -> Vec<u8> {
     text.iter().copied().filter(|byte| *byte != b'\r').collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paragraphs_are_wrapped_and_all_else_is_kept() {
+        let long = vec!["word"; 50].join(" ");
+        let kept = format!("# {long}\n\n| {long} |\n\n```text\n{long}\n```\n");
+        assert_eq!(wrapped(&kept), kept);
+        let lines = wrapped(&format!("{long}\n"));
+        assert!(lines.lines().count() == 3 && lines.lines().all(|line| line.len() <= WIDTH), "{lines}");
+        assert_eq!(lines.split_whitespace().count(), 50);
+    }
 }
