@@ -1,4 +1,4 @@
-//! Whose the buses were that adapters of a host share.
+//! Occupancy of the buses that adapters of a host share.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use laxity_units::Span;
 use crate::experiment::{Adapter, Experiment};
 use crate::results::Resource;
 
-/// What of a bus's time is called that the CPU had.
+/// The name of the CPU's share of a bus.
 pub(crate) const COPIES: &str = "copy";
 
 /// And what an adapter of that name had, if it has one.
@@ -32,12 +32,13 @@ pub(super) fn names(experiment: &Experiment, node: usize) -> Vec<String> {
     names
 }
 
-/// No stage is called so, whose names have no blank but behind `rx`.
+/// No stage has this name: stage names contain a blank only after `rx`.
 fn name(experiment: &Experiment, node: usize, bus: &str) -> String {
     format!("bus {bus}{}", experiment.suffix(node))
 }
 
-/// What a bus of a node did from one report to the other, the share of the window that it had it being what `over` says; by adapters, and by the CPU.
+/// The occupancy of a node's bus between two reports, by adapters and by the CPU, as shares of the
+/// window `over`.
 pub(super) fn resource(
     experiment: &Experiment,
     node: usize,

@@ -1,8 +1,8 @@
-//! What a frame needs to know of its way, from each station of its channel's route to the next.
+//! The data that a frame needs on its path, from each station of its channel's route to the next.
 //!
-//! All of it follows from the experiment, over half a dozen of its tables. A frame asks at every station it leaves, and in a network of a
-//! thousand hosts each of those tables would be another miss of the cache; here it is a line or two. Channels that go the same way with frames
-//! of the same length have the same legs, and share them: those that differ are far fewer than channels and hops.
+//! All of it follows from the experiment, over six of its tables. A frame needs it at every
+//! station; in a network of a thousand hosts each table would cost a cache miss, and here it is one
+//! or two lines. Channels with the same route and frame length share their legs.
 
 use std::collections::HashMap;
 
@@ -22,11 +22,11 @@ pub(super) struct Leg {
     pub(super) next: Option<u32>,
     /// The link by which it leaves the one.
     pub(super) by: LinkId,
-    /// That by which it comes in at the other.
+    /// The link by which it arrives at the next station.
     pub(super) into: LinkId,
-    /// What a frame takes until it is there, if nothing happens to it on the way.
+    /// The delay of a frame on the leg without impairments.
     pub(super) takes: Span,
-    /// What it may take, until it is heard of.
+    /// The largest delay until the station is notified.
     pub(super) longest: Span,
     /// By how much the promised delay at the one is less than the deadline that EDF orders by there.
     pub(super) spare: Span,
@@ -54,7 +54,7 @@ impl Leg {
     }
 }
 
-/// A leg of a lap, the station where it begins, and where the next keeps its channel: who looks for a station looks at no legs but its own.
+/// A leg of a lap, the station where it begins, and where the next station keeps its channel.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     station: u32,
@@ -78,7 +78,7 @@ pub(super) struct Legs {
 }
 
 impl Legs {
-    /// Those of `experiment`, whose stations hear of a frame so long after its last bit.
+    /// The legs of `experiment`, whose stations notice a frame so long after its last bit.
     pub(super) fn new(experiment: &Experiment, laps: &Laps, promises: &[Promise], notices: &[Span]) -> Self {
         let number = |count: usize| u32::try_from(count).expect("there are fewer hops");
         let (mut all, mut ways, mut first) = (Vec::new(), Vec::new(), vec![0]);
@@ -105,7 +105,8 @@ impl Legs {
         Self { all, ways, first, further, any_ahead }
     }
 
-    /// Stations say where they keep the channels that come to them, by the number that they know each by.
+    /// Stations return where they keep the channels that arrive, by the number that each station
+    /// uses.
     pub(super) fn label(&mut self, laps: &Laps, at: impl Fn(usize, ChannelId) -> Label) {
         for lap in 0..self.first.len() - 1 {
             for step in &mut self.ways[self.first[lap] as usize..self.first[lap + 1] as usize] {
@@ -135,7 +136,7 @@ impl Legs {
         self.any_ahead
     }
 
-    /// A message comes on a channel: asks for its way.
+    /// Prefetches the path of a message of a channel.
     #[inline]
     pub(super) fn fetch(&self, channel: usize) {
         fetch(self.way(channel));

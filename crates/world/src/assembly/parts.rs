@@ -101,7 +101,7 @@ pub(super) fn cpu_names(experiment: &Experiment, node: usize) -> Vec<String> {
     }
 }
 
-/// Who may send when at `network`.
+/// The medium access of `network`.
 pub(super) fn medium(experiment: &Experiment, network: &Network) -> Medium {
     match &network.medium {
         MediumSpec::PointToPoint => Medium::PointToPoint(PointToPoint::new(network.members.len())),
@@ -115,7 +115,7 @@ pub(super) fn medium(experiment: &Experiment, network: &Network) -> Medium {
     }
 }
 
-/// What happens to frames on their way through `network`, on the link between `ends` if each has its own.
+/// The impairments of frames on `network`, on the link between `ends` if each link has its own.
 pub(super) fn impairments(
     experiment: &Experiment,
     network: &Network,
@@ -172,7 +172,7 @@ fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, hop: usize
     held(experiment, i, hop, notice, |hop| local_deadline(experiment, i, promise, hop))
 }
 
-/// What adapters are told of channel `i`, if it has a contract.
+/// The contract of channel `i` for adapters, if it has one.
 fn contract(experiment: &Experiment, i: usize) -> Option<Contract> {
     let channel = &experiment.channels[i];
     let packets = experiment.burst(channel)?;
@@ -241,7 +241,7 @@ pub(super) fn switches(
         for (hop, port) in ports.enumerate().filter_map(|(hop, port)| Some((hop, port?))) {
             let (switch, port) = places[port];
             let config = config_at(experiment, i, promise, hop);
-            // What was promised nothing takes its room from what there is for all.
+            // Channels without a promise use the shared buffer slots.
             let reserved = match promise {
                 Promise::Admitted(_) | Promise::Unbounded(..) if promise.at(hop).is_some() => {
                     held_packets(experiment, i, promise, hop, Span::ZERO)

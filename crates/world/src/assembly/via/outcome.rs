@@ -1,4 +1,4 @@
-//! What a run of virtual interfaces leaves behind.
+//! Results of a run of virtual interfaces.
 
 use laxity_model::via::{Step, Unit, ViaReport};
 use laxity_units::{Span, Time};
@@ -10,7 +10,8 @@ use crate::measure::{Gaps, Kept, Meter, Tally};
 use crate::promise::{Advice, Promise};
 use crate::results::{Channel, Resource, Run};
 
-/// What came of the adapters of `experiment` that served programs of their own until `end`, and of those `channels` that some of them were.
+/// The results of the adapters of `experiment` that served real programs until `end`, and of the
+/// `channels` that these programs used.
 pub fn served(experiment: &Experiment, adapters: &[ViaReport], channels: Vec<Observed>, end: Time) -> Run {
     let before = vec![ViaReport::default(); adapters.len()];
     let mut run = Run { simulated: end.as_secs_f64(), window: end.as_secs_f64(), ..Run::default() };
@@ -105,7 +106,7 @@ pub(super) struct Counted<'a> {
 }
 
 impl Counted<'_> {
-    /// What came of channel `i` of `experiment`.
+    /// The results of channel `i` of `experiment`.
     pub(super) fn channel(
         &self,
         experiment: &Experiment,
