@@ -23,7 +23,7 @@ pub(crate) fn receiving(experiment: &Experiment) -> Result<Host, Uncovered> {
     }
     for CommandSpec { at: _, command } in &experiment.commands {
         match command {
-            // Whatever comes and when, it keeps its contract.
+            // A channel keeps its contract whenever it begins and ends.
             Command::Create(_) | Command::Clear(_) => {}
             Command::Mode(..) => {
                 return Err(Uncovered(
@@ -58,7 +58,7 @@ struct Fixed {
 }
 
 fn fixed(costs: &ReceptionCosts) -> Result<Fixed, Uncovered> {
-    // What a program does is its own to say.
+    // The time of a program is part of its own description.
     let ReceptionCosts { interrupt, poll, switch, announce, protocol, program: _ } = *costs;
     Ok(Fixed {
         interrupt: always(interrupt)?,
@@ -88,7 +88,7 @@ fn service(experiment: &Experiment, i: usize, costs: &Fixed) -> Result<Service, 
         early_drop,
         buffers,
         buffers_real_time,
-        // What is late or due last goes before anything is spent on it. Nothing with a bound is late.
+        // Late packets are dropped before any work for them. No packet with a bound is late.
         discard: _,
         ticks,
     } = &experiment.interfaces[i].config;
@@ -139,7 +139,8 @@ fn service(experiment: &Experiment, i: usize, costs: &Fixed) -> Result<Service, 
     })
 }
 
-/// When a policy has its turns, `refusal` being what refusing a packet takes; or why nothing bounds them.
+/// The turns of a policy, where `refusal` is the time to refuse a packet; or why they have no
+/// bound.
 fn turn(policy: &Policy, ticks: Option<&Ticks>, refusal: Option<Span>) -> Result<Turn, Uncovered> {
     const FLOOD: &str = "interrupts that come as packets come leave no CPU for sure";
     match policy {
