@@ -8,7 +8,7 @@ pub fn without_node(name: &str) -> &str {
     name.split('@').next().unwrap_or(name)
 }
 
-/// What a figure is of: its name without the node, and without what says that it was simulated beside.
+/// The name of a figure without the node, and without the mark of a simulation beside it.
 pub fn plain(name: &str) -> &str {
     let name = without_node(name);
     name.strip_prefix(SIMULATED).unwrap_or(name)

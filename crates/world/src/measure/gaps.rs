@@ -8,10 +8,10 @@
 
 use laxity_units::{Span, Time};
 
-/// What one channel's receiver has seen.
+/// The observations of one channel's receiver.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gaps {
-    /// One after the other; none of a channel that has negotiated nothing.
+    /// Negotiations in their order; empty for a channel without any.
     negotiated: Vec<Negotiated>,
     /// When the last came, its logical arrival, and under which negotiation it was sent.
     last: Option<(Time, Time, usize)>,
@@ -22,7 +22,7 @@ pub(crate) struct Gaps {
 /// Sources whose interval is no whole number of picoseconds round each instant.
 const ROUNDING: Span = Span::from_ps(1);
 
-/// What was seen of messages of one negotiation.
+/// The observations of messages of one negotiation.
 #[derive(Debug, Clone, Copy)]
 struct Negotiated {
     interval: Span,
@@ -38,7 +38,7 @@ impl Negotiated {
 }
 
 impl Gaps {
-    /// Of a channel with that inter-arrival time; `None` for one that has negotiated nothing.
+    /// For a channel with that inter-arrival time; `None` for one without a negotiation.
     pub(crate) fn new(negotiated: Option<Span>) -> Self {
         let mut gaps = Self::default();
         negotiated.into_iter().for_each(|interval| gaps.renegotiate(interval));
@@ -61,8 +61,8 @@ impl Gaps {
         !self.uneven
     }
 
-    /// A message is received whose logical arrival was at `sent`, under negotiation `of`; `counted` if within the window. Nothing was negotiated between the
-    /// last message of one and the first of the next.
+    /// A message is received whose logical arrival was at `sent`, under negotiation `of`; `counted`
+    /// if within the window. The gap between two negotiations is not negotiated.
     pub(crate) fn receive(&mut self, now: Time, sent: Time, of: usize, counted: bool) {
         let last = self.last.replace((now, sent, of));
         let Some((last, before, _)) = last.filter(|(.., before)| counted && *before == of) else { return };
@@ -149,7 +149,8 @@ mod tests {
         let at = |us: u64| Time::ZERO + Span::from_us(us);
         gaps.receive(at(0), at(0), 0, true);
         gaps.renegotiate(Span::from_us(50));
-        // One that was on its way, 20 late of 100; then a gap that nobody negotiated; then 5 and 0 late of 50.
+        // One that was on its way, 20 late of 100; then a gap without a negotiation; then 5 and 0
+        // late of 50.
         for (us, of) in [(120, 0), (500, 1), (555, 1), (600, 1)] {
             gaps.receive(at(us), at(us), of, true);
         }

@@ -23,7 +23,7 @@ use laxity_qos::short_queue::ShortQueue;
 use laxity_qos::traffic::{LogicalClock, TrafficSpec};
 use laxity_units::{Bytes, Span, Time};
 
-/// What a host elsewhere says of the messages of a channel.
+/// The report of a host elsewhere on the messages of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
     /// One was offered.
@@ -36,13 +36,13 @@ pub enum Said {
 #[derive(Debug, Clone)]
 pub(crate) struct Punctuality {
     deadline: Span,
-    /// What the host counts logical arrivals by; `None` where it enforces no contract.
+    /// The host's clock of logical arrivals; `None` where it enforces no contract.
     clock: Option<LogicalClock>,
     /// The clock of the contract by which messages count, moved by those alone; `None` if all of them count.
     contract: Option<LogicalClock>,
     /// When messages were offered that are not answered yet, and whether in the window.
     offered: ShortQueue<(Time, bool)>,
-    /// Those that are under way, by their numbers, in which they come and mostly go.
+    /// Messages under way, by their numbers, in which they arrive and usually leave.
     under_way: VecDeque<UnderWay>,
     /// By how much our clock is ahead of the host's, which takes back what it drops.
     ahead: Span,
@@ -50,11 +50,12 @@ pub(crate) struct Punctuality {
     settled: ShortQueue<(Time, bool)>,
     in_time: u64,
     due: u64,
-    /// What came, and from when its deadline counts, until the host has said what it sent; `None` if it is here.
+    /// Arrivals and the starts of their deadlines, until the host has reported its messages; `None`
+    /// if the host is here.
     came: Option<Vec<(Time, u64, Time)>>,
 }
 
-/// A message that was taken and has not come.
+/// A message that was taken and has not arrived.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
     message: u64,
@@ -96,20 +97,20 @@ impl Punctuality {
         conforms
     }
 
-    /// The same of a host that tells at the end.
+    /// The same for a host that reports at the end.
     #[must_use]
     pub(crate) fn told_later(self) -> Self {
         Self { came: Some(Vec::new()), ..self }
     }
 
-    /// A message is to come: asks for where it will lie, first and at last.
+    /// Prefetches the slots of a message.
     #[inline]
     pub(crate) fn fetch(&self) {
         fetch_back(&self.under_way);
         self.settled.fetch_back();
     }
 
-    /// The host tells what it sent in a run whose window was from `opened` to `closed`.
+    /// Applies the host's report on a run whose window was from `opened` to `closed`.
     pub(crate) fn hear(&mut self, said: &[(Time, Said)], opened: Time, closed: Time) {
         let mut came = self.came.take().unwrap_or_default().into_iter().peekable();
         for (at, said) in said {
@@ -164,7 +165,7 @@ impl Punctuality {
         self.under_way.remove(place)
     }
 
-    /// Message `message`, whose deadline counts from `due_from`, is where it was to go.
+    /// Message `message`, whose deadline counts from `due_from`, is at its destination.
     pub(crate) fn arrive(&mut self, now: Time, message: u64, due_from: Time) {
         if let Some(came) = &mut self.came {
             came.push((now, message, due_from));
@@ -286,12 +287,13 @@ mod tests {
         punctuality.offer(ms(1), true);
         punctuality.answer(ms(1), SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
         assert_eq!(punctuality.clone().share(ms(100)), Some(0.75));
-        // The application waits for room that never comes.
+        // The application waits for a slot that is never free.
         punctuality.offer(ms(90), true);
         assert_eq!((punctuality.clone().share(ms(94)), punctuality.share(ms(95))), (Some(0.75), Some(0.6)));
     }
 
-    /// Every other one comes late. Of a long run what waits to be counted is the last that was in time, until the next comes.
+    /// Every other one is late. In a long run only the last message that was in time waits to be
+    /// counted, until the next arrives.
     #[test]
     fn what_is_past_is_counted_and_gone() {
         let mut punctuality = Punctuality::new(Span::from_ms(5), None);
@@ -343,7 +345,8 @@ mod tests {
         assert_eq!(punctuality.share(ms(100)), Some(1.0));
     }
 
-    /// Due at 5 and 15, they come at 5 and just after 15; what is due at 25 is asked about from then on.
+    /// Due at 5 and 15, they arrive at 5 and just after 15; the one due at 25 is checked from then
+    /// on.
     #[test]
     fn what_comes_when_it_is_due_is_in_time() {
         let mut punctuality = burst();
@@ -363,8 +366,9 @@ mod tests {
         assert_eq!(punctuality.share(ms(4)), None);
     }
 
-    /// Of four messages at once the second was dropped after it had been taken, so the third is due from 10 on where our clock has 20, and the fourth at 25 where it has 35: by 30
-    /// both that have not come are late.
+    /// Of four messages at once the second was dropped after it had been taken. So the third is due
+    /// from 10 on where our clock has 20, and the fourth at 25 where it has 35: by 30 both missing
+    /// ones are late.
     #[test]
     fn what_the_host_takes_back_makes_later_messages_due_sooner() {
         let mut punctuality = burst();
@@ -375,7 +379,8 @@ mod tests {
         assert_eq!(punctuality.share(ms(30)), Some(0.5));
     }
 
-    /// Answered as the window opens and as it closes, the first is of it. It comes at the instant at which it is said to have been sent.
+    /// Responses as the window opens and as it closes: the first is in the window. It arrives at
+    /// the instant at which it is said to have been sent.
     #[test]
     fn what_is_told_at_the_edges_is_counted_at_the_first() {
         let size = SPEC.max_message;

@@ -66,7 +66,7 @@ impl<const N: usize> Rows<N> {
         self.batch.clear();
     }
 
-    /// The distributions in a few numbers, and as curves if those are asked for; `None` each if nothing was counted.
+    /// The distributions in a few numbers, and as curves if `curve`; `None` each without values.
     pub(crate) fn summaries(mut self, curve: bool) -> [Option<Summary>; N] {
         self.fold();
         match self.sketches {
@@ -112,8 +112,8 @@ fn curve_of(ranks: &Ranks, count: u64) -> Vec<(f64, f64)> {
     shares(count).map(|share| (share, ranks.at(share))).collect()
 }
 
-/// Shares at which a curve of `count` values is told, ascending: every 2 %, eight in each decade of either tail as far as there are
-/// values in it, and the two ends.
+/// Shares at which a curve of `count` values is given, ascending: every 2 %, eight in each decade
+/// of either tail as far as there are values in it, and the two ends.
 fn shares(count: u64) -> impl Iterator<Item = f64> {
     // 2 % is where the tails begin: 10^(-14/8) is just below.
     let tail =
