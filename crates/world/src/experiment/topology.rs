@@ -35,7 +35,7 @@ impl Experiment {
 
     /// The links of `node`, one for each of its adapters.
     pub fn links_of(&self, node: usize) -> impl Iterator<Item = LinkId> + use<> {
-        // A scenario has at most 256.
+        // The number of adapters in a scenario fits in a `u8`.
         (0..self.nodes[node].adapters.len() as u8).map(LinkId)
     }
 

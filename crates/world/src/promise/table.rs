@@ -1,4 +1,4 @@
-//! One admission table for every host, told of all that passes it.
+//! One admission table for every host, with all channels that pass it.
 
 mod alike;
 
@@ -33,23 +33,23 @@ pub(super) struct Reserved {
     pub(super) hop: usize,
     /// The host.
     pub(super) node: usize,
-    /// What the channel does there.
+    /// The role of the channel there.
     pub(super) role: Role,
     /// Its place in the table.
     pub(super) id: AdmissionId,
-    /// What it asked for.
+    /// Its request.
     pub(super) asked: Asked,
 }
 
 /// The tables of all hosts that an analysis covers.
 pub(super) struct Tables {
     hosts: Vec<Result<Analyses, Uncovered>>,
-    /// Per station, what may come in at its adapter.
+    /// Per station, the incoming frames at its adapter.
     inside: Vec<Option<Inside>>,
-    /// What is reserved at each for applications that compute there.
+    /// The reservations at each for applications that compute there.
     computing: Vec<Vec<Option<AdmissionId>>>,
     formula: Formula,
-    /// Who is on which core, where hosts have several.
+    /// The placement on cores, where hosts have several.
     placement: Placement,
     /// Per station, how late it may hear of a frame.
     notices: Vec<Span>,
@@ -83,7 +83,7 @@ impl Forward {
     }
 }
 
-/// What a channel has reserved: all that its bound takes, or as far as its way is covered.
+/// The reservations of a channel: all that its bound needs, or as far as its path is covered.
 pub(super) struct Reservation {
     pub(super) reserved: Vec<Reserved>,
     /// Why the channel has no bound all the same.
@@ -182,7 +182,7 @@ impl Tables {
         let mut tries = TRIES;
         loop {
             let mut deadlines = division::divide(&forward.hops, budget, experiment.admission.division)?;
-            // A hop that no analysis covers reserves nothing.
+            // A hop that no analysis covers reserves no capacity.
             deadlines.resize(hops, request.deadline());
             match self.reserve(experiment, channel, request, &deadlines) {
                 Err(refused) if tries > 0 && forward.raise(&refused) => tries -= 1,
@@ -226,7 +226,7 @@ impl Tables {
         Ok(Reservation { reserved, unbounded: None })
     }
 
-    /// Whether [`admit`](Self::admit) would; reserves nothing.
+    /// Whether [`admit`](Self::admit) would succeed, without a reservation.
     pub(super) fn would_admit(
         &mut self,
         experiment: &Experiment,
@@ -276,7 +276,7 @@ impl Tables {
         Ok(Forward { hops, between })
     }
 
-    /// What may come in at the adapter of `node`, if it has stages.
+    /// The incoming frames at the adapter of `node`, if it has stages.
     pub(super) fn inside(&self, node: usize) -> Option<&Inside> {
         self.inside[node].as_ref()
     }
@@ -357,7 +357,8 @@ impl Tables {
         self.hosts[node].as_ref().map_or(GoesBy::Either, Analyses::goes_by)
     }
 
-    /// `W` and `S` at `station`, or where `channel` starts if nothing is known of them there, as if it were admitted now.
+    /// `W` and `S` at `station`, or where `channel` starts if they are not known there, as if it
+    /// were admitted now.
     pub(super) fn terms_where(
         &self,
         experiment: &Experiment,
@@ -421,7 +422,7 @@ fn buffered(experiment: &Experiment, channel: &ChannelSpec) -> Span {
     channel.spec.min_interval.saturating_mul(messages.min(in_packets))
 }
 
-/// The table of a host whose link is shared by rates, or stages of its adapter.
+/// The table of a host whose link, or stages of whose adapter, are rate-based.
 fn rated(table: Result<RatedHost, Unrated>) -> Result<Station, Uncovered> {
     table.map(|table| Station::Host(Box::new(table))).map_err(|unrated| {
         Uncovered(match unrated {
@@ -442,7 +443,8 @@ fn levelled(environment: Environment) -> Result<Station, Uncovered> {
         .map_err(|_| Uncovered("the host is out of range"))
 }
 
-/// Who shares the link of `station` by rates without a guarantee, a link of that speed and with frames as short as that; `shares` says whether any does.
+/// The channels without a guarantee that share the rate-based link of `station`, with its speed and
+/// shortest frames; `shares` says whether any channel has a share.
 fn sharing(
     experiment: &Experiment,
     formula: Formula,
@@ -459,7 +461,7 @@ fn sharing(
     for channel in experiment.channels.iter().filter(|channel| channel.senders().contains(&station)) {
         let largest = channel.spec.max_message.min(packet);
         if shares && channel.class == Class::BestEffort && !channel.share.is_none() {
-            // Whoever is not held to what it declares may send anything.
+            // Without enforcement a channel may send any traffic.
             let kept = experiment.host(channel.route[0]).subsystem.enforcement;
             sharing.flows.push(Share {
                 tick: channel.share,

@@ -1,4 +1,5 @@
-//! Copies of one channel by the thousand, as a fill asks for them: together where every host on their way can tell how many.
+//! Thousands of copies of one channel, for a fill: together where every host on their path can
+//! compute how many.
 
 use super::super::analyses::Analyses;
 use super::super::station::GoesBy;
@@ -22,7 +23,7 @@ impl Tables {
         number
     }
 
-    /// Whether a request at a host on the way of `channel` looks at all pairs of those who are there.
+    /// Whether a request at a host on the path of `channel` checks all pairs of channels.
     pub(in super::super) fn looks_at_pairs(&self, channel: &ChannelSpec) -> bool {
         channel.route.iter().any(|node| self.hosts[*node].as_ref().is_ok_and(Analyses::looks_at_pairs))
     }
