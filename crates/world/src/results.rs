@@ -1,10 +1,9 @@
-//! What a run leaves behind, before anything is printed, plotted or judged.
+//! Results of a run, before anything is printed, plotted or judged.
 //!
-//! One [`Results`] is one experiment file run over its whole sweep. Everything a table, a figure, a
-//! Parquet file, a report or a claim shows is read from here and from nowhere else, so that they cannot
-//! disagree. Quantities are plain SI doubles (seconds, bytes, bytes per second) because they have left
-//! exact arithmetic by the time they are means and percentiles; `None` stands for "not measured" or "no
-//! bound", never for zero.
+//! One [`Results`] is one experiment file run over its whole sweep. Tables, figures, Parquet files,
+//! reports and claims all read from here alone, so that they cannot disagree. Quantities are plain
+//! SI doubles (seconds, bytes, bytes per second) because means and percentiles are no longer exact;
+//! `None` stands for "not measured" or "no bound", never for zero.
 
 mod channel;
 mod evidence;
@@ -29,7 +28,7 @@ pub use verdict::{Origin, Ruling, Standing, Tally, Verdict};
 /// An experiment's outcome over its whole sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Results {
-    /// What ran, so that it can be run again to the same bits.
+    /// The origin of the run, so that it can be repeated to the same bits.
     pub provenance: Provenance,
     /// The axes of the sweep, outermost first; empty for a single run.
     pub axes: Vec<Axis>,
@@ -37,14 +36,14 @@ pub struct Results {
     pub runs: Vec<Run>,
 }
 
-/// What is needed to run the same again, and to recognise it.
+/// The data that repeat and identify a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// File stem of the scenario, `s5-conforming`.
     pub name: String,
     /// The scenario's title, one line.
     pub title: String,
-    /// What the experiment shows and where it comes from, in the scenario's words; may be empty.
+    /// The purpose and the source of the experiment, in the scenario's words; may be empty.
     pub about: String,
     /// Root seed of every random stream.
     pub seed: u64,
@@ -65,7 +64,8 @@ pub struct Provenance {
 pub struct Axis {
     /// Short name, used in tables, figures and claims: `load`, `P`.
     pub name: String,
-    /// What to print on a figure's axis, with the unit of the numbers: `offered best-effort load (KiB/s)`.
+    /// The label of a figure's axis, with the unit of the numbers: `offered best-effort load
+    /// (KiB/s)`.
     pub label: String,
     /// The points, in order.
     pub points: Vec<AxisPoint>,
@@ -117,14 +117,15 @@ pub struct Refused {
     pub largest_term: String,
     /// That term, in seconds.
     pub largest: Option<f64>,
-    /// Whether the scenario expects it: a refusal that nobody expects fails the run.
+    /// Whether the scenario expects it: an unexpected refusal fails the run.
     pub expected: bool,
 }
 
 /// A distribution in a few numbers; counts messages (or packets, where said) in the window.
 ///
-/// Percentiles are of the nearest rank and come from a sketch: their relative error is at most 0.05 % (1/2048), however many
-/// values there are. A percentile that is the minimum or the maximum is exact.
+/// Percentiles are of the nearest rank and from a sketch: their relative error is at most 0.05 %
+/// (1/2048), however many values there are. A percentile that is the minimum or the maximum is
+/// exact.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// How many.
@@ -190,7 +191,7 @@ pub struct Stage {
 pub struct Computation {
     /// Its name; `@1` after it at the second node.
     pub name: String,
-    /// The share of the CPU that its budgets come to, 0 to 1; `None` if it has what is left.
+    /// The share of the CPU that its budgets take, 0 to 1; `None` if it has the residual capacity.
     pub budget_share: Option<f64>,
     /// Share of the window in which it computed, switches excluded, 0 to 1.
     pub progress: f64,
@@ -252,7 +253,7 @@ pub struct Gap {
     pub at: f64,
     /// How long it was, seconds.
     pub length: f64,
-    /// Whether nothing of ours ran; else it may be a long step of ours.
+    /// Whether no thread of ours ran; else it may be a long step of ours.
     pub idle: bool,
 }
 
@@ -273,7 +274,7 @@ pub struct Delays {
     pub earliest: f64,
 }
 
-/// What happened to the frames of one channel in real time; seconds.
+/// The fate of the frames of one channel in real time; seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Frames {
     /// The channel's name.
@@ -323,7 +324,7 @@ impl Run {
         self.channels.iter().any(Channel::fails)
     }
 
-    /// Whether it was given up before its end, since nothing came of it any more.
+    /// Whether it was given up before its end, since no packet left the system any more.
     pub fn is_given_up(&self) -> bool {
         self.figures.contains_key("given_up")
     }

@@ -26,7 +26,7 @@
 
 use laxity_units::Time;
 
-/// Bits of a value that its bucket tells apart, behind the leading one.
+/// Bits of a value that its bucket distinguishes, behind the leading one.
 const PRECISION: u32 = 10;
 /// Buckets between two powers of two.
 const SUB: u32 = 1 << PRECISION;

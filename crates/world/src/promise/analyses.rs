@@ -259,7 +259,7 @@ impl Analyses {
         terms.min_by_key(|(_, service)| service.total())
     }
 
-    /// The early time that a channel brings to a rate-based link after this station: see
+    /// The rest of a burst that a channel passes on to a rate-based link after this station: see
     /// [`Pays::Before`](laxity_admission::Pays).
     pub(super) fn handed_on(&self, asked: &Asked) -> Option<Span> {
         self.any().handed_on(asked)

@@ -142,7 +142,7 @@ impl Station {
         }
     }
 
-    /// The early time that a channel brings to a rate-based link after this station: see
+    /// The rest of a burst that a channel passes on to a rate-based link after this station: see
     /// [`Pays::Before`](laxity_admission::Pays).
     pub(super) fn handed_on(&self, asked: &Asked) -> Option<Span> {
         match self {

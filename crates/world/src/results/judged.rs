@@ -52,7 +52,8 @@ impl Judged {
 
 /// Whether a measurement is above its bound.
 pub fn is_above(measured: f64, bound: f64) -> bool {
-    // Bounds are exact picoseconds before they are doubles: a rounding of the last bit breaks nothing.
+    // Bounds are exact picoseconds before they are doubles: a rounding of the last bit exceeds no
+    // bound.
     measured > bound * (1.0 + 1e-12)
 }
 
@@ -105,7 +106,8 @@ impl Run {
         exceeded.map(|(of, judged)| Exceeded { of: of.to_string(), judged })
     }
 
-    /// Whether a simulation exceeded a bound that was proved for it: nothing that it says can be relied on, and the mistake is ours.
+    /// Whether a simulation exceeded a bound that was proved for it: none of its results is
+    /// reliable, and the mistake is ours.
     pub fn exceeds_bounds(&self) -> bool {
         self.figures.contains_key("exceeded")
     }

@@ -1,13 +1,13 @@
-//! Verdicts: what came of each claim, and of all of them.
+//! Verdicts: the outcome of each claim, and of all claims together.
 //!
-//! Two words are not enough. What was not measured neither holds nor fails, and a claim that rests on a parameter
-//! which its source does not state may hold for some values of it: a verdict of *holds* or *contradicted* would say
-//! more than anyone knows.
+//! Two words are not enough. A quantity that was not measured neither holds nor fails. A claim that
+//! rests on a parameter which its source does not state may hold for some values of it: a verdict
+//! of *holds* or *contradicted* would say more than is known.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What came of a claim.
+/// The outcome of a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Ruling {
@@ -20,7 +20,7 @@ pub enum Ruling {
     },
     /// A check did not hold; of a claim that ranges over a parameter, at any of its values.
     Contradicted,
-    /// It cannot be told from these results.
+    /// These results cannot decide it.
     NotJudged {
         /// Why, in words.
         because: String,
@@ -43,7 +43,8 @@ impl Ruling {
         }
     }
 
-    /// What the word leaves open: the range in which it holds, or why it is not judged; empty otherwise.
+    /// The detail of the verdict: the range in which it holds, or why it is not judged; empty
+    /// otherwise.
     pub fn detail(&self) -> &str {
         match self {
             Ruling::Holds | Ruling::Contradicted => "",
@@ -53,10 +54,11 @@ impl Ruling {
     }
 }
 
-/// Whose claim it is: what a verdict says of depends on it.
+/// The origin of a claim, on which the meaning of a verdict depends.
 ///
-/// A contradicted claim of a paper says something about the paper or about the model; a contradicted test of the
-/// implementation is a bug, and one that holds is no evidence for anybody's system.
+/// A contradicted claim of a paper says something about the paper or about the model. A
+/// contradicted test of the implementation is a bug, and one that holds is no evidence for any
+/// system.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -70,7 +72,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// What stands before the claim's own words: `Our own: `.
+    /// The prefix of the claim's own words: `Our own: `.
     pub fn prefix(self) -> &'static str {
         match self {
             Origin::Source => "",
@@ -87,10 +89,10 @@ pub struct Verdict {
     pub id: String,
     /// The claim in words.
     pub says: String,
-    /// Whose claim it is.
+    /// The origin of the claim.
     #[serde(default)]
     pub origin: Origin,
-    /// What came of it.
+    /// Its outcome.
     #[serde(flatten)]
     pub ruling: Ruling,
     /// The figures the verdict rests on, in words and numbers, one line.
@@ -155,12 +157,12 @@ impl Tally {
     }
 }
 
-/// What a whole outcome comes to, from the best to the worst.
+/// The standing of a whole outcome, from the best to the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// Every claim holds, and every channel is admitted that is to be.
     Holds,
-    /// Nothing speaks against it, but a claim could not be judged.
+    /// No claim is contradicted, but a claim could not be judged.
     NotJudged,
     /// A claim is contradicted, or a channel is refused unexpectedly.
     Fails,

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A sketch of values that come in batches of `batch`.
+/// A sketch of values in batches of `batch`.
 fn sketch(values: &[i64], batch: usize) -> Sketch {
     let mut sketch = Sketch::default();
     values.chunks(batch).for_each(|values| sketch.add(values.iter().copied()));
