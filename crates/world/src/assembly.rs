@@ -1,7 +1,7 @@
 //! An experiment assembled and run: nodes at a network, sources at one end, meters at the other.
 //!
-//! The same assembly runs under every clock. Under virtual time it is a simulation; under a real one, and with an
-//! [`Outside`], it is the emulated device: the thesis's END.
+//! The same assembly runs under every clock. Under virtual time it is a simulation; under a real
+//! one, and with an [`Outside`], it is the emulated device: the thesis's END.
 
 mod ahead;
 mod alike;
@@ -108,7 +108,8 @@ pub struct Assembly<'a, 'f, T: Trace, O: Outside> {
 }
 
 impl<'a, O: Outside> Assembly<'a, 'static, NoTrace, O> {
-    /// The assembly of `experiment` for a run of `length`, with an outside that has the parts that are `elsewhere`.
+    /// The assembly of `experiment` for a run of `length`, with an outside that has the parts that
+    /// are `elsewhere`.
     pub fn with_outside(
         experiment: &'a Experiment,
         length: RunLength,

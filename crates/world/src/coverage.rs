@@ -191,7 +191,8 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     Ok(Coverage { stations, networks: networks.iter().map(way).collect() })
 }
 
-/// A host with several adapters: each of its links has a table, and to that the packets of the others are interrupts.
+/// A host with several adapters: each of its links has a table, and to that the packets of the
+/// others are interrupts.
 fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Covered, Uncovered> {
     match covered.model {
         ResourceModel::O1
@@ -307,8 +308,8 @@ fn way(network: &Network) -> Result<(), Uncovered> {
 /// packet delays no other channel: a table of rates is enough.
 fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     let Outlet { switch: _, to: _, config } = outlet;
-    // A cut-through switch has a frame earlier, never later; its latency is part of the way; memory is for what has no
-    // guarantee.
+    // A cut-through switch has a frame earlier, never later; its latency is part of the way; memory
+    // is for what has no guarantee.
     let SwitchSpec { name: _, forwarding: _, latency: _, shared: _ } = switch;
     let PortConfig { link, order, frame: _, early: _, memory: _ } = config;
     let rates = Some(*order).filter(|order| order.has_latency());
@@ -347,7 +348,8 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         ways: _,
         received: _,
         class: _,
-        // Whether it fits is what admission answers; sizes outside it are refused or carried in its pieces.
+        // Whether it fits is what admission answers; sizes outside it are refused or carried in its
+        // pieces.
         spec: _,
         deadline: _,
         // The effect of a refusal on the run is decided after the run.
@@ -367,7 +369,8 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         packet_slots: _,
         message_overflow,
         carries,
-        // Part of what a message takes where it ends, and of what it waits for (`promise/table.rs`).
+        // Part of what a message takes where it ends, and of what it waits for
+        // (`promise/table.rs`).
         reader: _,
         // See `cores.rs`.
         cores: _,

@@ -67,7 +67,8 @@ pub struct Experiment {
     pub programs: Vec<ProgramSpec>,
     /// Commands for adapters during the run.
     pub commands: Vec<CommandSpec>,
-    /// Adapters with virtual interfaces: then every channel is one, of two nodes. `None` where hosts schedule.
+    /// Adapters with virtual interfaces: then every channel is one, of two nodes. `None` where
+    /// hosts schedule.
     pub via: Option<ViaSpec>,
     /// Groups of channels that have a rate together, each behind that of which it is a part.
     pub groups: Vec<GroupSpec>,
@@ -84,7 +85,8 @@ pub struct Experiment {
 pub struct Host {
     /// Name of the cost profile.
     pub profile: String,
-    /// Its numbers, overrides and speed-up applied; without context switches and cache misses if resources are ideal.
+    /// Its numbers, overrides and speed-up applied; without context switches and cache misses if
+    /// resources are ideal.
     pub costs: HostCosts,
     /// `C_sf`, in `costs` and in the adapter's work already.
     pub speedup: f64,
@@ -171,7 +173,8 @@ pub enum Command {
     Create(usize),
     /// `CLEAR_PERIODIC`: it ends.
     Clear(usize),
-    /// How this interface may interrupt. Its policy has [modes](laxity_qos::reception::control::Modes).
+    /// How this interface may interrupt. Its policy has
+    /// [modes](laxity_qos::reception::control::Modes).
     Mode(usize, control::Command),
 }
 
@@ -225,7 +228,8 @@ pub enum HostPlace {
     Model,
     /// A thread of its own.
     Thread,
-    /// The kernel of this machine, with a program in a network namespace: of hosts that receive at interfaces.
+    /// The kernel of this machine, with a program in a network namespace: of hosts that receive at
+    /// interfaces.
     Kernel,
 }
 
@@ -289,8 +293,8 @@ impl Carries {
             )
     }
 
-    /// The smallest frame that a kernel sends of these: Ethernet's header, IPv4's without options and that of the
-    /// protocol. IPv6 has a longer one.
+    /// The smallest frame that a kernel sends of these: Ethernet's header, IPv4's without options
+    /// and that of the protocol. IPv6 has a longer one.
     pub fn smallest_frame(self) -> Bytes {
         const ETHERNET: u64 = 14;
         const IP: u64 = 20;
@@ -420,7 +424,8 @@ pub enum RunLength {
 }
 
 impl RunLength {
-    /// `times` as long, with as much left out at the start and the end; as long as can be said, if that is more.
+    /// `times` as long, with as much left out at the start and the end; as long as can be said, if
+    /// that is more.
     #[must_use]
     pub fn longer(self, times: u32) -> Self {
         match self {

@@ -34,7 +34,8 @@ pub use tally::Tally;
 pub(crate) struct Meter {
     /// End-to-end deadline, from the logical arrival; `None` for best effort.
     pub(crate) deadline: Option<Span>,
-    /// Whether a host receives, so that the deadline is one of delivery and not of the last transmission.
+    /// Whether a host receives, so that the deadline is one of delivery and not of the last
+    /// transmission.
     pub(crate) received: bool,
     /// Whether its application always has a message, so that what was answered was offered.
     pub(crate) endless: bool,
@@ -100,8 +101,8 @@ impl Meter {
         }
     }
 
-    /// A packet left the last adapter of the path at `now`; `counted` if within the window. Answers whether its
-    /// message is thereby transmitted whole.
+    /// A packet left the last adapter of the path at `now`; `counted` if within the window. Answers
+    /// whether its message is thereby transmitted whole.
     pub(crate) fn depart(&mut self, now: Time, packet: &Packet, counted: bool) -> bool {
         self.tally.packets += 1;
         self.tally.transmitted += packet.size;

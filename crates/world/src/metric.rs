@@ -1,8 +1,8 @@
 //! The metrics of a channel, a resource and a run, by name.
 //!
-//! The numbers of a channel are those of [`Channel::FIELDS`], and what follows from them is in [`DERIVED`]. Parquet columns,
-//! figure axes and table columns are read from there, so that `laxity.min` is the same number under the same name
-//! everywhere.
+//! The numbers of a channel are those of [`Channel::FIELDS`], and what follows from them is in
+//! [`DERIVED`]. Parquet columns, figure axes and table columns are read from there, so that
+//! `laxity.min` is the same number under the same name everywhere.
 
 use std::fmt;
 use std::str::FromStr;

@@ -53,8 +53,9 @@ pub struct Provenance {
     pub version: String,
     /// The clock it ran under: `virtual`, later `real`.
     pub clock: String,
-    /// Relative error of every percentile and of every value of a curve, at most; count, mean, deviation, minimum and maximum
-    /// are exact. 0 in results of an earlier version, which does not say it.
+    /// Relative error of every percentile and of every value of a curve, at most; count, mean,
+    /// deviation, minimum and maximum are exact. 0 in results of an earlier version, which does not
+    /// say it.
     #[serde(default)]
     pub percentile_error: f64,
 }
@@ -87,7 +88,8 @@ pub struct Run {
     pub point: Vec<usize>,
     /// Virtual time simulated, in seconds.
     pub simulated: f64,
-    /// Length of the window that metrics count, in seconds: the run without its warm-up and cool-down.
+    /// Length of the window that metrics count, in seconds: the run without its warm-up and
+    /// cool-down.
     pub window: f64,
     /// Per channel, in the order of the file.
     pub channels: Vec<Channel>,
@@ -102,7 +104,8 @@ pub struct Run {
     /// How well the clock was kept; `None` under virtual time, which is always kept.
     #[serde(default)]
     pub real_time: Option<RealTime>,
-    /// Further figures by name, such as `admitted` or `predicted_throughput`; seconds, bytes, counts.
+    /// Further figures by name, such as `admitted` or `predicted_throughput`; seconds, bytes,
+    /// counts.
     pub figures: BTreeMap<String, f64>,
 }
 
@@ -111,7 +114,8 @@ pub struct Run {
 pub struct Refused {
     /// Why, in words.
     pub reason: String,
-    /// The least deadline that would have been admitted beside the other channels, in seconds; `None` if none would.
+    /// The least deadline that would have been admitted beside the other channels, in seconds;
+    /// `None` if none would.
     pub admissible: Option<f64>,
     /// The term that the response time at that deadline consists of most; empty if it has no terms.
     pub largest_term: String,
@@ -142,7 +146,8 @@ pub struct Summary {
     pub p50: f64,
     /// 99th percentile, within 0.05 %.
     pub p99: f64,
-    /// 99.9th percentile, within 0.05 %; `None` of fewer than a thousand, of which it would be the largest.
+    /// 99.9th percentile, within 0.05 %; `None` of fewer than a thousand, of which it would be the
+    /// largest.
     #[serde(default)]
     pub p999: Option<f64>,
     /// 99.99th percentile, within 0.05 %; `None` of fewer than ten thousand.
@@ -150,8 +155,9 @@ pub struct Summary {
     pub p9999: Option<f64>,
     /// Largest.
     pub max: f64,
-    /// The distribution itself, if a figure asks for it: pairs of a share, 0 to 1, and the smallest value that at least that share
-    /// does not exceed. Shares are even in the middle and finer towards both ends.
+    /// The distribution itself, if a figure asks for it: pairs of a share, 0 to 1, and the smallest
+    /// value that at least that share does not exceed. Shares are even in the middle and finer
+    /// towards both ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<(f64, f64)>,
 }
@@ -159,11 +165,13 @@ pub struct Summary {
 /// How a resource spent the window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Resource {
-    /// `cpu`, or `cpu0` and so on of several cores; `link`, an adapter stage; `bus pci` for a `[host.bus.pci]`.
+    /// `cpu`, or `cpu0` and so on of several cores; `link`, an adapter stage; `bus pci` for a
+    /// `[host.bus.pci]`.
     pub name: String,
     /// Busy share of the window, 0 to 1.
     pub utilisation: f64,
-    /// Share of the window by use (`protocol`, `switch`, `link_scheduling`, `interrupt`, `spin` …); of a bus by the adapters that had it, and `copy` by the CPU.
+    /// Share of the window by use (`protocol`, `switch`, `link_scheduling`, `interrupt`, `spin` …);
+    /// of a bus by the adapters that had it, and `copy` by the CPU.
     pub uses: BTreeMap<String, f64>,
     /// Longest queue seen, in its own items; `None` if it has none.
     pub longest_queue: Option<u64>,
@@ -199,9 +207,11 @@ pub struct Computation {
     pub budgets: u64,
     /// Those among them that were done after their deadline.
     pub late: u64,
-    /// Requested deadline in seconds, from the beginning of each period; `None` if it has what is left.
+    /// Requested deadline in seconds, from the beginning of each period; `None` if it has what is
+    /// left.
     pub deadline: Option<f64>,
-    /// By when a budget is done in seconds, from the beginning of its period; `None` without a budget, or a proof.
+    /// By when a budget is done in seconds, from the beginning of its period; `None` without a
+    /// budget, or a proof.
     pub bound: Option<f64>,
     /// The longest seen of that in seconds, of the whole run; `None` if no budget was done.
     pub worst: Option<f64>,
@@ -257,7 +267,8 @@ pub struct Gap {
     pub idle: bool,
 }
 
-/// How far the delays of frames were from what they were to be: from being read to being written, in real time.
+/// How far the delays of frames were from what they were to be: from being read to being written,
+/// in real time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Delays {
     /// Frames that were written.
@@ -295,12 +306,14 @@ pub struct Frames {
     pub waited_p99: f64,
     /// The longest.
     pub waited_max: f64,
-    /// The rate of its messages as a share of the contract's; `None` without a contract, or of fewer than two.
+    /// The rate of its messages as a share of the contract's; `None` without a contract, or of
+    /// fewer than two.
     pub of_contract: Option<f64>,
 }
 
 impl Channel {
-    /// The bound that its deadline is compared with: on delivery, or on the last transmission where there is none on delivery.
+    /// The bound that its deadline is compared with: on delivery, or on the last transmission where
+    /// there is none on delivery.
     pub fn end_to_end_bound(&self) -> Option<f64> {
         self.delivery_bound.or(self.bound)
     }

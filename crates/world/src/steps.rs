@@ -138,7 +138,8 @@ struct Course<W: Measured> {
     length: RunLength,
     formula: Option<Formula>,
     patience: u64,
-    /// How things stood, in packets and in time, when patience was last looked at, and events since: the same events however the run is taken forward.
+    /// How things stood, in packets and in time, when patience was last looked at, and events
+    /// since: the same events however the run is taken forward.
     stood: (u64, Time),
     since: u64,
     /// How it ended, and when.
@@ -218,7 +219,8 @@ impl<W: Measured> AnyCourse for Course<W> {
     }
 }
 
-/// `run` with what its `end` was among its figures, if it was given up; and with how many bounds it exceeded that were proved, if it did any.
+/// `run` with what its `end` was among its figures, if it was given up; and with how many bounds it
+/// exceeded that were proved, if it did any.
 fn told(end: Option<End>, formula: Option<Formula>, mut run: Run) -> Run {
     if end == Some(End::GivenUp) {
         run.figures.insert("given_up".into(), 1.0);
@@ -281,8 +283,9 @@ mod tests {
         }
     }
 
-    /// How it ends that has a packet every `packet` events, so far `apart`, with patience for a hundred and no more than `events`; and after how many.
-    /// In pieces of any number of events, and of any time, it is the same.
+    /// How it ends that has a packet every `packet` events, so far `apart`, with patience for a
+    /// hundred and no more than `events`; and after how many. In pieces of any number of events,
+    /// and of any time, it is the same.
     fn ends(length: RunLength, (apart, packet): (Span, u64), events: u64) -> (Option<End>, u64) {
         let course = || {
             let ticks = Ticks { apart, packet, ticks: 0, through: 0 };

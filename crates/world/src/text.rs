@@ -14,7 +14,8 @@ pub fn acts(c: char) -> bool {
     c.is_control() || turns
 }
 
-/// `text` on one line: its line ends and tabs are spaces, and what else acts is seen as a replacement.
+/// `text` on one line: its line ends and tabs are spaces, and what else acts is seen as a
+/// replacement.
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { tame(c) }).collect()
 }

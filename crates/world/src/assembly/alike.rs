@@ -9,7 +9,8 @@ use std::sync::Arc;
 use laxity_qos::channel::Config;
 use laxity_qos::costs::HostCosts;
 
-/// How many of those seen last a new one is compared with: what is of one template stands together in a file.
+/// How many of those seen last a new one is compared with: what is of one template stands together
+/// in a file.
 const SEEN: usize = 16;
 
 /// Values, of which equal ones are the same.

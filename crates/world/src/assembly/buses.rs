@@ -16,7 +16,8 @@ pub(crate) fn user(name: Option<&str>) -> &str {
     name.unwrap_or("adapter")
 }
 
-/// The names of the buses of a node at which adapters of it sit, as resources of a run: in the order of those.
+/// The names of the buses of a node at which adapters of it sit, as resources of a run: in the
+/// order of those.
 pub(super) fn names(experiment: &Experiment, node: usize) -> Vec<String> {
     let mut names = Vec::new();
     for link in experiment.links_of(node) {

@@ -28,21 +28,25 @@ pub(super) struct Leg {
     pub(super) takes: Span,
     /// The largest delay until the station is notified.
     pub(super) longest: Span,
-    /// By how much the promised delay at the one is less than the deadline that EDF orders by there.
+    /// By how much the promised delay at the one is less than the deadline that EDF orders by
+    /// there.
     pub(super) spare: Span,
-    /// Whether the next is the receiver and no bound is in force, so that an early frame is not held there.
+    /// Whether the next is the receiver and no bound is in force, so that an early frame is not
+    /// held there.
     pub(super) unheld: bool,
     /// Whether things happen to frames on the way.
     pub(super) impaired: bool,
     /// Whether the next is a port of a switch that does not wait for the whole of a frame.
     pub(super) cuts_through: bool,
-    /// How long before the link is free again a frame is at the next station, where the interframe gap is longer than the way.
+    /// How long before the link is free again a frame is at the next station, where the interframe
+    /// gap is longer than the way.
     pub(super) before: Span,
     /// Whether this is the last that sends, behind which a packet counts as departed.
     pub(super) departs: bool,
     /// Whether the last station of the route receives.
     pub(super) received: bool,
-    /// Whether the next has been passed before, and knows the channel by another number from now on.
+    /// Whether the next has been passed before, and knows the channel by another number from now
+    /// on.
     pub(super) turns: bool,
 }
 
@@ -71,9 +75,11 @@ pub(super) struct Legs {
     ways: Vec<Step>,
     /// Per lap where its own begin; at the end, how many there are.
     first: Vec<u32>,
-    /// Of the laps behind those of that number, each of which is the first of a channel: at which hop of the route they begin.
+    /// Of the laps behind those of that number, each of which is the first of a channel: at which
+    /// hop of the route they begin.
     further: Vec<u32>,
-    /// Whether any frame goes on before its link is free again. Without such frames there is no check.
+    /// Whether any frame goes on before its link is free again. Without such frames there is no
+    /// check.
     any_ahead: bool,
 }
 
@@ -118,7 +124,8 @@ impl Legs {
         }
     }
 
-    /// The leg from `station`, which is on it, of the lap of that number, the how-manyth of its channel it is, and where the next station keeps that.
+    /// The leg from `station`, which is on it, of the lap of that number, the how-manyth of its
+    /// channel it is, and where the next station keeps that.
     #[inline]
     pub(super) fn of(&self, number: ChannelId, station: usize) -> (usize, &Leg, Label) {
         let lap = number.0 as usize;
@@ -142,7 +149,8 @@ impl Legs {
         fetch(self.way(channel));
     }
 
-    /// The stations behind the first of a channel, as far as they know it by the same number, and where each keeps it.
+    /// The stations behind the first of a channel, as far as they know it by the same number, and
+    /// where each keeps it.
     #[inline]
     pub(super) fn next(&self, channel: usize) -> impl Iterator<Item = (usize, Label)> {
         let way = self.way(channel);

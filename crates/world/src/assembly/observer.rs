@@ -255,7 +255,8 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
                 let waiting = of_host.host().map_or(0, |host| host.subsystem().link_queue().0);
                 self.trace.level(tracks.queue, now, waiting as i64);
             }
-            // Once, where its completion is measured, and late after the mark of its deadline: a station on the way has deadlines of its own.
+            // Once, where its completion is measured, and late after the mark of its deadline: a
+            // station on the way has deadlines of its own.
             if packet.is_last() && departs {
                 let late = now > packet.carried.due;
                 let name = if late { "message late" } else { "message complete" };

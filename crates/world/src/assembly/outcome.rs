@@ -76,7 +76,8 @@ pub(super) fn expects_misses(experiment: &Experiment, i: usize) -> bool {
 }
 
 impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
-    /// The results of a run that ended at `end`, with those of hosts that are elsewhere; and the outside.
+    /// The results of a run that ended at `end`, with those of hosts that are elsewhere; and the
+    /// outside.
     pub fn into_run(mut self, end: Time, hosts: &[HostReport]) -> (Run, O) {
         let opened = self.around.window.opened.take().unwrap_or_else(|| self.snapshot(end));
         let closed = self.around.window.closed.take().unwrap_or_else(|| self.snapshot(end));
@@ -297,7 +298,8 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         }
     }
 
-    /// Why channel `i` has no bound; where that is for collisions, with how probable they and late messages were.
+    /// Why channel `i` has no bound; where that is for collisions, with how probable they and late
+    /// messages were.
     fn no_bound(&self, i: usize, whole: &Tally, advice: &mut Option<Advice<'_>>) -> String {
         let why = no_bound(self.experiment, i, &self.promises[i], advice);
         let csma = self.around.networks.media().filter_map(|(medium, _)| match medium.report() {
@@ -321,7 +323,8 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         )
     }
 
-    /// The most packets of channel `i` at a station and the bound on them there, where the first is most of the second.
+    /// The most packets of channel `i` at a station and the bound on them there, where the first is
+    /// most of the second.
     fn backlog(&self, i: usize) -> Option<(u64, u64)> {
         let of = |hop: &Hop| {
             let id = self.around.laps.at(i, hop.hop);

@@ -161,7 +161,8 @@ fn config_at(experiment: &Experiment, i: usize, promise: &Promise, hop: usize) -
     }
 }
 
-/// The deadline by which EDF orders channel `i` at `hop`: that of admission, else an equal part of the whole.
+/// The deadline by which EDF orders channel `i` at `hop`: that of admission, else an equal part of
+/// the whole.
 fn local_deadline(experiment: &Experiment, i: usize, promise: &Promise, hop: usize) -> Span {
     let found = promise.at(hop).map(|hop| hop.local_deadline);
     found.or_else(|| experiment.equal_part(&experiment.channels[i])).unwrap_or(Span::MAX)
@@ -180,7 +181,8 @@ fn contract(experiment: &Experiment, i: usize) -> Option<Contract> {
     Some(Contract { spec: channel.spec, packets })
 }
 
-/// Opens channel `i` at every node that it passes, once for each time; the nodes number their channels alike.
+/// Opens channel `i` at every node that it passes, once for each time; the nodes number their
+/// channels alike.
 ///
 /// `notices` says how late each hears of a frame.
 pub(super) fn open(
@@ -219,8 +221,8 @@ pub(super) fn open(
     }
 }
 
-/// The switches of the experiment with the channels open that are established, and for each port its switch and its place
-/// there.
+/// The switches of the experiment with the channels open that are established, and for each port
+/// its switch and its place there.
 pub(super) fn switches(
     experiment: &Experiment,
     laps: &Laps,

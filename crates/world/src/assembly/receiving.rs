@@ -54,7 +54,8 @@ pub(crate) fn of<'a>(
 /// An event. Each has one number, so an event is two words, which stay in registers.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
-    /// A packet of a channel is whole at its interface, if its source is still the one that said so.
+    /// A packet of a channel is whole at its interface, if its source is still the one that said
+    /// so.
     Arrival(From),
     /// A command for an adapter, by its number.
     Command(u64),
@@ -64,7 +65,8 @@ pub enum Event {
     Window,
 }
 
-/// The source of a channel: the place of the channel in the experiment, and the how-manyth source that is.
+/// The source of a channel: the place of the channel in the experiment, and the how-manyth source
+/// that is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct From(u64);
 
@@ -257,7 +259,8 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
     }
 }
 
-/// Counts what became of a packet at `now`: delivered or dropped, that is what a length in packets counts here.
+/// Counts what became of a packet at `now`: delivered or dropped, that is what a length in packets
+/// counts here.
 #[inline(always)]
 fn count(
     now: Time,

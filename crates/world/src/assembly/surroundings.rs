@@ -43,7 +43,8 @@ pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {
     pub(super) unasked: bool,
     pub(super) observer: Observer<'a, 'f, T>,
     pub(super) outside: O,
-    /// Per channel: the outside's names for messages that were offered and not answered; none at all until there is one.
+    /// Per channel: the outside's names for messages that were offered and not answered; none at
+    /// all until there is one.
     pub(super) handles: Vec<VecDeque<u32>>,
 }
 
@@ -155,7 +156,8 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         }
     }
 
-    /// A packet leaves `station`: for the next of its route, and if this is the last that sends it, for the meters.
+    /// A packet leaves `station`: for the next of its route, and if this is the last that sends it,
+    /// for the meters.
     fn depart(&mut self, station: usize, now: Time, frame: Departing<'_>, calendar: &mut Calendar<Event>) {
         let packet = frame.packet(&self.flying);
         let (hop, leg, label) = self.legs.of(packet.channel, station);
@@ -274,7 +276,8 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     }
 }
 
-/// A packet that leaves a station: a node's, which it does not give away, or a frame that lies between nodes already.
+/// A packet that leaves a station: a node's, which it does not give away, or a frame that lies
+/// between nodes already.
 #[derive(Clone, Copy)]
 enum Departing<'p> {
     Here(&'p Packet),

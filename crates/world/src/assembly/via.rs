@@ -1,11 +1,13 @@
-//! A cluster of adapters with virtual interfaces, assembled and run: programs that post and take, adapters, and wires.
+//! A cluster of adapters with virtual interfaces, assembled and run: programs that post and take,
+//! adapters, and wires.
 //!
-//! Programs have CPUs enough, as the paper assumes ("the processes can inject/eject messages as needed"): each end of a
-//! virtual interface is a process of its own, which does one thing at a time and takes `post` and `reap` for it. The network is
-//! a switch that cuts through and never blocks, behind wires of one latency; what an adapter cannot take at once waits there.
+//! Programs have CPUs enough, as the paper assumes ("the processes can inject/eject messages as
+//! needed"): each end of a virtual interface is a process of its own, which does one thing at a
+//! time and takes `post` and `reap` for it. The network is a switch that cuts through and never
+//! blocks, behind wires of one latency; what an adapter cannot take at once waits there.
 //!
-//! A message is *sent* when its program hands it over, and *received* when the other program has seen it: that is how the paper
-//! measures, at the host.
+//! A message is *sent* when its program hands it over, and *received* when the other program has
+//! seen it: that is how the paper measures, at the host.
 
 mod observed;
 mod outcome;

@@ -21,7 +21,8 @@ pub(super) struct Window<S> {
     pub(super) through: u64,
     pub(super) opened: Option<S>,
     pub(super) closed: Option<S>,
-    /// The next edge, by what is asked for each packet: its time, or how many packets are through by then; the largest for neither.
+    /// The next edge, by what is asked for each packet: its time, or how many packets are through
+    /// by then; the largest for neither.
     next: (Time, u64),
     /// Whether it is open.
     counts: bool,

@@ -65,7 +65,8 @@ impl Covered {
 }
 
 impl Coverage {
-    /// `stations`, of which those that hear from one without a bound have none either: see the module.
+    /// `stations`, of which those that hear from one without a bound have none either: see the
+    /// module.
     pub(crate) fn spread<T>(
         &self,
         experiment: &Experiment,

@@ -34,7 +34,8 @@ pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         subsystem,
         ideal,
         computing,
-        // Of an adapter that is alone at one, as a resource of its own; of others see `several` in `coverage.rs`.
+        // Of an adapter that is alone at one, as a resource of its own; of others see `several` in
+        // `coverage.rs`.
         buses: _,
         // See `patient`.
         driver: _,
@@ -44,7 +45,8 @@ pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     let Config { cores, processing, order, early, preemption, link: link_config, packet: _, enforcement } =
         subsystem;
     let Preemption { real_time, early: early_block, best_effort: _, immediate } = preemption;
-    // Ahead on the link is one more lower packet with the adapter; `early` of the link may be anything.
+    // Ahead on the link is one more lower packet with the adapter; `early` of the link may be
+    // anything.
     let LinkConfig { paradigm, core: _, order: link_order, early: _, depth, frame: _, speed: _ } =
         link_config;
     let model = match (paradigm, immediate) {
@@ -106,7 +108,8 @@ pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     Ok(Covered { model, link, further, rates, row: None, by_level, levels, ahead, depth: *depth })
 }
 
-/// Whether a host's link may be shared by rates in `order`: `laxity_admission::RatedHost` has the proof.
+/// Whether a host's link may be shared by rates in `order`: `laxity_admission::RatedHost` has the
+/// proof.
 fn by_rates(
     order: Order,
     model: ResourceModel,

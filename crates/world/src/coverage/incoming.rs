@@ -148,7 +148,8 @@ pub(super) fn told(description: &Description, what: Answers) -> Span {
         delay.max(interval)
     };
     match interface.notification {
-        // One that was written before the last interrupt was announced by it, so the next is that much later at most.
+        // One that was written before the last interrupt was announced by it, so the next is that
+        // much later at most.
         Notification::Interrupt => {
             interface.responses.iter().filter(about).map(waits).max().unwrap_or_default()
         }
@@ -156,7 +157,8 @@ pub(super) fn told(description: &Description, what: Answers) -> Span {
     }
 }
 
-/// Resources that both ways want, and for how long at most what goes out has one of them, if its packets have up to `largest`.
+/// Resources that both ways want, and for how long at most what goes out has one of them, if its
+/// packets have up to `largest`.
 fn shared(description: &Description, largest: Bytes) -> Result<(Vec<usize>, Span), Uncovered> {
     let comes_in = || description.receive.iter().flat_map(|stage| &stage.phases);
     let goes_out =

@@ -73,7 +73,8 @@ pub(super) struct Passing {
     pub(super) urgent: bool,
     /// The maximum number of packets that overtake a packet, of any kind.
     pub(super) packets: u64,
-    /// Real time passes real time in another order than the host's: to a bound all of it is one level.
+    /// Real time passes real time in another order than the host's: to a bound all of it is one
+    /// level.
     pub(super) alike: bool,
     /// Best effort passes real time for having a rate.
     pub(super) shared: bool,

@@ -1,7 +1,8 @@
 //! Which hosts that receive have a bound, and why others have none.
 //!
-//! The proof is `laxity_admission::reception::bound`. It needs to know of every interface how often the adapter is heard and how much is taken
-//! each time, so one interface without a limit leaves all channels of the host without a bound.
+//! The proof is `laxity_admission::reception::bound`. It needs to know of every interface how often
+//! the adapter is heard and how much is taken each time, so one interface without a limit leaves
+//! all channels of the host without a bound.
 
 use laxity_admission::reception::bound::{Host, Service, Turn, Worker};
 use laxity_model::reception::{Cost, InterfaceConfig, ProgramConfig, ReceptionCosts, Ticks};
@@ -110,7 +111,8 @@ fn service(experiment: &Experiment, i: usize, costs: &Fixed) -> Result<Service, 
         (None, _) => None,
     };
     if let Turn::Reserved { spare, .. } = turn {
-        // Or what is refused would not count as something for programs to do, and there would be no end to what is spare.
+        // Or what is refused would not count as something for programs to do, and there would be no
+        // end to what is spare.
         let open = buffers.map(|all| all - buffers_real_time);
         if open.is_none_or(|open| open <= spare) {
             return Err(Uncovered("spare packets are bounded by the programs, which need buffers for them"));

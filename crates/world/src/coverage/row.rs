@@ -1,4 +1,5 @@
-//! The stages of a described adapter as the proofs see them: in which order packets go through, what they may wait for, and what of it has no bound.
+//! The stages of a described adapter as the proofs see them: in which order packets go through,
+//! what they may wait for, and what of it has no bound.
 
 use laxity_admission::station::{self, Overtaking, Station};
 use laxity_model::adapter::{
@@ -218,7 +219,8 @@ pub(super) fn plain(description: &Description) -> Result<(), Uncovered> {
 }
 
 impl Window {
-    /// How many buffers there are, if there need not be enough; `own` is the least that a channel has to itself.
+    /// How many buffers there are, if there need not be enough; `own` is the least that a channel
+    /// has to itself.
     fn limit(&self, buffers: &Buffers, own: u32) -> Option<u32> {
         let room = match buffers.pool {
             Pool::Unlimited => None,

@@ -1,5 +1,5 @@
-//! A stage of a described adapter as the proof sees it: what it takes for a packet, without the queues before it, of which `row.rs` and
-//! `lines.rs` say whether they matter.
+//! A stage of a described adapter as the proof sees it: what it takes for a packet, without the
+//! queues before it, of which `row.rs` and `lines.rs` say whether they matter.
 
 use laxity_admission::station;
 use laxity_model::adapter::{Phase, Stage, Takes, Tells};
@@ -58,7 +58,8 @@ pub(super) fn phase(phase: &Phase) -> station::Phase {
     }
 }
 
-/// A frame takes what the slower of adapter and link takes; both together in each of their terms is no less.
+/// A frame takes what the slower of adapter and link takes; both together in each of their terms is
+/// no less.
 pub(super) fn slowed(phase: &mut station::Phase, link: LinkCosts) {
     let delay = &mut phase.delay;
     delay.fixed = delay.fixed.max(link.transmit(Bytes::ZERO));

@@ -15,7 +15,8 @@ use super::{Experiment, Network};
 pub enum Chance<'a> {
     /// When a channel sends, and how much.
     Source(usize),
-    /// The same of the how-manyth virtual interface of a channel that has several; the first is the channel's [source](Chance::Source).
+    /// The same of the how-manyth virtual interface of a channel that has several; the first is the
+    /// channel's [source](Chance::Source).
     Stream(usize, u32),
     /// The back-off times after collisions in a network.
     Medium(&'a Network),
@@ -31,7 +32,8 @@ pub enum Chance<'a> {
 }
 
 impl Experiment {
-    /// The stream of `whose`, from its beginning: the same whenever it is asked for, whatever the clock.
+    /// The stream of `whose`, from its beginning: the same whenever it is asked for, whatever the
+    /// clock.
     pub fn chance(&self, whose: Chance<'_>) -> Stream {
         let channel = |channel: usize| &self.channels[channel].name;
         let name = match whose {
@@ -50,7 +52,8 @@ impl Experiment {
         Seed::new(self.seed).stream(&name)
     }
 
-    /// The interfaces of a host that receives as they are when it begins, each with the chance of its own clock.
+    /// The interfaces of a host that receives as they are when it begins, each with the chance of
+    /// its own clock.
     pub fn interfaces_at_rest(&self) -> Vec<Interface> {
         let interfaces = self.interfaces.iter().enumerate();
         interfaces

@@ -17,7 +17,8 @@ use super::{Adapter, Carries, ChannelCores, Experiment, Misses, Refusal};
 pub struct ChannelSpec {
     /// Name, unique; copies are called `name-1`, `name-2` …
     pub name: String,
-    /// The stations it passes, the sender first: a node, ports of switches, other nodes; one more than once if it turns back.
+    /// The stations it passes, the sender first: a node, ports of switches, other nodes; one more
+    /// than once if it turns back.
     pub route: Vec<usize>,
     /// The networks over which it goes from each of them to the next.
     pub ways: Vec<usize>,
@@ -28,15 +29,15 @@ pub struct ChannelSpec {
     /// Its contract. For best effort the interval is not used, and the sizes are those of its
     /// source.
     pub spec: TrafficSpec,
-    /// End-to-end deadline, from the logical arrival at the source to delivery, or to the end of the last transmission where no host
-    /// receives; `None` for best effort.
+    /// End-to-end deadline, from the logical arrival at the source to delivery, or to the end of
+    /// the last transmission where no host receives; `None` for best effort.
     pub deadline: Option<Span>,
     /// The effect on the run if admission refuses it.
     pub refusal: Refusal,
     /// The effect of its missed deadlines; `None` for what the experiment says.
     pub misses: Option<Misses>,
-    /// Its rate where resources are shared by rates: that of its contract, or what best effort is to have; [`Vtick::NONE`] for what
-    /// is left.
+    /// Its rate where resources are shared by rates: that of its contract, or what best effort is
+    /// to have; [`Vtick::NONE`] for what is left.
     pub share: Vtick,
     /// The place of the group with which it shares a rate.
     pub group: Option<usize>,
@@ -53,7 +54,8 @@ pub struct ChannelSpec {
     pub message_overflow: MessageOverflow,
     /// When the packet buffers are full.
     pub packet_overflow: PacketOverflow,
-    /// The program that takes its messages where it ends, at the CPU's own speed of 1; `None` if they are delivered when they are whole.
+    /// The program that takes its messages where it ends, at the CPU's own speed of 1; `None` if
+    /// they are delivered when they are whole.
     pub reader: Option<Reader>,
     /// Its cores, where hosts have several.
     pub cores: ChannelCores,
@@ -66,7 +68,8 @@ pub struct ChannelSpec {
     pub program: usize,
     /// The number of independent sources; 1 unless it is a virtual interface.
     pub streams: u32,
-    /// A message is with its program no sooner than so long after it was sent, as a virtual interface may have it; `None` for at once.
+    /// A message is with its program no sooner than so long after it was sent, as a virtual
+    /// interface may have it; `None` for at once.
     pub playout: Option<Span>,
     /// How far each of them starts further into its trace than the one before.
     pub stagger: Span,
@@ -166,7 +169,8 @@ pub enum SourceSpec {
 }
 
 impl SourceSpec {
-    /// Whether there is always another message, sent when the host has room or has done with one before.
+    /// Whether there is always another message, sent when the host has room or has done with one
+    /// before.
     pub fn is_endless(&self) -> bool {
         matches!(self, SourceSpec::Continuous(_) | SourceSpec::Closed { .. } | SourceSpec::Rounds { .. })
     }
@@ -183,8 +187,8 @@ impl SourceSpec {
         }
     }
 
-    /// The source at its start, which draws what is left to chance from `random`; `None` for those without
-    /// times of their own.
+    /// The source at its start, which draws what is left to chance from `random`; `None` for those
+    /// without times of their own.
     pub fn source(&self, random: Stream) -> Option<Source> {
         self.source_from(Span::ZERO, random)
     }
@@ -209,8 +213,9 @@ impl SourceSpec {
 impl ChannelSpec {
     /// The smallest message that a virtual interface carries for this channel, in bytes.
     ///
-    /// That is the smallest message of the contract. A message larger than the contract allows goes in pieces, and the last
-    /// piece may have one byte; so the result is one byte for a source that may send such messages.
+    /// That is the smallest message of the contract. A message larger than the contract allows goes
+    /// in pieces, and the last piece may have one byte; so the result is one byte for a source that
+    /// may send such messages.
     pub fn smallest_piece(&self) -> Bytes {
         let TrafficSpec { max_message, min_message, .. } = self.spec;
         let of = |sizes: Sizes| match sizes {

@@ -22,7 +22,8 @@ pub struct Laps {
     channels: usize,
     /// Those behind the channels: the channel of each, and its hops.
     further: Vec<(usize, Range<usize>)>,
-    /// By channel that turns back: where its own begin among `further`, and how many hops its first has.
+    /// By channel that turns back: where its own begin among `further`, and how many hops its first
+    /// has.
     turning: BTreeMap<usize, (usize, usize)>,
 }
 
@@ -78,7 +79,8 @@ impl Laps {
         }
     }
 
-    /// The number of the lap behind that of `number`, of a channel that turns back there. Panics if none is.
+    /// The number of the lap behind that of `number`, of a channel that turns back there. Panics if
+    /// none is.
     pub fn after(&self, number: ChannelId) -> ChannelId {
         match number.0 as usize {
             first if first < self.channels => self.number(self.turning[&first].0),

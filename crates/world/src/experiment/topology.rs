@@ -147,7 +147,8 @@ impl Experiment {
         config
     }
 
-    /// How fast a link of `node` is: as its adapter, or of a described one what holds a packet for longest.
+    /// How fast a link of `node` is: as its adapter, or of a described one what holds a packet for
+    /// longest.
     pub fn speed(&self, node: usize, link: LinkId) -> LinkCosts {
         match self.adapter_of(node, link) {
             Adapter::Null(link) => *link,
@@ -158,7 +159,8 @@ impl Experiment {
         }
     }
 
-    /// The link behind `station`, of several the one by that number, as far as packets of it take a time that can be said.
+    /// The link behind `station`, of several the one by that number, as far as packets of it take a
+    /// time that can be said.
     pub fn link(&self, station: usize, link: LinkId) -> Option<LinkCosts> {
         match self.outlet(station) {
             Some(outlet) => Some(outlet.config.link),
@@ -169,12 +171,14 @@ impl Experiment {
         }
     }
 
-    /// Whether the first link of `channel` frames its packets, so that a frame from elsewhere leaves its own header behind there.
+    /// Whether the first link of `channel` frames its packets, so that a frame from elsewhere
+    /// leaves its own header behind there.
     pub fn is_framed(&self, channel: &ChannelSpec) -> bool {
         channel.ways.first().is_some_and(|way| self.networks[*way].framed)
     }
 
-    /// How long a packet may be on its way from hop `hop` of `channel` to the next, none lost, from when the link is free again.
+    /// How long a packet may be on its way from hop `hop` of `channel` to the next, none lost, from
+    /// when the link is free again.
     pub fn longest_way(&self, channel: &ChannelSpec, hop: usize) -> Span {
         let network = &self.networks[channel.ways[hop]];
         let way = network.longest_way().saturating_add(self.latency_into(channel.route[hop + 1]));
@@ -206,8 +210,8 @@ impl Experiment {
         if foretold { gap } else { gap.min(propagation.saturating_add(self.latency_into(next))) }
     }
 
-    /// The time of a frame from hop `hop` of `channel` to the next, counted from when the link is free again; and if the frame is there before
-    /// that, by how much.
+    /// The time of a frame from hop `hop` of `channel` to the next, counted from when the link is
+    /// free again; and if the frame is there before that, by how much.
     pub fn shortest_way(&self, channel: &ChannelSpec, hop: usize) -> (Span, Span) {
         let Some(&next) = channel.route.get(hop + 1) else { return (Span::ZERO, Span::ZERO) };
         let propagation = self.networks[channel.ways[hop]].propagation;
@@ -215,8 +219,9 @@ impl Experiment {
         (way.saturating_sub(gap), gap.saturating_sub(way))
     }
 
-    /// How long before the last bit of a packet has left hop `hop` of `channel` the next may begin to send it: a cut-through
-    /// switch does as soon as it has the header, and so late that it never has to wait for the rest.
+    /// How long before the last bit of a packet has left hop `hop` of `channel` the next may begin
+    /// to send it: a cut-through switch does as soon as it has the header, and so late that it
+    /// never has to wait for the rest.
     pub fn head_start(&self, channel: &ChannelSpec, hop: usize, packet: Bytes) -> Span {
         let next = channel.route[hop + 1];
         let links = self.outlet(next).zip(self.link(channel.route[hop], self.link_out(channel, hop)));
@@ -244,7 +249,8 @@ impl Experiment {
         self.feeders(|channel, hop| self.cuts_through(channel.route[hop + 1]))
     }
 
-    /// The nodes at the hops of channels that `of` selects, and by which of their links the channels leave.
+    /// The nodes at the hops of channels that `of` selects, and by which of their links the
+    /// channels leave.
     fn feeders(&self, of: impl Fn(&ChannelSpec, usize) -> bool) -> BTreeSet<(usize, LinkId)> {
         let hops = |channel: &ChannelSpec| channel.ways.len();
         let each = self.channels.iter().flat_map(|channel| (0..hops(channel)).map(move |hop| (channel, hop)));
@@ -286,7 +292,8 @@ impl Experiment {
     }
 }
 
-/// Bytes of a frame after which a cut-through switch knows where it goes: preamble and header of Ethernet.
+/// Bytes of a frame after which a cut-through switch knows where it goes: preamble and header of
+/// Ethernet.
 const HEADER: Bytes = Bytes::new(22);
 
 /// A switch.
@@ -365,7 +372,8 @@ impl Attached {
 pub struct Network {
     /// Its name, unique; `None` for the only one.
     pub name: Option<String>,
-    /// The nodes at it, by their places in [`Experiment::nodes`]; the medium numbers them in this order.
+    /// The nodes at it, by their places in [`Experiment::nodes`]; the medium numbers them in this
+    /// order.
     pub members: Vec<usize>,
     /// The medium access.
     pub medium: MediumSpec,
@@ -380,8 +388,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Bytes of the frame that carries a packet of `size`, from the destination address to the last byte of data: of a packet that
-    /// is not framed its own, which are all that take time.
+    /// Bytes of the frame that carries a packet of `size`, from the destination address to the last
+    /// byte of data: of a packet that is not framed its own, which are all that take time.
     pub fn frame(&self, size: Bytes) -> Bytes {
         match (self.framed, self.tagged) {
             (false, _) => size,

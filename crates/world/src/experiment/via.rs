@@ -29,13 +29,14 @@ pub struct ViaSpec {
     pub post: Span,
     /// A program's time to see a completion.
     pub reap: Span,
-    /// From the first bit out of one adapter to the first bit at another: wires, and a switch that cuts through.
+    /// From the first bit out of one adapter to the first bit at another: wires, and a switch that
+    /// cuts through.
     pub latency: Span,
-    /// Receive descriptors that a program posts for each of its virtual interfaces at the start, and again when it has taken a
-    /// message; `None` for always enough, without a doorbell.
+    /// Receive descriptors that a program posts for each of its virtual interfaces at the start,
+    /// and again when it has taken a message; `None` for always enough, without a doorbell.
     pub receives: Option<u32>,
-    /// Messages of a virtual interface that may be sent and not yet taken, by a layer above that returns credits; `None`
-    /// without one.
+    /// Messages of a virtual interface that may be sent and not yet taken, by a layer above that
+    /// returns credits; `None` without one.
     pub credits: Option<u32>,
     /// The number of descriptors in the send queue of a virtual interface without a bandwidth,
     /// whose program then waits; `None` for any number.

@@ -1,10 +1,11 @@
 //! Jitter as the receiving program sees it.
 //!
-//! Of a virtual interface that has negotiated one message in `I`, the program expects messages "to be separated by at most the
-//! negotiated inter-arrival time at the receiver end. Else, it incurs a jitter for that message, with a *jitter duration* equal to
-//! the difference between the inter-receipt time of the messages and the negotiated inter-arrival time. *Jitter fraction* (θ) is a
-//! normalized version of this metric, where the mean jitter duration (over all the messages) is divided by the negotiated
-//! inter-arrival time" (Nagar et al., section 4).
+//! Of a virtual interface that has negotiated one message in `I`, the program expects messages "to
+//! be separated by at most the negotiated inter-arrival time at the receiver end. Else, it incurs a
+//! jitter for that message, with a *jitter duration* equal to the difference between the
+//! inter-receipt time of the messages and the negotiated inter-arrival time. *Jitter fraction* (θ)
+//! is a normalized version of this metric, where the mean jitter duration (over all the messages)
+//! is divided by the negotiated inter-arrival time" (Nagar et al., section 4).
 
 use laxity_units::{Span, Time};
 
@@ -55,8 +56,9 @@ impl Gaps {
         self.negotiated.len().saturating_sub(1)
     }
 
-    /// Whether the logical arrivals of all counted messages were one inter-arrival time apart, as was negotiated. A bound on θ
-    /// is for such sources: by as much as a message is sent late, the message is received late as well.
+    /// Whether the logical arrivals of all counted messages were one inter-arrival time apart, as
+    /// was negotiated. A bound on θ is for such sources: by as much as a message is sent late, the
+    /// message is received late as well.
     pub(crate) fn is_even(&self) -> bool {
         !self.uneven
     }
@@ -122,8 +124,9 @@ mod tests {
         assert_eq!((none.mean(), none.fraction(), none.share()), (None, None, None));
     }
 
-    /// Messages 100 us apart are even, but for a picosecond of rounding, however they are received. A new negotiation begins
-    /// anew, whenever its first message is sent, and what is outside the window is not judged.
+    /// Messages 100 us apart are even, but for a picosecond of rounding, however they are received.
+    /// A new negotiation begins anew, whenever its first message is sent, and what is outside the
+    /// window is not judged.
     #[test]
     fn a_source_is_even_that_sends_at_the_negotiated_rate() {
         let (us, ps) = (Span::from_us, Span::from_ps);

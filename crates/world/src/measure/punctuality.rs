@@ -1,10 +1,11 @@
 //! How many messages were there by their deadline, of those that were sent within their contract.
 //!
-//! Counts of late messages are of messages that arrive, so a channel that drops every tenth message misses no deadline. An
-//! application has another question: of the messages that it sent, how many were there by their deadline. A message that
-//! was dropped, lost, refused or left in a queue was not. A message beyond the contract has no guarantee and does not
-//! count: with `ℓ` for the logical arrival, by a clock that only messages within the contract move, a message sent at `t`
-//! is within the contract if
+//! Counts of late messages are of messages that arrive, so a channel that drops every tenth message
+//! misses no deadline. An application has another question: of the messages that it sent, how many
+//! were there by their deadline. A message that was dropped, lost, refused or left in a queue was
+//! not. A message beyond the contract has no guarantee and does not count: with `ℓ` for the logical
+//! arrival, by a clock that only messages within the contract move, a message sent at `t` is within
+//! the contract if
 //!
 //! ```text
 //! ℓ ≤ t + (B_max − 1) I_min.
@@ -12,8 +13,8 @@
 //!
 //! Messages count if they were sent in the window and their deadlines lie in the run.
 //!
-//! A host on a thread of its own says only at the end what it sent and how that was answered, so what came is kept until
-//! then and both are gone through in order.
+//! A host on a thread of its own says only at the end what it sent and how that was answered, so
+//! what came is kept until then and both are gone through in order.
 
 use std::collections::VecDeque;
 
@@ -28,7 +29,8 @@ use laxity_units::{Bytes, Span, Time};
 pub enum Said {
     /// One was offered.
     Offered,
-    /// The first that was offered and not answered, or one of what is sent without end, was answered.
+    /// The first that was offered and not answered, or one of what is sent without end, was
+    /// answered.
     Answered(Bytes, Sent),
 }
 
@@ -38,7 +40,8 @@ pub(crate) struct Punctuality {
     deadline: Span,
     /// The host's clock of logical arrivals; `None` where it enforces no contract.
     clock: Option<LogicalClock>,
-    /// The clock of the contract by which messages count, moved by those alone; `None` if all of them count.
+    /// The clock of the contract by which messages count, moved by those alone; `None` if all of
+    /// them count.
     contract: Option<LogicalClock>,
     /// When messages were offered that are not answered yet, and whether in the window.
     offered: ShortQueue<(Time, bool)>,
@@ -46,7 +49,8 @@ pub(crate) struct Punctuality {
     under_way: VecDeque<UnderWay>,
     /// By how much our clock is ahead of the host's, which takes back what it drops.
     ahead: Span,
-    /// Deadlines of those that came, were dropped or lost, and whether in time; as soon as they are past, they are counted.
+    /// Deadlines of those that came, were dropped or lost, and whether in time; as soon as they are
+    /// past, they are counted.
     settled: ShortQueue<(Time, bool)>,
     in_time: u64,
     due: u64,
@@ -131,7 +135,8 @@ impl Punctuality {
         self.offered.push_back((now, counted));
     }
 
-    /// The message that was offered first was answered; `counted` if now is in the window, for what is never offered.
+    /// The message that was offered first was answered; `counted` if now is in the window, for what
+    /// is never offered.
     pub(crate) fn answer(&mut self, now: Time, size: Bytes, answer: Sent, counted: bool) {
         let counted = self.offered.pop_front().map_or(counted, |(_, counted)| counted);
         let counted = counted & (answer == Sent::WouldBlock || self.conforms(now, size));
@@ -200,7 +205,8 @@ impl Punctuality {
         self.in_time += u64::from(in_time);
     }
 
-    /// The messages that count in a run that ends at `end`, and those that came in time; `None` if none counts.
+    /// The messages that count in a run that ends at `end`, and those that came in time; `None` if
+    /// none counts.
     pub(crate) fn kept(mut self, end: Time) -> Option<Kept> {
         self.settled.retain(|(due, _)| *due <= end);
         while !self.settled.is_empty() {
@@ -308,8 +314,9 @@ mod tests {
         assert_eq!(punctuality.share(ms(20_000)), Some(0.5));
     }
 
-    /// Of five messages at once the contract covers three, and one more after each interval. The two that exceed the contract
-    /// do not count, whatever becomes of them, and do not move the clock of the contract.
+    /// Of five messages at once the contract covers three, and one more after each interval. The
+    /// two that exceed the contract do not count, whatever becomes of them, and do not move the
+    /// clock of the contract.
     #[test]
     fn what_exceeds_the_contract_does_not_count() {
         let mut punctuality = Punctuality::new(Span::from_ms(5), Some(SPEC)).within(SPEC);
@@ -323,7 +330,8 @@ mod tests {
             punctuality.answer(ms(0), SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
         }
         assert_eq!(punctuality.clone().kept(ms(100)), Some(Kept { due: 3, in_time: 3 }));
-        // One message a picosecond early, which is beyond the contract, and one in time, which is lost.
+        // One message a picosecond early, which is beyond the contract, and one in time, which is
+        // lost.
         for at in [ms(10) - Span::from_ps(1), ms(10)] {
             punctuality.offer(at, true);
             punctuality.answer(at, SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
@@ -357,7 +365,8 @@ mod tests {
         assert_eq!(punctuality.share(ms(25)), Some(1.0 / 3.0));
     }
 
-    /// A run may end before what came in it is due: that is asked about if the two are at the same time.
+    /// A run may end before what came in it is due: that is asked about if the two are at the same
+    /// time.
     #[test]
     fn what_is_due_when_the_run_ends_is_asked_about() {
         let mut punctuality = burst();

@@ -76,7 +76,8 @@ impl Tally {
         }
     }
 
-    /// Messages that were past their deadline, transmitted or delivered: one that is both counts once.
+    /// Messages that were past their deadline, transmitted or delivered: one that is both counts
+    /// once.
     pub(crate) fn late(&self) -> u64 {
         self.missed_messages.max(self.delivered_late)
     }

@@ -1,4 +1,5 @@
-//! Admission of an experiment's channels in their order, with all of them in place, and of copies of one.
+//! Admission of an experiment's channels in their order, with all of them in place, and of copies
+//! of one.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,8 @@ use super::{backlog, computing, via};
 use crate::coverage::{Uncovered, coverage, notices, receiving};
 use crate::experiment::{ChannelSpec, Experiment, Host, LocalDeadline};
 
-/// Admits the channels of `experiment` in order, by `formula`; or why none of them can be promised anything.
+/// Admits the channels of `experiment` in order, by `formula`; or why none of them can be promised
+/// anything.
 pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
     if !experiment.interfaces.is_empty() {
         return Ok(Promises { formula, channels: where_they_come_in(experiment)?, computing: Vec::new() });
@@ -145,7 +147,8 @@ pub struct Filled {
     pub stopped: bool,
 }
 
-/// Looks that a fill may take, some half a minute, where each copy takes the square of those before it.
+/// Looks that a fill may take, some half a minute, where each copy takes the square of those before
+/// it.
 const MOST_LOOKS: u64 = 1 << 34;
 
 /// How many copies of channel `index` are admitted after all others, up to `limit`.

@@ -211,7 +211,8 @@ impl Analyses {
         self.any().latest_deadline(asked)
     }
 
-    /// The table that promises: of all that have all channels the one of which the bounds have the least sum.
+    /// The table that promises: of all that have all channels the one of which the bounds have the
+    /// least sum.
     fn promising(&self) -> &Analysis {
         if let Some(place) = self.promising.get() {
             return &self.all[place];
@@ -301,7 +302,8 @@ fn alike(one: &Bound, other: &Bound) -> bool {
     of(one) == of(other)
 }
 
-/// How far a refusal is from being none: time and places can be counted, a share of all time is more, and what has no end is the most.
+/// How far a refusal is from being none: time and places can be counted, a share of all time is
+/// more, and what has no end is the most.
 fn severity(refusal: &Refusal) -> (u8, u64) {
     match refusal.deficit {
         Deficit::Time(late) => (0, late.as_ps()),

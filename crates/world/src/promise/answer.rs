@@ -15,7 +15,8 @@ pub struct Promises {
     pub formula: Formula,
     /// Per channel, in the experiment's order.
     pub channels: Vec<Promise>,
-    /// Per node and application that computes there: by when each budget is done, from the beginning of its period.
+    /// Per node and application that computes there: by when each budget is done, from the
+    /// beginning of its period.
     pub computing: Vec<Vec<Option<Span>>>,
 }
 
@@ -24,7 +25,8 @@ pub struct Promises {
 pub enum Promise {
     /// Best effort makes no request.
     BestEffort,
-    /// Admitted at every host of its way, in its order; the last may be missing if it only receives.
+    /// Admitted at every host of its way, in its order; the last may be missing if it only
+    /// receives.
     Admitted(Vec<Hop>),
     /// Without a promise, since no analysis covers its path; admitted as far as one does, to
     /// protect the others.
@@ -102,7 +104,8 @@ impl Promise {
         Some(through(&hops[..=last]))
     }
 
-    /// The bound from the logical arrival until the receiving host has the whole message, if a host receives.
+    /// The bound from the logical arrival until the receiving host has the whole message, if a host
+    /// receives.
     pub fn delivery_bound(&self) -> Option<Span> {
         if let Promise::Connected(connection) = self {
             return Some(connection.longest);
@@ -138,12 +141,14 @@ impl Promise {
         }
     }
 
-    /// By how much the promised delay at that hop is less than the deadline that EDF orders by there.
+    /// By how much the promised delay at that hop is less than the deadline that EDF orders by
+    /// there.
     pub fn spare(&self, hop: usize) -> Span {
         self.at(hop).map_or(Span::ZERO, |hop| hop.local_deadline.saturating_sub(hop.kept))
     }
 
-    /// The bound that the deadline is compared with: on delivery, or on the last transmission where there is none on delivery.
+    /// The bound that the deadline is compared with: on delivery, or on the last transmission where
+    /// there is none on delivery.
     pub fn end_to_end_bound(&self) -> Option<Span> {
         self.delivery_bound().or_else(|| self.bound())
     }

@@ -33,7 +33,8 @@ pub(super) enum Choice {
     /// The way by which frames alone are expected to take the least.
     #[default]
     Expected,
-    /// The ways of this choice, a number with a digit for each source that says the place of its way.
+    /// The ways of this choice, a number with a digit for each source that says the place of its
+    /// way.
     Number(usize),
     /// The way of this place wherever there is one, else as expected.
     Alike(usize),
@@ -70,7 +71,8 @@ pub(super) fn arrivals(
     Ok(all)
 }
 
-/// The choices that together have every way of every source, and as far as there are few also every combination.
+/// The choices that together have every way of every source, and as far as there are few also every
+/// combination.
 pub(super) fn choices(experiment: &Experiment, at: (usize, Option<LinkId>), notice: Span) -> Vec<Choice> {
     let Ok(sources) = by_source(experiment, at, notice) else { return vec![Choice::Expected] };
     let ways = sources.iter().map(|source| source.iter().flatten().count());
@@ -121,7 +123,8 @@ fn by_source(
     Ok(all)
 }
 
-/// Whether in any time `way` counts as many as `less`, or more; of two that are alike one of them, if it is `later`.
+/// Whether in any time `way` counts as many as `less`, or more; of two that are alike one of them,
+/// if it is `later`.
 fn is_more(way: &[Departures], less: &[Departures], later: bool) -> bool {
     match (way, less) {
         ([way], [less]) => {
@@ -147,7 +150,8 @@ fn busy(all: &[Departures], cost: Span) -> u128 {
     }
 }
 
-/// Of a station over a network, to a node, where frames have sizes from the one to the other: by the link, and by the host.
+/// Of a station over a network, to a node, where frames have sizes from the one to the other: by
+/// the link, and by the host.
 fn together(
     experiment: &Experiment,
     (from, node): ((usize, usize), usize),

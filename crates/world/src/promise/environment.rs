@@ -77,7 +77,8 @@ pub(super) fn environment(
     }
     let left = host.computing.iter().filter(|application| application.budget.is_none());
     Ok(Environment {
-        // Each response interrupts, or is found by a look, which is paid for by itself (`looks`) and costs no more then.
+        // Each response interrupts, or is found by a look, which is paid for by itself (`looks`)
+        // and costs no more then.
         host: costs(host, model),
         link,
         packet: config.packet,

@@ -232,7 +232,8 @@ impl Counts<'_> {
         about.into_iter().zip(meets).filter_map(|(queue, meets)| of((queue, meets?))).collect()
     }
 
-    /// Frames that came in, or those of guaranteed channels alone, of which the host has not served the responses.
+    /// Frames that came in, or those of guaranteed channels alone, of which the host has not served
+    /// the responses.
     fn unserved(&self, covered: &Covered, alone: bool) -> Option<u64> {
         let frames = self.frames.as_ref()?;
         let notice = frames.stay.saturating_add(frames.told);

@@ -34,7 +34,8 @@ use crate::experiment::{ChannelSpec, Experiment, Task};
 pub(super) struct Links {
     /// By the links that they are of; at least one.
     tables: Vec<(LinkId, AdmissionTable)>,
-    /// By its name in the first table: the link that a channel leaves by, if it does, and its name in each.
+    /// By its name in the first table: the link that a channel leaves by, if it does, and its name
+    /// in each.
     names: BTreeMap<AdmissionId, (Option<LinkId>, Vec<AdmissionId>)>,
 }
 
@@ -62,7 +63,8 @@ impl Links {
         Ok(name)
     }
 
-    /// The highest place that all tables would give it, where that has to be the same. Which of them refuses it at any says so when it is asked.
+    /// The highest place that all tables would give it, where that has to be the same. Which of
+    /// them refuses it at any says so when it is asked.
     fn highest_in_all(&self, asked: &Asked) -> usize {
         if !self.has_one_order() {
             return 0;
@@ -71,7 +73,8 @@ impl Links {
         self.tables.iter().filter_map(of).max().unwrap_or(0)
     }
 
-    /// Whether the order of channels is more than each table's own affair. By the demand test it is that of deadlines.
+    /// Whether the order of channels is more than each table's own affair. By the demand test it is
+    /// that of deadlines.
     fn has_one_order(&self) -> bool {
         let first = &self.tables[0].1;
         first.has_levels() && first.test() == Test::DOrder
@@ -159,7 +162,8 @@ impl Links {
     }
 }
 
-/// The links by which guaranteed channels leave `node`; if none does, the first, for what ends there.
+/// The links by which guaranteed channels leave `node`; if none does, the first, for what ends
+/// there.
 pub(super) fn promising(experiment: &Experiment, node: usize) -> BTreeSet<LinkId> {
     let out = |channel: &'_ ChannelSpec| {
         channel.passages_from(node).map(|hop| experiment.link_out(channel, hop)).collect::<Vec<_>>()
@@ -199,7 +203,8 @@ pub(super) fn other_links(
     Ok(others)
 }
 
-/// Packets of channel `i` that may be at the node of that hop, which sends them, and not complete; `None` if that has no end.
+/// Packets of channel `i` that may be at the node of that hop, which sends them, and not complete;
+/// `None` if that has no end.
 fn room(experiment: &Experiment, i: usize, hop: usize) -> Option<u64> {
     let channel = &experiment.channels[i];
     // The number of copies is not known yet.

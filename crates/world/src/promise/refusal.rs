@@ -18,13 +18,15 @@ use crate::experiment::{ChannelSpec, Experiment};
 /// How far a refused channel is from admission.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Shortfall {
-    /// The least deadline that is admitted at every host beside all other channels; `None` if none is.
+    /// The least deadline that is admitted at every host beside all other channels; `None` if none
+    /// is.
     pub admissible: Option<Span>,
-    /// Message slots that the channel needs with that deadline, if it has fewer: several messages are under way then. Packet slots
-    /// follow from them unless the file says otherwise.
+    /// Message slots that the channel needs with that deadline, if it has fewer: several messages
+    /// are under way then. Packet slots follow from them unless the file says otherwise.
     pub slots: Option<u32>,
-    /// The largest term of the response time at the station that refuses: at that deadline, or if there is none without the
-    /// channels above. Where no station is known to refuse, where the response time is longest, or at the first.
+    /// The largest term of the response time at the station that refuses: at that deadline, or if
+    /// there is none without the channels above. Where no station is known to refuse, where the
+    /// response time is longest, or at the first.
     pub largest: Option<Term>,
     /// The station of that term, where the channel has several.
     pub station: Option<usize>,
@@ -41,7 +43,8 @@ pub struct Fit {
     /// At a host or port this is beside all the other channels; for virtual interfaces, and where
     /// channels arrive, beside those before it.
     pub interval: Option<(Span, Option<Span>)>,
-    /// With more room and all else as it is, beside those before it: all that there has to be more of. Empty if no room is what it lacks.
+    /// With more room and all else as it is, beside those before it: all that there has to be more
+    /// of. Empty if no room is what it lacks.
     pub room: Vec<Room>,
 }
 
@@ -51,8 +54,8 @@ pub fn fit(experiment: &Experiment, formula: Formula, index: usize, refused: &Pr
     Advice::of(experiment, formula).fit(index, refused)
 }
 
-/// How far channel `index` of `experiment`, which admission by `formula` refused, is from being admitted beside all the
-/// other channels.
+/// How far channel `index` of `experiment`, which admission by `formula` refused, is from being
+/// admitted beside all the other channels.
 pub fn shortfall(experiment: &Experiment, formula: Formula, index: usize) -> Shortfall {
     Advice::of(experiment, formula).shortfall(index)
 }
@@ -175,7 +178,8 @@ impl Beside<'_> {
         let tables = tables.as_mut()?;
         let channel = &experiment.channels[*index];
         let asked = request(channel).ok()??;
-        // With a deadline beyond its interval a channel has several messages under way, and the file gives it room for them.
+        // With a deadline beyond its interval a channel has several messages under way, and the
+        // file gives it room for them.
         let roomy = ChannelSpec {
             message_slots: channel.message_slots.max(NO_END as u32),
             packet_slots: channel.packet_slots.max(NO_END),
@@ -238,7 +242,8 @@ impl Beside<'_> {
                 admit::fits(&changed, *formula, *index)
             }
         };
-        // Turns are as long as the slowest takes for a packet, so there what is rarer may not fit where what is more frequent does.
+        // Turns are as long as the slowest takes for a packet, so there what is rarer may not fit
+        // where what is more frequent does.
         let order = |station: usize| match experiment.outlet(station) {
             Some(outlet) => outlet.config.order,
             None => experiment.host(station).subsystem.link.order,
@@ -263,7 +268,8 @@ fn least(asked: Span, fits: &mut dyn FnMut(Span) -> bool) -> Option<Span> {
     if fits(long) { between(asked, long, fits) } else { None }
 }
 
-/// The same where what is longer may not fit though something does: of as long, twice as long and so on the first that does decides.
+/// The same where what is longer may not fit though something does: of as long, twice as long and
+/// so on the first that does decides.
 fn least_of_some(asked: Span, fits: &mut dyn FnMut(Span) -> bool) -> Option<Span> {
     let mut twice = (1..=15).map(|times| asked.saturating_mul(1 << times));
     let long = twice.find(|span| fits(*span))?;
@@ -297,7 +303,8 @@ fn of_a_virtual_interface(experiment: &Experiment, index: usize) -> Option<Short
     Some(Shortfall { admissible, ..Shortfall::default() })
 }
 
-/// Per channel, why it has no bound to the host where it is received though it may have one to its last transmission.
+/// Per channel, why it has no bound to the host where it is received though it may have one to its
+/// last transmission.
 pub fn undelivered(experiment: &Experiment, formula: Formula) -> Vec<Option<Uncovered>> {
     let none = || vec![None; experiment.channels.len()];
     if experiment.via.is_some() || !experiment.interfaces.is_empty() {

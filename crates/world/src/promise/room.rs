@@ -1,7 +1,9 @@
 //! The least room with which a channel is admitted that is refused for too little.
 //!
-//! A refusal for room says what is missing first; with that there, something else may be. So all that a file says about a channel's room is taken to have no end, and if that is
-//! admitted each is asked for by itself: how much room one thing takes does not hang on how much there is of another.
+//! A refusal for room says what is missing first; with that there, something else may be. So all
+//! that a file says about a channel's room is taken to have no end, and if that is admitted each is
+//! asked for by itself: how much room one thing takes does not hang on how much there is of
+//! another.
 
 use laxity_admission::Formula;
 use laxity_qos::discipline::Class;

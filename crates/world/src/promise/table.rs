@@ -66,8 +66,9 @@ struct Forward {
 const TRIES: usize = 32;
 
 impl Forward {
-    /// Raises the least deadline of the hops at the station that `refused` for want of time, where there are several: each was
-    /// asked as if the others were not there. Answers whether there are.
+    /// Raises the least deadline of the hops at the station that `refused` for want of time, where
+    /// there are several: each was asked as if the others were not there. Answers whether there
+    /// are.
     fn raise(&mut self, refused: &Refused) -> bool {
         let Deficit::Time(missing) = refused.refusal.deficit else { return false };
         let at = |needs: &Needs| needs.node == refused.node;
@@ -166,7 +167,8 @@ impl Tables {
 
     /// Reserves for `channel` at every host of its way as far as that is covered, or at none.
     ///
-    /// Where only the receiving host is not covered there is a bound all the same, to the end of the last transmission.
+    /// Where only the receiving host is not covered there is a bound all the same, to the end of
+    /// the last transmission.
     pub(super) fn admit(
         &mut self,
         experiment: &Experiment,
@@ -191,7 +193,8 @@ impl Tables {
         }
     }
 
-    /// Reserves for `channel` with those local deadlines at every hop as far as the path is covered, or at none.
+    /// Reserves for `channel` with those local deadlines at every hop as far as the path is
+    /// covered, or at none.
     fn reserve(
         &mut self,
         experiment: &Experiment,
@@ -245,7 +248,8 @@ impl Tables {
         }
     }
 
-    /// Asks each hop of the path for the least deadline that it can promise, as far as an analysis covers the path.
+    /// Asks each hop of the path for the least deadline that it can promise, as far as an analysis
+    /// covers the path.
     fn forward(
         &self,
         experiment: &Experiment,
@@ -297,8 +301,8 @@ impl Tables {
         hops.into_iter().filter(move |(_, role)| formula == Formula::Corrected || *role != Role::Receive)
     }
 
-    /// The least end-to-end deadline in place of that of `request` that the hops of the path would admit now, if all of
-    /// them would admit any.
+    /// The least end-to-end deadline in place of that of `request` that the hops of the path would
+    /// admit now, if all of them would admit any.
     pub(super) fn least_deadline(
         &mut self,
         experiment: &Experiment,
@@ -321,7 +325,8 @@ impl Tables {
         None
     }
 
-    /// Whether `channel`, over a row of links that are shared by rates, is promised less if its burst is paid for at the first of them only.
+    /// Whether `channel`, over a row of links that are shared by rates, is promised less if its
+    /// burst is paid for at the first of them only.
     fn pays_once(&self, experiment: &Experiment, channel: &ChannelSpec, request: Request) -> bool {
         let least = |once| {
             let mut leg = Leg::first((experiment, &self.placement), channel, once);
@@ -399,8 +404,8 @@ impl Tables {
     }
 }
 
-/// The longest time from the end of a transmission of `channel` at `hop` until the next hop knows of the packet, each of which is
-/// late by one of `notices`; zero from the last.
+/// The longest time from the end of a transmission of `channel` at `hop` until the next hop knows
+/// of the packet, each of which is late by one of `notices`; zero from the last.
 pub(super) fn longest_way(
     experiment: &Experiment,
     channel: &ChannelSpec,
@@ -411,8 +416,8 @@ pub(super) fn longest_way(
     channel.route.get(hop + 1).map_or(Span::ZERO, way)
 }
 
-/// The latest deadline for which `channel` has buffers at its source: beside a burst there are as many messages as become
-/// current before the first one is due (`laxity_admission::Buffers`).
+/// The latest deadline for which `channel` has buffers at its source: beside a burst there are as
+/// many messages as become current before the first one is due (`laxity_admission::Buffers`).
 fn buffered(experiment: &Experiment, channel: &ChannelSpec) -> Span {
     let packets = channel.spec.fragmentation(experiment.packet()).packets().max(1);
     let early = u64::from(channel.spec.burst) - 1;

@@ -55,7 +55,8 @@ impl View {
         responses(&self.cluster.servers, flows, start)
     }
 
-    /// The longest delay of channel `i`, if these are the responses to `flows`; none if its doorbells may be found to exceed its bandwidth.
+    /// The longest delay of channel `i`, if these are the responses to `flows`; none if its
+    /// doorbells may be found to exceed its bandwidth.
     fn longest(&self, i: usize, (flows, whose): (&[Flow], &[usize]), responses: &[Response]) -> Option<Span> {
         let path = &self.cluster.paths[i];
         let server_of = |k: usize| path.flow.stages[k].server;

@@ -31,7 +31,8 @@ use crate::text::in_words;
 /// More than this share of a run, and its rates and means are not those of what was emulated.
 const SHARE: f64 = 0.01;
 
-/// More than this, and what is left is no emulation: not even a claim that allows for stalls says anything.
+/// More than this, and what is left is no emulation: not even a claim that allows for stalls says
+/// anything.
 const HOPELESS: f64 = 0.1;
 
 /// Why the fitness is unknown.
@@ -48,7 +49,8 @@ pub struct Fitness {
     pub latest: f64,
     /// The same as a share of the run.
     pub latest_share: f64,
-    /// The tightest slack: the least distance of a channel's median message from its deadline; `None` without deadlines.
+    /// The tightest slack: the least distance of a channel's median message from its deadline;
+    /// `None` without deadlines.
     pub slack: Option<f64>,
     /// The channel that has it; empty without deadlines.
     pub tightest: String,
@@ -154,7 +156,8 @@ impl Fitness {
         })
     }
 
-    /// Why not even figures beside the time that is missing are to be judged by; `None` if they are.
+    /// Why not even figures beside the time that is missing are to be judged by; `None` if they
+    /// are.
     pub fn spoils_allowances(&self) -> Option<String> {
         self.spoils_all().filter(|_| self.untold || self.stalled_share.max(self.latest_share) > HOPELESS)
     }

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 pub enum Ruling {
     /// Every check held.
     Holds,
-    /// Every check held at some values of the parameter that the claim ranges over, and not at others.
+    /// Every check held at some values of the parameter that the claim ranges over, and not at
+    /// others.
     HoldsWithin {
         /// Where it holds, in words: `buffers from 2 to 8 (3 of 5 points)`.
         range: String,
@@ -67,7 +68,8 @@ pub enum Origin {
     Source,
     /// Our own, about the system that is modelled: in no paper, and it could be otherwise.
     Ours,
-    /// A test of the implementation: it follows from how the model is made, and only a bug makes it fail.
+    /// A test of the implementation: it follows from how the model is made, and only a bug makes it
+    /// fail.
     Implementation,
 }
 
@@ -99,7 +101,8 @@ pub struct Verdict {
     pub figure: String,
     /// Why a contradicted claim does not hold, from the scenario file; empty otherwise.
     pub reason: String,
-    /// Whether it is not judged (of a claim with a range: at a point of it) because the platform stood still.
+    /// Whether it is not judged (of a claim with a range: at a point of it) because the platform
+    /// stood still.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spoilt: bool,
 }
@@ -139,7 +142,8 @@ impl Tally {
         tally
     }
 
-    /// `3 hold, 1 holds within a range, 1 contradicted`: what there is none of is left out, but for those that hold.
+    /// `3 hold, 1 holds within a range, 1 contradicted`: what there is none of is left out, but for
+    /// those that hold.
     pub fn words(&self) -> String {
         let hold = |count| if count == 1 { "holds" } else { "hold" };
         let mut words = format!("{} {}", self.hold, hold(self.hold));

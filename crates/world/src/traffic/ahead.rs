@@ -51,7 +51,8 @@ use crate::experiment::{Adapter, ChannelSpec, Experiment};
 /// How far ahead of their time messages of a channel arrive at a station of its path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ahead {
-    /// Before their logical arrival by a time, since the last station that holds, and but for those that it let go.
+    /// Before their logical arrival by a time, since the last station that holds, and but for those
+    /// that it let go.
     early: Early,
     /// `a_h`: at all.
     come: u64,

@@ -103,7 +103,8 @@ pub(crate) fn comes_by(
     hops.filter(move |(_, (hop, way))| (hop[0], **way) == from && hop[1] == node).map(|(at, _)| at)
 }
 
-/// `B`: packets of `counted` channels that may be between a handler of `node` and their completion, if only such as start there are sent.
+/// `B`: packets of `counted` channels that may be between a handler of `node` and their completion,
+/// if only such as start there are sent.
 pub(crate) fn buffers(
     experiment: &Experiment,
     node: usize,

@@ -52,7 +52,8 @@ impl Observed {
         experiment.channels.iter().map(observed).collect()
     }
 
-    /// The places of the channel that a connection is which goes from a node to another and was asked for at `discriminator`, and of the one that goes back on it.
+    /// The places of the channel that a connection is which goes from a node to another and was
+    /// asked for at `discriminator`, and of the one that goes back on it.
     pub fn of_connection(all: &mut [Self], (from, to): (u32, u32), discriminator: u64) -> [Option<u32>; 2] {
         let place = discriminator.checked_sub(1).and_then(|place| usize::try_from(place).ok());
         let Some(place) =

@@ -33,7 +33,8 @@ fn tell_adapters(
         let between = opened[node].units.into_iter().zip(closed[node].units);
         for (unit, (from, to)) in Unit::ALL.into_iter().zip(between) {
             let busy = to.busy.saturating_sub(from.busy).as_secs_f64();
-            // A transfer that ended in the window counts whole, so it may be a little more than there was.
+            // A transfer that ended in the window counts whole, so it may be a little more than
+            // there was.
             let utilisation = if window > 0.0 { (busy / window).min(1.0) } else { 0.0 };
             let name = format!("{}{suffix}", unit.resource());
             run.resources.push(Resource { name, utilisation, ..Resource::default() });

@@ -19,7 +19,8 @@ pub(super) struct Program {
     pub(super) sender: usize,
     /// The process that receives, likewise.
     pub(super) receiver: usize,
-    /// Handed over and not posted, for want of time, credit or room: numbers, and from when they may be.
+    /// Handed over and not posted, for want of time, credit or room: numbers, and from when they
+    /// may be.
     waiting: VecDeque<(u64, Handed)>,
     /// Its regulator, if it was admitted with a contract.
     clock: Option<LogicalClock>,
@@ -105,7 +106,8 @@ impl Program {
         (0..experiment.channels.len()).map(program).collect()
     }
 
-    /// A message is handed over. If it was admitted by a contract, it counts as handed over at its logical arrival.
+    /// A message is handed over. If it was admitted by a contract, it counts as handed over at its
+    /// logical arrival.
     pub(super) fn offer(&mut self, mut message: Handed) {
         if let Some(clock) = &mut self.clock {
             message.at = clock.arrive(message.at, message.size).at;
@@ -116,8 +118,8 @@ impl Program {
         self.handed += 1;
     }
 
-    /// Messages are sent at another rate from now on, under negotiation `number`. The first that waits for its time keeps it, and those
-    /// behind follow at the new rate.
+    /// Messages are sent at another rate from now on, under negotiation `number`. The first that
+    /// waits for its time keeps it, and those behind follow at the new rate.
     pub(super) fn renegotiate(&mut self, now: Time, interval: Span, number: usize) {
         let Some(clock) = &mut self.clock else { return };
         clock.renegotiate(interval);
@@ -196,8 +198,8 @@ impl Program {
         }
     }
 
-    /// The last of what was handed over as one was taken; the channel of the answer and how many it has, if that was the last of a
-    /// round.
+    /// The last of what was handed over as one was taken; the channel of the answer and how many it
+    /// has, if that was the last of a round.
     pub(super) fn round(&mut self) -> Option<(usize, u32)> {
         let rounds = self.rounds.as_mut()?;
         rounds.come += 1;

@@ -46,8 +46,9 @@ struct Costs<'a> {
 }
 
 impl Costs<'_> {
-    /// The longest from the end of a message on the network until the processor has programmed the next, where it has to: it handles at
-    /// most one doorbell, one thing of HDMA's and one arrival before.
+    /// The longest from the end of a message on the network until the processor has programmed the
+    /// next, where it has to: it handles at most one doorbell, one thing of HDMA's and one arrival
+    /// before.
     fn notice(&self, size: Bytes) -> Span {
         let costs = self.costs;
         let program = self.program(size);
@@ -61,7 +62,8 @@ impl Costs<'_> {
             .fold(Span::ZERO, Span::saturating_add)
     }
 
-    /// The same where the processor handles that before anything else that it finds: what it has in hand, looks in vain, and a round that finds it.
+    /// The same where the processor handles that before anything else that it finds: what it has in
+    /// hand, looks in vain, and a round that finds it.
     fn notice_first(&self, size: Bytes) -> Span {
         let costs = self.costs;
         let program = self.program(size);
@@ -146,7 +148,8 @@ pub(super) fn way(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Take
             };
             let rest = [engines.network.takes(most), costs.status, engines.status, costs.finish, round];
             let all = rest.into_iter().fold(until_begun(most), Span::saturating_add);
-            // The message is on its way before the end, and no earlier than NSDMA can begin with it.
+            // The message is on its way before the end, and no earlier than NSDMA can begin with
+            // it.
             let sent = path.on_way(posted, from + P, (until_begun(least), all));
             path.then(sent, process, exactly(spec.reap));
             let until_sent = [network.0, costs.status, engines.status];
@@ -176,7 +179,8 @@ pub(super) fn way(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Take
             };
             let sent = path.on_way(queued, from + N, (network.0, network.1.saturating_add(notice)));
             if stands && let Some(sent) = sent.filter(|_| !scan.is_zero()) {
-                // A doorbell, a request of HDMA's and an arrival may each look for a place in HDMA's queue before, or for one in NSDMA's.
+                // A doorbell, a request of HDMA's and an arrival may each look for a place in
+                // HDMA's queue before, or for one in NSDMA's.
                 let most = if apart { 1 } else { 3 };
                 path.stages[sent].scans = vec![(from + H, scan * most), (from + N, scan)];
             }

@@ -7,7 +7,8 @@ use super::{Reservation, Reserved, Tables};
 use crate::experiment::ChannelSpec;
 
 impl Tables {
-    /// Admits as many further copies of the channel that was admitted `last` as its only hop has room for, of `most` that are asked for; answers how many.
+    /// Admits as many further copies of the channel that was admitted `last` as its only hop has
+    /// room for, of `most` that are asked for; answers how many.
     ///
     /// A copy asks of the hop what the last one asked, unless the hop shares its link by rates.
     pub(in super::super) fn admit_alike(&mut self, last: &Reservation, most: u64) -> u64 {
