@@ -67,9 +67,9 @@ pub type FrameSink<'a> = dyn FnMut(Departed<'_>) + 'a;
 /// The part of an experiment that the outside provides.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Elsewhere<'a> {
-    /// Nodes whose hosts are outside.
+    /// Nodes with hosts outside.
     pub hosts: &'a [usize],
-    /// Channels whose messages the outside sends, in place of their sources.
+    /// Channels that the outside sends on, in place of their sources.
     pub channels: &'a [usize],
 }
 

@@ -301,11 +301,11 @@ fn way(network: &Network) -> Result<(), Uncovered> {
     Ok(())
 }
 
-/// A port is the link of a host whose CPU takes no time: its frames are in the queue on arrival,
-/// and the last of [`ResourceModel`]'s costs is the link's. An early packet is one more lower
-/// packet. The buffers reserved for a channel are those that `held_packets` counts, so the channel
-/// loses no packet. A rate-based link does not hold packets until they are on time, and an early
-/// packet delays no other channel: a table of rates is enough.
+/// A port is the link of a host of which the CPU takes no time: its frames are in the queue on
+/// arrival, and the last of [`ResourceModel`]'s costs is the link's. An early packet is one more
+/// lower packet. The buffers reserved for a channel are those that `held_packets` counts, so the
+/// channel loses no packet. A rate-based link does not hold packets until they are on time, and an
+/// early packet delays no other channel: a table of rates is enough.
 fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     let Outlet { switch: _, to: _, config } = outlet;
     // A cut-through switch has a frame earlier, never later; its latency is part of the way; memory

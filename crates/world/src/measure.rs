@@ -48,7 +48,7 @@ pub(crate) struct Meter {
     pub(crate) laxity: Samples,
     /// Of each packet the time from its making, and from when the adapter had it.
     pub(crate) waits: Rows<2>,
-    /// Messages of which the adapter lost a packet, and whose last has not left.
+    /// Messages of which the adapter lost a packet, and of which the last has not left.
     pub(crate) broken: BTreeSet<u64>,
     pub(crate) delivery_worst: Option<Span>,
     pub(crate) delivery: Samples,

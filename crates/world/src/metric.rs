@@ -124,7 +124,7 @@ pub fn went(channel: &Channel, field: &str) -> bool {
         // without.
         field if is_carried(field) => channel.messages > 0 || channel.carried(),
         "drops" | "dropped_messages" | "dropped_packets" | "lost_packets" => channel.messages > 0,
-        // Both cover the whole run, whose worst case exists only with messages.
+        // Both cover the whole run, of which the worst case exists only with messages.
         "late_outside" => channel.carried() || channel.worst.or(channel.delivery_worst).is_some(),
         "backlog" => channel.backlog != Some(0),
         _ => true,

@@ -94,10 +94,11 @@ fn through_if(excess: &str, sender: &str, burst: u32, relay: &str) -> Option<u64
     Some(at_the_port.as_ps() / message.as_ps())
 }
 
-/// A sender that holds releases no message early; one whose link has a horizon of 25 ms releases
-/// the messages of three intervals, whatever the burst. A message beyond its contract that waits
-/// for a slot, or is dropped without one, has a logical arrival further ahead each time. Where it
-/// is carried as best effort, one of which may be before all others, no more is ahead than a burst.
+/// A sender that holds releases no message early; one of which the link has a horizon of 25 ms
+/// releases the messages of three intervals, whatever the burst. A message beyond its contract that
+/// waits for a slot, or is dropped without one, has a logical arrival further ahead each time.
+/// Where it is carried as best effort, one of which may be before all others, no more is ahead than
+/// a burst.
 #[test]
 fn a_sender_lets_go_what_its_horizon_has_room_for() {
     assert_eq!(through("", 5, ""), 2);

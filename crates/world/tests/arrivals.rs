@@ -1,8 +1,8 @@
 //! The number of frames that arrive at a host in an interval, worked out by hand: an application
 //! there waits for that number of interrupts.
 //!
-//! `a` and `c` are behind a switch, whose port sends to `b`: 1000 B are 0.8 us on each link. Only
-//! `b` takes time: an interrupt 10 us, and an application that computes 300 us in each five
+//! `a` and `c` are behind a switch, of which the port sends to `b`: 1000 B are 0.8 us on each link.
+//! Only `b` takes time: an interrupt 10 us, and an application that computes 300 us in each five
 //! milliseconds, in one slice. So by the link alone frames could take all of its CPU, and they are
 //! counted by sender.
 
@@ -114,8 +114,8 @@ fn what_goes_ahead_at_the_last_port_comes_with_the_rest() {
 
 /// Best effort was made by `a`, which takes 400 us for a packet and 100 to start it, and has two
 /// buffers and one packet with its adapter: by (1) of `departures.rs` `n ≤ 1 + ⌈(100 + (2 + 1)
-/// 400)/500⌉ = 4` and `D = 1`, so 5 and one each 500 us. And it waits at the port, whose memory of
-/// 4 kB has four.
+/// 400)/500⌉ = 4` and `D = 1`, so 5 and one each 500 us. And it waits at the port, of which the
+/// memory of 4 kB has four.
 #[test]
 fn best_effort_brings_what_its_host_makes_and_its_ports_have_room_for() {
     let sender =

@@ -6,8 +6,8 @@ use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::promise::{self, Promise};
 
-/// The bound of the one guaranteed channel of a host with two cores, whose link scheduler is a
-/// thread or has its timer on `at`, with a lone frame on `film`'s core and best effort of `bulk`
+/// The bound of the one guaranteed channel of a host with two cores, of which the link scheduler is
+/// a thread or has its timer on `at`, with a lone frame on `film`'s core and best effort of `bulk`
 /// packets at a time on the other. The first core handles completions.
 fn bound(paradigm: &str, at: u8, film: u8, bulk: u32) -> Option<Span> {
     let text = format!(

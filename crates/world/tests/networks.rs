@@ -155,8 +155,8 @@ fn what_finds_no_room_is_lost_and_told() {
 }
 
 /// A resource that works on one frame from before the window opens until after the run has ended is
-/// busy for all of it: a port whose frame takes 80 ms, a link, a stage and a CPU with a packet that
-/// long.
+/// busy for all of it: a port of which the frame takes 80 ms, a link, a stage and a CPU with a
+/// packet that long.
 #[test]
 fn what_is_under_way_at_an_edge_counts_for_what_lies_within() {
     let fast = format!("costs = {{ {} }}", support::free());
@@ -245,7 +245,7 @@ fn what_is_lost_on_a_later_lap_is_its_channels() {
 }
 
 /// Three times over the trunk, which delays its frames by 7 us: 793 and 21. Its last lap is the
-/// second, whose hops differ from those of the first.
+/// second, of which the hops differ from those of the first.
 #[test]
 fn what_happens_on_a_way_happens_on_every_lap() {
     let there_and_back = ["a", "sw", "sx", "c", "sx", "sw", "a", "sw", "sx", "c"];

@@ -111,8 +111,8 @@ fn a_thread_for_each_message_is_created() {
     assert!(more >= Span::from_us(10), "{more}");
 }
 
-/// Two channels take the same path in opposite directions, over relays whose adapters notify 5 us
-/// late. The lateness at each relay depends on the arrivals there, and so on the other relay:
+/// Two channels take the same path in opposite directions, over relays of which the adapters notify
+/// 5 us late. The lateness at each relay depends on the arrivals there, and so on the other relay:
 /// neither is needed, and both channels keep their promises.
 #[test]
 fn relays_that_hear_late_of_each_other_are_promised_something() {

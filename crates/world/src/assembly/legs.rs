@@ -84,7 +84,7 @@ pub(super) struct Legs {
 }
 
 impl Legs {
-    /// The legs of `experiment`, whose stations notice a frame so long after its last bit.
+    /// The legs of `experiment`, of which the stations notice a frame so long after its last bit.
     pub(super) fn new(experiment: &Experiment, laps: &Laps, promises: &[Promise], notices: &[Span]) -> Self {
         let number = |count: usize| u32::try_from(count).expect("there are fewer hops");
         let (mut all, mut ways, mut first) = (Vec::new(), Vec::new(), vec![0]);

@@ -12,7 +12,7 @@ pub struct Live {
     /// Per channel, in the order of the experiment.
     pub channels: Vec<LiveChannel>,
     /// Name and number of waiting packets: per node and stage; per interface of a receiving host;
-    /// per adapter of virtual interfaces, whose messages and doorbells count.
+    /// per adapter of virtual interfaces, of which the messages and doorbells count.
     pub stages: Vec<(String, usize)>,
 }
 

@@ -32,7 +32,7 @@ use crate::promise::{self, Promise};
 use crate::results::Run;
 use traced::Traced;
 
-/// The host of `experiment`, whose channels all arrive at interfaces, for a run of `length`.
+/// The host of `experiment`, of which the channels all arrive at interfaces, for a run of `length`.
 /// `trace` records the CPU's work and the packets' arrivals at programs.
 pub(crate) fn of<'a>(
     experiment: &'a Experiment,

@@ -205,8 +205,8 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         self.look_at_window(now);
     }
 
-    /// A packet begins to leave `station`, whose link is free again at `until`. A packet that is at
-    /// the next station before that goes on now.
+    /// A packet begins to leave `station`, of which the link is free again at `until`. A packet
+    /// that is at the next station before that goes on now.
     fn begin(&mut self, station: usize, until: Time, frame: Departing<'_>, calendar: &mut Calendar<Event>) {
         if !self.legs.any_ahead() {
             return;

@@ -40,7 +40,7 @@ use crate::sketch::picoseconds;
 /// Bytes of the message that returns credits.
 const CREDIT: Bytes = Bytes::new(16);
 
-/// The nodes of `experiment`, whose channels are virtual interfaces by `spec`, for a run of
+/// The nodes of `experiment`, of which the channels are virtual interfaces by `spec`, for a run of
 /// `length`. `trace` records every step of every message and the work of each unit.
 pub(crate) fn of<'a>(
     experiment: &'a Experiment,

@@ -1,13 +1,13 @@
 //! A station that a channel visits more than once.
 //!
 //! A table counts each visit as a request of its own. A message that returns belongs to a channel
-//! whose logical arrivals here are those of the first visit, later by the local deadlines and the
-//! longest path delays between the two, and as far apart as its contract says. The two visits wait
-//! for each other like any two channels. So sums over requests hold unchanged: the host with one
-//! null adapter, under O1, O2 and O3 and by deadlines or levels, and the port of a switch. Arrivals
-//! are counted hop by hop (`traffic/senders.rs`), and so are best effort and timers. Analyses that
-//! count by channel (flows that share a rate, frames in an adapter of stages, cores, several links)
-//! have not been checked for a channel that counts twice.
+//! of which the logical arrivals here are those of the first visit, later by the local deadlines
+//! and the longest path delays between the two, and as far apart as its contract says. The two
+//! visits wait for each other like any two channels. So sums over requests hold unchanged: the host
+//! with one null adapter, under O1, O2 and O3 and by deadlines or levels, and the port of a switch.
+//! Arrivals are counted hop by hop (`traffic/senders.rs`), and so are best effort and timers.
+//! Analyses that count by channel (flows that share a rate, frames in an adapter of stages, cores,
+//! several links) have not been checked for a channel that counts twice.
 
 use std::collections::BTreeSet;
 

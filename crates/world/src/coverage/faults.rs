@@ -18,16 +18,17 @@
 //!
 //! *Where the adapter has each packet as it is made* (`laxity_admission::station::open`) there is
 //! no window, and the argument follows the path of a level backwards instead, with no further
-//! condition. Each instant of `(τ, x)` is charged there to one stage, whose queue or server has
-//! something of the level. Remove the instants at which the resource is stalled: they are at most
+//! condition. Each instant of `(τ, x)` is charged there to one stage, of which the queue or server
+//! has something of the level. Remove the instants at which the resource is stalled: they are at
+//! most
 //! (1) times `x`, and are charged to the resource. At each other instant that stage's server works,
-//! or it waits for a resource or a slot whose holder works, as without a stall and on the rest of
-//! its previous work: a stall neither repeats nor creates work. The packet that a server had when
-//! `y` arrived, and for which a stage before has a resource, is a length of work too, so `once` and
-//! `L(n)` are unchanged. The stalled stage may meanwhile gather packets below the level; they were
-//! below before, and the server takes packets of the level first when it goes on. The packets of
-//! the level in the stage were handed over in `(τ, x)` and are charged for themselves, or were
-//! there at `τ_k`, which its choice excludes.
+//!     or it waits for a resource or a slot of which the holder works, as without a stall and on
+//!     the rest of its previous work: a stall neither repeats nor creates work. The packet that a
+//!     server had when `y` arrived, and for which a stage before has a resource, is a length of
+//!     work too, so `once` and `L(n)` are unchanged. The stalled stage may meanwhile gather packets
+//!     below the level; they were below before, and the server takes packets of the level first
+//!     when it goes on. The packets of the level in the stage were handed over in `(τ, x)` and are
+//!     charged for themselves, or were there at `τ_k`, which its choice excludes.
 //!
 //! The method *fed* in `open.rs`, for an adapter that is faster than its host, is different. It
 //! assumes that each packet finds the stages as if it were alone, but behind a stall they are full
@@ -39,8 +40,8 @@
 //!
 //! A station has no bound where the stall delays incoming frames (a host would notice frames later
 //! than its deadlines count), where a driver may take a stall for a failure of the adapter, or on a
-//! ring, whose token the stall would keep. An adapter that stops, accepts no packets, or loses
-//! interrupts does so until this is noticed, and that time has no bound.
+//! ring, of which the token the stall would keep. An adapter that stops, accepts no packets, or
+//! loses interrupts does so until this is noticed, and that time has no bound.
 
 use laxity_admission::{Above, Interference};
 use laxity_model::adapter::Breakdown;

@@ -93,7 +93,7 @@ pub(super) fn row(
     Ok((station, passing))
 }
 
-/// Refuses an adapter whose phases stop while the CPU of `host` copies, if it does.
+/// Refuses an adapter of which the phases stop while the CPU of `host` copies, if it does.
 fn undisturbed(host: &Host, description: &Description) -> Result<(), Uncovered> {
     let costs = &host.costs;
     let copies =
@@ -105,8 +105,8 @@ fn undisturbed(host: &Host, description: &Description) -> Result<(), Uncovered> 
 }
 
 /// Refuses packets that overtake each other at a resource, or between the segments of one, where
-/// there are several. With several packets, or incoming frames, also refuses a trailer whose cost
-/// is no sum of lines ([`trailers`]).
+/// there are several. With several packets, or incoming frames, also refuses a trailer of which the
+/// cost is no sum of lines ([`trailers`]).
 fn whole(description: &Description, window: &Window, comes_in: bool) -> Result<(), Uncovered> {
     let Description { resources, transmit, receive, .. } = description;
     let receive: &[Stage] = if comes_in { receive } else { &[] };

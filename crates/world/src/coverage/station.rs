@@ -20,9 +20,9 @@ use super::row::{own, row};
 use super::sources::largest;
 use crate::experiment::{Experiment, Host, Task};
 
-/// The analysis that covers `node`, whose adapter is described and whose host goes by `host`: with
-/// packets in a window, or, where the host's link queue is always empty, with each packet as it is
-/// made. If both cover it, the one with the better promise.
+/// The analysis that covers `node`, of which the adapter is described and of which the host goes by
+/// `host`: with packets in a window, or, where the host's link queue is always empty, with each
+/// packet as it is made. If both cover it, the one with the better promise.
 pub(super) fn covered(
     experiment: &Experiment,
     node: usize,

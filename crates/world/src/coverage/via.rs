@@ -16,10 +16,10 @@
 //!   over all that may wait there. P notices events of a unit in the order of their arrival, and
 //!   units in turn, which is some order.
 //! * **H** takes the next request when it is done with one, in the order of arrival, or under
-//!   QoSVIA by stamps. By stamps every request with a bandwidth goes before every one without,
-//!   whose stamp is ∞, except for the `guard` at the head, which keeps its order. Where best effort
-//!   has a reserved rate it has stamps too, and the order is some order. N's queue, in software or
-//!   hardware, is alike.
+//!   QoSVIA by stamps. By stamps every request with a bandwidth goes before every one without, of
+//!   which the stamp is ∞, except for the `guard` at the head, which keeps its order. Where best
+//!   effort has a reserved rate it has stamps too, and the order is some order. N's queue, in
+//!   software or hardware, is alike.
 //! * **N** has a hardware queue and works like H; or it has none, and stands still from the end of
 //!   a message until P has noticed that and programmed the next. In between P handles at most one
 //!   event of each other unit, as units have turns: each message keeps N for the longest of those,

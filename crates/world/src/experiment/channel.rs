@@ -41,8 +41,8 @@ pub struct ChannelSpec {
     pub share: Vtick,
     /// The place of the group with which it shares a rate.
     pub group: Option<usize>,
-    /// The process whose virtual interface it is, by a name that several channels may share; `None`
-    /// for a process of its own.
+    /// The process that has the virtual interface, by a name that several channels may share;
+    /// `None` for a process of its own.
     pub process: Option<String>,
     /// Level under fixed priority, 0 the most urgent; `None` leaves it to admission.
     pub level: Option<u8>,
@@ -181,7 +181,7 @@ impl SourceSpec {
         match *self {
             SourceSpec::Continuous(sizes) => Some(Endless::new(sizes, random, None)),
             SourceSpec::Closed { sizes, outstanding } => Some(Endless::new(sizes, random, Some(outstanding))),
-            // For virtual interfaces, whose world sends them itself.
+            // For virtual interfaces, of which the world sends them itself.
             SourceSpec::Rounds { .. } => None,
             SourceSpec::None | SourceSpec::Timed { .. } => None,
         }

@@ -52,8 +52,8 @@ impl Laps {
         self.len() == 0
     }
 
-    /// The laps of channel `i`, whose route has `hops` hops, in their order: the number of each,
-    /// and its hops.
+    /// The laps of channel `i`, of which the route has `hops` hops, in their order: the number of
+    /// each, and its hops.
     pub fn of(&self, i: usize, hops: usize) -> impl Iterator<Item = (ChannelId, Range<usize>)> + use<'_> {
         let (begin, first) = self.turning.get(&i).copied().unwrap_or((self.further.len(), hops));
         let further = (begin..).zip(&self.further[begin..]).take_while(move |(_, (of, _))| *of == i);

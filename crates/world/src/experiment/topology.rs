@@ -115,8 +115,8 @@ impl Experiment {
 
     /// How far ahead of their time packets may leave `station`, if it holds them.
     ///
-    /// A link whose host works ahead holds packets if its order does; otherwise they leave as they
-    /// are made.
+    /// A link of which the host works ahead holds packets if its order does; otherwise they leave
+    /// as they are made.
     pub fn horizon(&self, station: usize) -> Span {
         let Some(outlet) = self.outlet(station) else {
             let Config { early, link, .. } = &self.host(station).subsystem;
@@ -238,8 +238,8 @@ impl Experiment {
         switch.is_some_and(|switch| switch.forwarding == Forwarding::CutThrough)
     }
 
-    /// The nodes whose packets are at the next station before their links are free again, and these
-    /// links.
+    /// The nodes of which the packets are at the next station before their links are free again,
+    /// and these links.
     pub fn feeders_ahead(&self) -> BTreeSet<(usize, LinkId)> {
         self.feeders(|channel, hop| !self.shortest_way(channel, hop).1.is_zero())
     }

@@ -1,4 +1,4 @@
-//! A cluster whose adapters have virtual interfaces: each channel is one.
+//! A cluster of which the adapters have virtual interfaces: each channel is one.
 
 use std::collections::BTreeSet;
 
@@ -38,8 +38,8 @@ pub struct ViaSpec {
     /// Messages of a virtual interface that may be sent and not yet taken, by a layer above that
     /// returns credits; `None` without one.
     pub credits: Option<u32>,
-    /// The number of descriptors in the send queue of a virtual interface without a bandwidth,
-    /// whose program then waits; `None` for any number.
+    /// The number of descriptors in the send queue of a virtual interface without a bandwidth, of
+    /// which the program then waits; `None` for any number.
     pub depth: Option<u32>,
     /// Renegotiations during the run.
     pub renegotiations: Vec<Renegotiation>,

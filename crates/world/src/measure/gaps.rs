@@ -20,7 +20,7 @@ pub(crate) struct Gaps {
     uneven: bool,
 }
 
-/// Sources whose interval is no whole number of picoseconds round each instant.
+/// Sources of which the interval is no whole number of picoseconds round each instant.
 const ROUNDING: Span = Span::from_ps(1);
 
 /// The observations of messages of one negotiation.
@@ -63,8 +63,8 @@ impl Gaps {
         !self.uneven
     }
 
-    /// A message is received whose logical arrival was at `sent`, under negotiation `of`; `counted`
-    /// if within the window. The gap between two negotiations is not negotiated.
+    /// A message is received of which the logical arrival was at `sent`, under negotiation `of`;
+    /// `counted` if within the window. The gap between two negotiations is not negotiated.
     pub(crate) fn receive(&mut self, now: Time, sent: Time, of: usize, counted: bool) {
         let last = self.last.replace((now, sent, of));
         let Some((last, before, _)) = last.filter(|(.., before)| counted && *before == of) else { return };

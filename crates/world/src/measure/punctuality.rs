@@ -114,7 +114,7 @@ impl Punctuality {
         self.settled.fetch_back();
     }
 
-    /// Applies the host's report on a run whose window was from `opened` to `closed`.
+    /// Applies the host's report on a run of which the window was from `opened` to `closed`.
     pub(crate) fn hear(&mut self, said: &[(Time, Said)], opened: Time, closed: Time) {
         let mut came = self.came.take().unwrap_or_default().into_iter().peekable();
         for (at, said) in said {
@@ -170,7 +170,7 @@ impl Punctuality {
         self.under_way.remove(place)
     }
 
-    /// Message `message`, whose deadline counts from `due_from`, is at its destination.
+    /// Message `message`, of which the deadline counts from `due_from`, is at its destination.
     pub(crate) fn arrive(&mut self, now: Time, message: u64, due_from: Time) {
         if let Some(came) = &mut self.came {
             came.push((now, message, due_from));
@@ -224,7 +224,7 @@ impl Punctuality {
 /// The outcome of the messages of a channel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Kept {
-    /// Messages sent within their contract whose deadlines lie in the run.
+    /// Messages sent within their contract of which the deadlines lie in the run.
     pub(crate) due: u64,
     /// Those among them that came in time.
     pub(crate) in_time: u64,

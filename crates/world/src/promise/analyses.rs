@@ -8,8 +8,8 @@
 //!
 //! A station therefore has a table for each combination. A channel is admitted if at least one
 //! table admits it beside all channels before. A table that refuses a channel is left out until the
-//! channel is released. The promise is that of the table whose bounds have the least sum: EDF
-//! orders by the bounds of a station, so one analysis has to cover all its channels.
+//! channel is released. The promise is that of the table of which the bounds have the least sum:
+//! EDF orders by the bounds of a station, so one analysis has to cover all its channels.
 //!
 //! # The bound of a single channel
 //!

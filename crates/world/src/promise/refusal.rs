@@ -86,7 +86,7 @@ impl<'a> Advice<'a> {
         Self { experiment, formula, all: None, uncovered: None }
     }
 
-    /// A change with which channel `index` would be admitted, whose result was `refused`.
+    /// A change with which channel `index` would be admitted, of which the result was `refused`.
     pub fn fit(&mut self, index: usize, refused: &Promise) -> Fit {
         let (experiment, formula) = (self.experiment, self.formula);
         self.beside_all_others(index, |mut beside| {

@@ -1,6 +1,6 @@
 //! The table of one station. The station is a host or port by deadlines or levels, a host with
-//! several links, a port with a rate-based link, a host with such a link, a host whose CPU goes by
-//! levels and its link by deadlines, or a host with several cores.
+//! several links, a port with a rate-based link, a host with such a link, a host of which the CPU
+//! goes by levels and its link by deadlines, or a host with several cores.
 
 use laxity_admission::{
     AdmissionId, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LevelledHost, RateTable, RatedHost,

@@ -427,7 +427,7 @@ fn buffered(experiment: &Experiment, channel: &ChannelSpec) -> Span {
     channel.spec.min_interval.saturating_mul(messages.min(in_packets))
 }
 
-/// The table of a host whose link, or stages of whose adapter, are rate-based.
+/// The table of a host of which the link, or stages of whose adapter, are rate-based.
 fn rated(table: Result<RatedHost, Unrated>) -> Result<Station, Uncovered> {
     table.map(|table| Station::Host(Box::new(table))).map_err(|unrated| {
         Uncovered(match unrated {
@@ -438,7 +438,7 @@ fn rated(table: Result<RatedHost, Unrated>) -> Result<Station, Uncovered> {
     })
 }
 
-/// The table of a host whose CPU goes by levels, and its link by deadlines.
+/// The table of a host of which the CPU goes by levels, and its link by deadlines.
 fn levelled(environment: Environment) -> Result<Station, Uncovered> {
     if environment.formula != Formula::Corrected {
         return Err(Uncovered("the papers' host has one order for CPU and link"));

@@ -97,14 +97,14 @@ record! {
         packets: u64 = packets("packets transmitted", column("packets", 34, 9).in_full());
         /// Packets transmitted past their deadline in the window.
         missed_packets: u64 = packets("packets past their deadline", column("missed", 6, 2).of_deadlines());
-        /// Messages whose last transmission ended after their deadline, in the window.
+        /// Messages of which the last transmission ended after their deadline, in the window.
         missed_messages: u64 = messages("messages past their deadline", column("late messages", 35, 9).of_deadlines().in_full());
         /// Messages that were late in the run, and not in the window: completed or delivered before
         /// it opened or after it closed.
         #[serde(default)]
         late_outside: u64 = messages("messages past their deadline outside the window", column("late outside", 36, 9).of_deadlines().in_full());
-        /// Messages sent within their contract in the window whose deadlines lie in the run. `None`
-        /// without a deadline, and if there are none.
+        /// Messages sent within their contract in the window of which the deadlines lie in the run.
+        /// `None` without a deadline, and if there are none.
         #[serde(default)]
         due_messages: Option<u64> = messages("messages due within their contract", column("due", 37, 9).in_full());
         /// Those among them that were late, lost, dropped or incomplete. They fail the run unless
@@ -164,8 +164,8 @@ record! {
         /// θ: mean jitter duration / negotiated inter-arrival time.
         #[serde(default)]
         jitter_fraction: Option<f64> = number(Kind::Share, "jitter fraction", column("jitter fraction", 28, 3));
-        /// The bound on θ by admission, for a channel whose messages were sent at the negotiated
-        /// rate; other channels have none.
+        /// The bound on θ by admission, for a channel of which the messages were sent at the
+        /// negotiated rate; other channels have none.
         #[serde(default)]
         jitter_fraction_bound: Option<f64> = number(Kind::Share, "bound on the jitter fraction", column("jitter bound", 28, 7));
         /// The share of messages that arrive later after the message before than was negotiated.

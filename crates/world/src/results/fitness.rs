@@ -56,7 +56,8 @@ pub struct Fitness {
     pub tightest: String,
     /// Events later than the tightest slack.
     pub later: u64,
-    /// Whether the fitness is unknown: the run repeats one whose log was cut off before its end.
+    /// Whether the fitness is unknown: the run repeats one of which the log was cut off before its
+    /// end.
     #[serde(default)]
     pub untold: bool,
 }

@@ -28,11 +28,12 @@
 //! At a station behind one that holds packets, messages are ahead by `D_h` except for `b_h`; where
 //! no station has held since, by the sum of the `D_h` since.
 //!
-//! A relay whose adapter notifies it late counts from the notification. That lateness depends on
-//! the arrivals there, which may include messages that have passed here. So for messages at such a
-//! relay only its horizon limits the number that it releases. Messages of one late notification are
-//! noticed at once: where interrupts are 100 ms apart fifty messages with 2 ms between them go on
-//! together, and a rate-based port behind the relay had counted five of them (`exceeded/26`).
+//! A relay of which the adapter notifies it late counts from the notification. That lateness
+//! depends on the arrivals there, which may include messages that have passed here. So for messages
+//! at such a relay only its horizon limits the number that it releases. Messages of one late
+//! notification are noticed at once: where interrupts are 100 ms apart fifty messages with 2 ms
+//! between them go on together, and a rate-based port behind the relay had counted five of them
+//! (`exceeded/26`).
 //!
 //! The horizon is that of the station that holds. A link that hands packets over as they are made
 //! has none of its own, and releases as many as the CPU makes ahead: of a burst of fifty none was
@@ -73,8 +74,8 @@ impl Ahead {
         self.early
     }
 
-    /// Behind the station of hop `at`, where they are now, whose local deadline is no more than
-    /// `local`.
+    /// Behind the station of hop `at`, where they are now, of which the local deadline is no more
+    /// than `local`.
     pub(crate) fn past(self, experiment: &Experiment, channel: &ChannelSpec, at: usize, local: Span) -> Self {
         let (station, interval) = (channel.route[at], channel.spec.min_interval);
         let gained = local.saturating_add(shorter(experiment, channel, at));

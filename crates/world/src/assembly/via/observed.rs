@@ -1,4 +1,4 @@
-//! Channels whose messages are sent by real programs.
+//! Channels on which real programs send.
 //!
 //! A program identifies its channel by its connection: from the channel's `from` to its `to`, with
 //! the channel's number in the file, from 1, as discriminator. The reverse direction is the channel
@@ -17,7 +17,7 @@ use crate::measure::{Gaps, Meter, Tally};
 use crate::promise::Promise;
 use crate::results::Channel;
 
-/// The results of a channel whose messages programs sent.
+/// The results of a channel on which programs sent.
 #[derive(Debug, Clone)]
 pub struct Observed {
     route: (u32, u32),

@@ -68,7 +68,7 @@ struct Rounds {
 struct Credits {
     /// Messages that may be posted.
     left: u32,
-    /// Messages taken whose credits have not been returned.
+    /// Taken messages without returned credits.
     owed: u32,
     /// The batch size of returned credits.
     lot: u32,
