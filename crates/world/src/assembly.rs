@@ -1,7 +1,7 @@
 //! An experiment assembled and run: nodes at a network, sources at one end, meters at the other.
 //!
-//! The same assembly runs under every clock. Under virtual time it is a simulation; under a real one, and with an
-//! [`Outside`], it is the emulated device: the thesis's END.
+//! The same assembly runs under every clock. Under virtual time it is a simulation; under a real
+//! one, and with an [`Outside`], it is the emulated device: the thesis's END.
 
 mod ahead;
 mod alike;
@@ -64,12 +64,12 @@ use crate::promise::{self, Promise};
 /// first.
 pub type FrameSink<'a> = dyn FnMut(Departed<'_>) + 'a;
 
-/// What of an experiment the outside has.
+/// The part of an experiment that the outside provides.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Elsewhere<'a> {
-    /// Nodes whose hosts it is.
+    /// Nodes with hosts outside.
     pub hosts: &'a [usize],
-    /// Channels whose messages it sends, in place of their sources.
+    /// Channels that the outside sends on, in place of their sources.
     pub channels: &'a [usize],
 }
 
@@ -97,11 +97,10 @@ pub struct Assembly<'a, 'f, T: Trace, O: Outside> {
     coming: Vec<Coming>,
     /// Per channel: what its application sends without end, until the run starts.
     endless: Vec<Option<Endless>>,
-    /// What hears the nodes.
     around: Surroundings<'a, 'f, T, O>,
     promises: Vec<Promise>,
     papers: Vec<Promise>,
-    /// What came from outside and has not happened.
+    /// Inputs from outside that have not been applied.
     inputs: VecDeque<Input>,
     stopped: bool,
     /// Nodes that are to be asked when they want to be called; empty between events.
@@ -109,7 +108,8 @@ pub struct Assembly<'a, 'f, T: Trace, O: Outside> {
 }
 
 impl<'a, O: Outside> Assembly<'a, 'static, NoTrace, O> {
-    /// The assembly of `experiment` for a run of `length`, with an outside that has the parts that are `elsewhere`.
+    /// The assembly of `experiment` for a run of `length`, with an outside that has the parts that
+    /// are `elsewhere`.
     pub fn with_outside(
         experiment: &'a Experiment,
         length: RunLength,
@@ -193,12 +193,13 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         assembly
     }
 
-    /// Packets that have come to their end.
+    /// Packets that have left the system.
     pub(super) fn through(&self) -> u64 {
         self.around.window.through
     }
 
-    /// Whether a channel may send: one that admission refused does not exist, or nobody's bound would hold.
+    /// Whether a channel may send: a channel that admission refused would break the bounds of the
+    /// others.
     fn is_established(&self, channel: usize) -> bool {
         !matches!(self.promises[channel], Promise::Refused(_))
     }
@@ -279,7 +280,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         Snapshot::of_meters(at, &self.around.meters).with(&self.nodes, &self.switches, &self.around.laps)
     }
 
-    /// What has come of a channel so far, as far as hosts are here.
+    /// The counts of a channel so far, as far as its hosts are here.
     pub fn tally(&self, channel: usize) -> Tally {
         self.snapshot(Time::ZERO).tallies.swap_remove(channel)
     }
@@ -376,7 +377,7 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
                 continue;
             }
             let at = self.around.outside.read_at(now).max(calendar.now());
-            // What is to happen before it happens first.
+            // Earlier events are handled first.
             let is_next = calendar.next_time().is_none_or(|due| at < due)
                 && at <= limits(self.around.window.length).until;
             if is_next {

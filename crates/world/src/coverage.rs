@@ -1,36 +1,43 @@
-//! Whether an analysis speaks about an experiment, and which.
+//! Whether an analysis covers an experiment, and which.
 //!
-//! A bound that might not hold is worse than none. So this is one decision over everything that a scenario can say: each
-//! policy, path, size and buffer is either covered by a proof, which is named here, or there is no bound and the
-//! reason. All types are taken apart field by field, without a rest: a new setting does not compile until somebody has
-//! decided what it does to the bounds.
+//! A bound that might not hold is worse than none. This module is one decision over everything that
+//! a scenario can say: each policy, path, size and buffer is covered by a proof, which is named
+//! here, or has no bound, with the reason. All types are destructured field by field, without `..`:
+//! a new setting does not compile until its effect on the bounds is decided.
 //!
-//! *Stations are decided one by one*, and one that no analysis covers takes the bound from those channels only that pass it or that
-//! it can disturb. What a station has to know of its neighbours is little, since everybody's traffic is held to its contract
-//! at every hop (see [`crate::promise`]). So a bound at station `v` needs
+//! *Stations are decided one by one.* A station that no analysis covers takes the bound only from
+//! channels that pass it or that it can disturb. A station depends little on its neighbours, since
+//! traffic is held to its contract at every hop (see [`crate::promise`]). A bound at station `v`
+//! needs
 //!
-//! * of a guaranteed channel that starts at `v`: its contract, and that it is admitted at `v`, wherever it goes then; `v` may send
-//!   to a station that keeps nothing, and nothing comes back from there, for no station holds up the one before it;
-//! * of a guaranteed channel that comes to `v` from `u`: that it comes in time, by its local deadline at `u` and the longest way.
-//!   Where `u` keeps no bound, messages may come late, several of them at once, all of them current: more than their contract has.
-//!   So if `u` is not covered, neither is `v`. This is followed to its end ([`spread`](Coverage::spread));
-//! * of best effort, which `v` takes in any amount: the sizes, which are declared, and how many frames interrupt, which is limited by
-//!   what the last link takes for the shortest of them. That is a matter of the adapter's and the link's costs, and of nothing
-//!   that `u` decides; only if that is not known either, or the way duplicates or delays at random, `v` is not covered.
+//! * of a guaranteed channel that starts at `v`: its contract, and that it is admitted at `v`. The
+//!   rest of its path does not matter: no station has back-pressure on the one before it;
+//! * of a guaranteed channel that arrives at `v` from `u`: that it arrives in time, by its local
+//!   deadline at `u` and the longest path delay. Where `u` keeps no bound, several late messages
+//!   may arrive at once, all of them current, and exceed the contract. So if `u` is not covered,
+//!   `v` is not covered either, and so on ([`spread`](Coverage::spread));
+//! * of best effort, which `v` accepts in any amount: the declared sizes, and the number of frames
+//!   that interrupt, which the last link limits by the time of the shortest frame. This follows
+//!   from the costs of the adapter and the link, and not from `u`. If they are not known, or the
+//!   path duplicates or delays at random, `v` is not covered.
 //!
-//! A channel without a bound is admitted all the same as far as its way is covered, and reserves there, for the others' sake.
+//! A channel without a bound is still admitted as far as its path is covered, and reserves capacity
+//! there, which protects the other channels.
 //!
-//! The proofs are in `laxity_admission`: `trajectory.rs` for what all share, `o1.rs`, `o2.rs` and `ideal.rs` for how CPU
-//! and link are shared, `table.rs` for EDF against fixed priorities, `demand.rs` for EDF by the requested deadlines,
-//! `rates.rs` and `rated_host.rs` for links and stages that are shared by rates, `levelled_host.rs` for a CPU by fixed priorities before a link by EDF, `levels.rs` for too few priorities, `buffers.rs` for room; `laxity_admission::station` has the adapter of several stages, and
-//! `coverage/station.rs` and `row.rs` say which. A host that receives at interfaces has another, and a decision of its own:
-//! see `coverage/receiving.rs`.
+//! The proofs are in `laxity_admission`: `trajectory.rs` for the common part, `o1.rs`, `o2.rs` and
+//! `ideal.rs` for how CPU and link are shared, `table.rs` for EDF against fixed priorities,
+//! `demand.rs` for EDF by the requested deadlines. `rates.rs` and `rated_host.rs` are for
+//! rate-based links and stages, `levelled_host.rs` for a CPU by fixed priorities before a link by
+//! EDF, `levels.rs` for too few priorities, `buffers.rs` for buffers. `laxity_admission::station`
+//! has the adapter of several stages, and `coverage/station.rs` and `row.rs` say which adapters it
+//! covers. A host that receives at interfaces has a proof and a decision of its own: see
+//! `coverage/receiving.rs`.
 //!
-//! *Early work* is covered whatever it may do. A handler or packet ahead of its time stands below everything current, so to
-//! a message that is on time it is one more lower block, or one more lower packet in the adapter, which `W` has
-//! for any channel; and what a message has had done early is not done again when it is due. Two things have to be
-//! seen to: that such a block is not longer than others, and that the moment at which what is early turns current is not
-//! missed (`Subsystem::next_wakeup`).
+//! *Early work* is always covered. An early handler or packet is below everything current. To a
+//! message on time it is one more lower block, or one more lower packet in the adapter, which `W`
+//! includes for any channel; work that was done early is not repeated when it is due. Two
+//! conditions remain: the block is not longer than others, and the release time of early work is
+//! not missed (`Subsystem::next_wakeup`).
 
 mod again;
 mod at_once;
@@ -73,7 +80,8 @@ pub(crate) use receiving::receiving;
 pub(crate) use sources::sources;
 pub(crate) use via::{Cluster, Taken, cluster, server_name};
 
-/// Which analysis covers each station of `experiment`, or why none does; or why nothing in it has a bound.
+/// The analysis that covers each station of `experiment`, or the reason why none does; or why the
+/// experiment has no bound at all.
 pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     let Experiment {
         // Any seed: bounds hold for whatever is drawn.
@@ -87,8 +95,8 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         // See `faults.rs`.
         faults: _,
         admission: Admission { formula: _, test, local_deadline: _, division: _, refusal: _ },
-        // A clock that lags behind, and a host that is stopped by its platform, are told apart from what a bound is
-        // about: lateness is a result, never part of the model.
+        // A slow clock and a host that its platform stops are not part of the model: lateness is a
+        // result.
         clock: _,
         emulation,
         // Frames from outside are policed like messages of a source.
@@ -100,10 +108,10 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         programs: _,
         commands: _,
         via,
-        // What a port has to give them: see `promise/table.rs`.
+        // The capacity of a port for groups: see `promise/table.rs`.
         groups: _,
         channels,
-        // What is kept of what was measured.
+        // Curves of measurements.
         curves: _,
         misses: _,
     } = experiment;
@@ -183,7 +191,8 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     Ok(Coverage { stations, networks: networks.iter().map(way).collect() })
 }
 
-/// A host with several adapters: each of its links has a table, and to that the packets of the others are interrupts.
+/// A host with several adapters: each of its links has a table, and to that the packets of the
+/// others are interrupts.
 fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Covered, Uncovered> {
     match covered.model {
         ResourceModel::O1
@@ -222,8 +231,9 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
     Ok(Covered { link: links.remove(0), further, ..covered.clone() })
 }
 
-/// Whether no two adapters of a host are at one bus. What a packet of one waits for there hangs on what is under way in the others, and so on how many packets of
-/// each are there at once and in which order they come to the bus: the window of an adapter says that of its own packets only.
+/// Whether no two adapters of a host share a bus. The wait of a packet there depends on the number
+/// and order of packets in the other adapters; the window of an adapter limits only its own
+/// packets.
 fn apart(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     let of = |attached: &Attached| match &experiment.adapters[attached.adapter] {
         Adapter::Null(_) => None,
@@ -241,12 +251,13 @@ fn apart(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     }
 }
 
-/// Whether the tables of several links, which have the same channels in the same order, give everybody the same level: there is one for each. Which of them share one,
-/// where there are too few, hangs on their bounds, and those each table has for itself.
+/// Whether the tables of several links, which have the same channels in the same order, give each
+/// channel the same level: a channel has one level. With too few levels, the channels that share
+/// one depend on their bounds, and each table has its own bounds.
 fn agree(experiment: &Experiment, node: usize, levels: u32) -> Result<(), Uncovered> {
     let guaranteed = experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);
     let asking: usize = guaranteed.map(|channel| channel.passages(node).count()).sum();
-    // Nobody knows yet how many copies there will be.
+    // The number of copies is not known yet.
     let known = !matches!(experiment.task, Task::Fill(_));
     match known && asking <= levels as usize {
         true => Ok(()),
@@ -273,12 +284,12 @@ fn medium(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     Ok(())
 }
 
-/// What frames over `network` are to a host that they come to.
+/// Whether frames over `network` are bounded for a host that receives them.
 fn way(network: &Network) -> Result<(), Uncovered> {
     // The longest way is part of the deadline that the next host goes by; for the medium see there.
     let Network { name: _, members: _, medium: _, framed: _, tagged: _, propagation: _, impairments } =
         network;
-    // What is lost or damaged is less to do for those after it, and late only for who waits for it.
+    // Lost or damaged frames leave less work for the next stations, and delay only their receiver.
     let ImpairmentParameters { delay: _, jitter: _, loss: _, corruption: _, duplication, reordering } =
         impairments;
     if *duplication > Probability::NEVER {
@@ -290,14 +301,15 @@ fn way(network: &Network) -> Result<(), Uncovered> {
     Ok(())
 }
 
-/// A port is the link of a host that takes no time: its frames are there when they are, and the last of [`ResourceModel`]'s
-/// costs is the link's. What goes ahead of its time is one more lower packet, and what is set aside for a channel is
-/// what `held_packets` counts, so none of it is lost. Where rates are shared nothing is held until it is on time, and nobody's being early is
-/// anybody else's loss: a table of rates is all there is to it.
+/// A port is the link of a host of which the CPU takes no time: its frames are in the queue on
+/// arrival, and the last of [`ResourceModel`]'s costs is the link's. An early packet is one more
+/// lower packet. The buffers reserved for a channel are those that `held_packets` counts, so the
+/// channel loses no packet. A rate-based link does not hold packets until they are on time, and an
+/// early packet delays no other channel: a table of rates is enough.
 fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     let Outlet { switch: _, to: _, config } = outlet;
-    // A cut-through switch has a frame earlier, never later; its latency is part of the way; memory is for what has no
-    // guarantee.
+    // A cut-through switch has a frame earlier, never later; its latency is part of the way; memory
+    // is for what has no guarantee.
     let SwitchSpec { name: _, forwarding: _, latency: _, shared: _ } = switch;
     let PortConfig { link, order, frame: _, early: _, memory: _ } = config;
     let rates = Some(*order).filter(|order| order.has_latency());
@@ -315,7 +327,8 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     Ok(Covered { model, link, further, rates, row: None, by_level, levels, ahead: false, depth: 1 })
 }
 
-/// What the channel says of how it is treated at a station of its way that is so covered, which it leaves again or not.
+/// Whether a station that is so covered covers the channel's policies; `leaves` says whether the
+/// channel leaves the station again.
 fn policies_at(channel: &ChannelSpec, leaves: bool, at: &Covered) -> Result<(), Uncovered> {
     if (at.by_level || at.is_levelled()) && channel.level.is_some() {
         return Err(Uncovered("levels chosen by hand are not those that admission proves bounds for"));
@@ -335,14 +348,15 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         ways: _,
         received: _,
         class: _,
-        // Whether it fits is what admission answers; sizes outside it are refused or carried in its pieces.
+        // Whether it fits is what admission answers; sizes outside it are refused or carried in its
+        // pieces.
         spec: _,
         deadline: _,
-        // What a refusal says of the run is said after it.
+        // The effect of a refusal on the run is decided after the run.
         refusal: _,
         // The run is judged by it after its end.
         misses: _,
-        // What its port has to give it: see `promise/table.rs`.
+        // The capacity of its port for the share: see `promise/table.rs`.
         share: _,
         group: _,
         // Of virtual interfaces.
@@ -355,7 +369,8 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         packet_slots: _,
         message_overflow,
         carries,
-        // Part of what a message takes where it ends, and of what it waits for (`promise/table.rs`).
+        // Part of what a message takes where it ends, and of what it waits for
+        // (`promise/table.rs`).
         reader: _,
         // See `cores.rs`.
         cores: _,
@@ -378,7 +393,8 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
                 "an application on this CPU that waited for room sends at times that nothing bounds",
             ))
         }
-        // Messages without end are sent whenever there is room, by nobody who would have to get the CPU.
+        // Endless messages are sent whenever there is a free slot, by an application that needs no
+        // CPU.
         (Applications::Shared, SourceSpec::Continuous(_) | SourceSpec::Closed { .. } | SourceSpec::None) => {
             Ok(())
         }

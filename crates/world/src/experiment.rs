@@ -1,4 +1,4 @@
-//! One point of a sweep as valid types: all that a run needs, and nothing that it could find wrong.
+//! One point of a sweep as valid types: all that a run needs, already checked.
 
 mod chance;
 mod channel;
@@ -36,19 +36,20 @@ pub use via::{Renegotiation, ViaSpec};
 pub struct Experiment {
     /// Root of every random stream.
     pub seed: u64,
-    /// What hosts are like; nodes that are alike share one.
+    /// The descriptions of hosts; equal nodes share one.
     pub hosts: Vec<Host>,
-    /// What adapters are like, likewise.
+    /// The descriptions of adapters, likewise.
     pub adapters: Vec<Adapter>,
     /// The nodes with a host; at least one.
     pub nodes: Vec<NodeSpec>,
     /// The switches between them.
     pub switches: Vec<SwitchSpec>,
-    /// The ports of all switches. Where a route, or anything else, names a *station*, the nodes come first, then these.
+    /// The ports of all switches. Where a route or another field names a *station*, the nodes are
+    /// first, then these.
     pub outlets: Vec<Outlet>,
-    /// What joins them; at least one.
+    /// The networks between nodes; at least one.
     pub networks: Vec<Network>,
-    /// What goes wrong, and when.
+    /// Faults and their times.
     pub faults: Vec<FaultSpec>,
     /// How channels are admitted.
     pub admission: Admission,
@@ -58,15 +59,16 @@ pub struct Experiment {
     pub emulation: Emulation,
     /// Where real software meets the nodes, in an emulation; one for a node at most.
     pub ports: Vec<PortSpec>,
-    /// What is done with it all.
+    /// The task of the experiment.
     pub task: Task,
-    /// Where channels come in that this host receives; empty if it sends.
+    /// Interfaces at which channels arrive that this host receives; empty if it sends.
     pub interfaces: Vec<InterfaceSpec>,
-    /// Who takes what comes in; at least one where there are interfaces.
+    /// Programs that take incoming messages; at least one where there are interfaces.
     pub programs: Vec<ProgramSpec>,
-    /// What adapters are told during the run.
+    /// Commands for adapters during the run.
     pub commands: Vec<CommandSpec>,
-    /// Adapters with virtual interfaces: then every channel is one, of two nodes. `None` where hosts schedule.
+    /// Adapters with virtual interfaces: then every channel is one, of two nodes. `None` where
+    /// hosts schedule.
     pub via: Option<ViaSpec>,
     /// Groups of channels that have a rate together, each behind that of which it is a part.
     pub groups: Vec<GroupSpec>,
@@ -83,7 +85,8 @@ pub struct Experiment {
 pub struct Host {
     /// Name of the cost profile.
     pub profile: String,
-    /// Its numbers, overrides and speed-up applied; without context switches and cache misses if resources are ideal.
+    /// Its numbers, overrides and speed-up applied; without context switches and cache misses if
+    /// resources are ideal.
     pub costs: HostCosts,
     /// `C_sf`, in `costs` and in the adapter's work already.
     pub speedup: f64,
@@ -95,11 +98,12 @@ pub struct Host {
     pub ideal: bool,
     /// When the adapter's driver gives up waiting.
     pub driver: DriverConfig,
-    /// What computes there beside it; nothing where it receives at interfaces.
+    /// Applications that compute beside communication; empty where the host receives at interfaces.
     pub computing: Vec<ComputingSpec>,
-    /// Buses that its adapters share, in the order of their names. What they are like their adapters' resources say as well.
+    /// Buses that its adapters share, in the order of their names. Their adapters' resources have
+    /// the same parameters.
     pub buses: Vec<BusSpec>,
-    /// What it pays for what comes in at interfaces.
+    /// Its costs for packets that arrive at interfaces.
     pub reception: ReceptionCosts,
     /// Receive buffers that its interfaces share.
     pub pool: u32,
@@ -110,7 +114,7 @@ pub struct Host {
 pub struct BusSpec {
     /// Name, unique at its host.
     pub name: String,
-    /// Whether who is first takes it from another.
+    /// Whether a more urgent packet preempts another.
     pub preemptive: bool,
     /// Whether it goes by how urgent packets are.
     pub urgent: bool,
@@ -135,41 +139,42 @@ impl From<&GroupSpec> for Group {
     }
 }
 
-/// Where channels come in.
+/// An interface at which channels arrive.
 #[derive(Debug, Clone)]
 pub struct InterfaceSpec {
     /// Name, unique.
     pub name: String,
-    /// The adapter's receiving side, and when the host takes what has come.
+    /// The adapter's receive side, and when the host takes packets from it.
     pub config: InterfaceConfig,
 }
 
-/// A program that takes what comes in.
+/// A program that takes incoming messages.
 #[derive(Debug, Clone)]
 pub struct ProgramSpec {
     /// Name, unique.
     pub name: String,
-    /// What it does, and what is reserved for it.
+    /// Its work and its reservation.
     pub config: ProgramConfig,
 }
 
-/// What an adapter is told, and when.
+/// A command for an adapter, and its time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CommandSpec {
     /// When.
     pub at: Span,
-    /// What.
+    /// The command.
     pub command: Command,
 }
 
 /// A command of thesis Table 7.1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Command {
-    /// `CREATE_PERIODIC`: what this channel's source says begins to come in. It does not by itself then.
+    /// `CREATE_PERIODIC`: this channel's source begins. It does not begin by itself then.
     Create(usize),
     /// `CLEAR_PERIODIC`: it ends.
     Clear(usize),
-    /// How this interface may interrupt. Its policy has [modes](laxity_qos::reception::control::Modes).
+    /// How this interface may interrupt. Its policy has
+    /// [modes](laxity_qos::reception::control::Modes).
     Mode(usize, control::Command),
 }
 
@@ -178,7 +183,7 @@ pub enum Command {
 pub enum Adapter {
     /// A packet of `S` bytes takes `L_x(S)`, one at a time.
     Null(LinkCosts),
-    /// What a description says. Nothing is known that bounds its delay, so admission must be off.
+    /// An adapter by a description. Its delay has no known bound, so admission must be off.
     Described(Box<Description>),
 }
 
@@ -206,9 +211,9 @@ pub enum ClockKind {
 pub struct Emulation {
     /// Where the first node's host is.
     pub host: HostPlace,
-    /// What a step of a host in a thread takes.
+    /// The time of a step of a host in a thread.
     pub pace: Pace,
-    /// What of a packet is moved between host and adapter.
+    /// The part of a packet that is moved between host and adapter.
     pub transfer: Transfer,
     /// The core of the emulated adapter; `None` for the last.
     pub core: Option<usize>,
@@ -223,20 +228,21 @@ pub enum HostPlace {
     Model,
     /// A thread of its own.
     Thread,
-    /// The kernel of this machine, with a program in a network namespace: of hosts that receive at interfaces.
+    /// The kernel of this machine, with a program in a network namespace: of hosts that receive at
+    /// interfaces.
     Kernel,
 }
 
-/// What a step of a host in a thread takes.
+/// The time of a step of a host in a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// What the profile says.
+    /// The time in the profile.
     Profile,
-    /// What the work takes; `C_sf` then slows all else down (thesis §4.4.2).
+    /// The real time of the work; `C_sf` then slows all else down (thesis §4.4.2).
     Native,
 }
 
-/// What of a packet is moved between host and adapter.
+/// The part of a packet that is moved between host and adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transfer {
     /// All of it.
@@ -287,8 +293,8 @@ impl Carries {
             )
     }
 
-    /// The smallest frame that a kernel sends of these: Ethernet's header, IPv4's without options and that of the
-    /// protocol. IPv6 has a longer one.
+    /// The smallest frame that a kernel sends of these: Ethernet's header, IPv4's without options
+    /// and that of the protocol. IPv6 has a longer one.
     pub fn smallest_frame(self) -> Bytes {
         const ETHERNET: u64 = 14;
         const IP: u64 = 20;
@@ -308,7 +314,7 @@ pub struct FaultSpec {
     pub node: usize,
     /// At the adapter of which of its links.
     pub link: LinkId,
-    /// What.
+    /// The fault.
     pub fault: Fault,
     /// When it begins.
     pub at: Span,
@@ -318,7 +324,7 @@ pub struct FaultSpec {
     pub every: Option<Span>,
 }
 
-/// What goes wrong.
+/// A kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fault {
     /// That share of the adapter's interrupts is lost.
@@ -330,24 +336,24 @@ pub enum Fault {
 /// How channels are admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Admission {
-    /// Whose formulas; `None` takes every channel without a bound.
+    /// The formulas; `None` admits every channel without a bound.
     pub formula: Option<Formula>,
-    /// How it is decided who can be served together.
+    /// The test that decides which channels can be served together.
     pub test: Test,
     /// By what deadline EDF orders.
     pub local_deadline: LocalDeadline,
     /// How the slack of a deadline is shared out among the hops of a path.
     pub division: Division,
-    /// What a refused channel says of the run, unless it says so itself.
+    /// The effect of a refused channel on the run, unless the channel sets its own.
     pub refusal: Refusal,
 }
 
-/// What a refused channel says of the run.
+/// The effect of a refused channel on the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// It fails.
     Fails,
-    /// Nothing.
+    /// The refusal has no effect.
     Expected,
 }
 
@@ -384,13 +390,13 @@ pub enum LocalDeadline {
     Bound,
 }
 
-/// What is done with an experiment.
+/// The task of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
     /// Messages are sent until the end.
     Simulate(RunLength),
-    /// Copies of the channel of this index are admitted, after all others, until one is refused; nothing is
-    /// simulated.
+    /// Copies of the channel of this index are admitted, after all others, until one is refused,
+    /// without a simulation.
     Fill(usize),
 }
 
@@ -418,7 +424,8 @@ pub enum RunLength {
 }
 
 impl RunLength {
-    /// `times` as long, with as much left out at the start and the end; as long as can be said, if that is more.
+    /// `times` as long, with as much left out at the start and the end; as long as can be said, if
+    /// that is more.
     #[must_use]
     pub fn longer(self, times: u32) -> Self {
         match self {

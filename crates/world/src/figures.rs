@@ -1,6 +1,7 @@
 //! The further figures of a run, by name: what belongs to no channel and no resource.
 
-/// Stands before the name of a figure of a simulation that was run beside what was measured in real time.
+/// Stands before the name of a figure of a simulation that was run beside what was measured in real
+/// time.
 pub const SIMULATED: &str = "simulated_";
 
 /// A figure's name without the node that stands behind an `@`.
@@ -8,7 +9,7 @@ pub fn without_node(name: &str) -> &str {
     name.split('@').next().unwrap_or(name)
 }
 
-/// What a figure is of: its name without the node, and without what says that it was simulated beside.
+/// The name of a figure without the node, and without the mark of a simulation beside it.
 pub fn plain(name: &str) -> &str {
     let name = without_node(name);
     name.strip_prefix(SIMULATED).unwrap_or(name)
@@ -19,9 +20,9 @@ pub fn by_node<'a, 'n>(names: &'a [&'n str]) -> impl Iterator<Item = &'a [&'n st
     names.chunk_by(|a, b| without_node(a) == without_node(b))
 }
 
-/// Figures that a run may have; at node `n` past the first with `@n` behind the name, and with `simulated_` before it where programs used
-/// emulated adapters and the file's own channels were simulated beside. One that it has not is absent, any other name is a slip. With what
-/// each is.
+/// Figures that a run may have; at node `n` past the first with `@n` behind the name, and with
+/// `simulated_` before it where programs used emulated adapters and the file's own channels were
+/// simulated beside. One that it has not is absent, any other name is a slip. With what each is.
 pub const ALL: &[(&str, &str)] = &[
     ("admitted", "channels that a fill admitted"),
     ("fill_stopped", "1 of a fill that was stopped before a copy was refused, so that there may be more"),

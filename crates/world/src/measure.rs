@@ -1,8 +1,9 @@
-//! What is counted during a run, and how it becomes results.
+//! The counts of a run, and how they become results.
 //!
-//! Rates, counts and distributions are of a window in the middle of the run, so that filling and draining queues
-//! do not blur them: an event counts if it happens in the window, whenever its message was sent. Worst response times
-//! are of the whole run: a bound admits no exception, and the first message of a run is as good a counterexample as any.
+//! Rates, counts and distributions cover a window in the middle of the run, so that filling and
+//! draining queues do not blur them: an event counts if it happens in the window, whenever its
+//! message was sent. Worst response times cover the whole run: a bound admits no exception, and the
+//! first message of a run is as good a counterexample as any.
 
 mod drops;
 mod gaps;
@@ -28,12 +29,13 @@ pub(crate) use samples::{Rows, Samples};
 pub(crate) use stages::{ComputingMeter, StageMeter, of_computing};
 pub use tally::Tally;
 
-/// What is counted of one channel.
+/// The counts of one channel.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Meter {
     /// End-to-end deadline, from the logical arrival; `None` for best effort.
     pub(crate) deadline: Option<Span>,
-    /// Whether a host receives, so that the deadline is one of delivery and not of the last transmission.
+    /// Whether a host receives, so that the deadline is one of delivery and not of the last
+    /// transmission.
     pub(crate) received: bool,
     /// Whether its application always has a message, so that what was answered was offered.
     pub(crate) endless: bool,
@@ -46,7 +48,7 @@ pub(crate) struct Meter {
     pub(crate) laxity: Samples,
     /// Of each packet the time from its making, and from when the adapter had it.
     pub(crate) waits: Rows<2>,
-    /// Messages of which the adapter lost a packet, and whose last has not left.
+    /// Messages of which the adapter lost a packet, and of which the last has not left.
     pub(crate) broken: BTreeSet<u64>,
     pub(crate) delivery_worst: Option<Span>,
     pub(crate) delivery: Samples,
@@ -55,7 +57,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// A message is to come, and the meter is there: asks for what is behind it.
+    /// Prefetches the data behind the meter for a message.
     #[inline]
     pub(crate) fn fetch(&self) {
         self.timely.fetch();
@@ -74,7 +76,8 @@ impl Meter {
     /// An adapter lost a packet that it was to transmit.
     pub(crate) fn fail(&mut self, packet: &Packet) {
         self.tally.lost_packets += 1;
-        // Nobody asks about a message whose last packet is past, and a long run would keep them all.
+        // After its last packet a message is not looked up again, and a long run would keep them
+        // all.
         match packet.is_last() {
             true => self.broken.remove(&packet.message),
             false => self.broken.insert(packet.message),
@@ -98,8 +101,8 @@ impl Meter {
         }
     }
 
-    /// A packet left the last adapter of the path at `now`; `counted` if within the window. Answers whether its
-    /// message is thereby transmitted whole.
+    /// A packet left the last adapter of the path at `now`; `counted` if within the window. Answers
+    /// whether its message is thereby transmitted whole.
     pub(crate) fn depart(&mut self, now: Time, packet: &Packet, counted: bool) -> bool {
         self.tally.packets += 1;
         self.tally.transmitted += packet.size;
@@ -115,7 +118,7 @@ impl Meter {
         self.tally.completed += 1;
         self.tally.completed_bytes += packet.message_size;
         self.tally.missed_messages += u64::from(missed);
-        // What exceeded its contract was carried without a guarantee.
+        // Packets that exceeded the contract were carried without a guarantee.
         if packet.tag.class == Class::RealTime {
             self.worst = self.worst.max(Some(now.saturating_since(packet.due_from)));
         }

@@ -1,8 +1,8 @@
 //! The metrics of a channel, a resource and a run, by name.
 //!
-//! The numbers of a channel are those of [`Channel::FIELDS`], and what follows from them is in [`DERIVED`]. Parquet columns,
-//! figure axes and table columns are read from there, so that `laxity.min` is the same number under the same name
-//! everywhere.
+//! The numbers of a channel are those of [`Channel::FIELDS`], and what follows from them is in
+//! [`DERIVED`]. Parquet columns, figure axes and table columns are read from there, so that
+//! `laxity.min` is the same number under the same name everywhere.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,9 +17,9 @@ pub use crate::results::{Column, Distribution, Field, Kind, Number, Shown, Spec,
 pub struct Derived {
     /// By which it is known everywhere.
     pub name: &'static str,
-    /// What to print beside an axis.
+    /// The label of an axis.
     pub label: &'static str,
-    /// What it measures.
+    /// The kind of quantity.
     pub kind: Kind,
     /// The number; `None` if what it follows from was not measured.
     pub read: fn(&Channel) -> Option<f64>,
@@ -29,13 +29,13 @@ pub struct Derived {
 pub struct Statistic {
     /// By which it is known everywhere, behind the distribution's.
     pub name: &'static str,
-    /// What to print beside an axis.
+    /// The label of an axis.
     pub label: &'static str,
     /// The number; `None` if there were too few for it.
     pub read: fn(&Summary) -> Option<f64>,
 }
 
-/// What follows from the numbers of a channel.
+/// Values derived from the numbers of a channel.
 pub const DERIVED: &[Derived] = &[
     Derived {
         name: "dropped_messages",
@@ -113,17 +113,18 @@ pub fn dropped_messages(channel: &Channel) -> u64 {
     channel.drops.values().sum()
 }
 
-/// Whether anything went of which `field` counts what went wrong. Such a count is zero where nothing went at all, and would make a channel
-/// that carried nothing the best of all: it is no value to judge by.
+/// Whether the channel had traffic in which `field` could count a failure. Without traffic the
+/// count is zero, and an unused channel would be the best of all: its value says nothing.
 pub fn went(channel: &Channel, field: &str) -> bool {
     match field {
         "missed_packets" | "missed_messages" => channel.carried(),
-        // What is still on its way when a run ends was not late where it was going.
+        // A message that is still on its way when a run ends was not late at its destination.
         "delivered_late" => channel.delivered > Some(0),
-        // That a channel gets nothing through is a result where it wanted to, and where nobody sent it says nothing.
+        // Zero throughput is a result of a channel with traffic, and says nothing of a channel
+        // without.
         field if is_carried(field) => channel.messages > 0 || channel.carried(),
         "drops" | "dropped_messages" | "dropped_packets" | "lost_packets" => channel.messages > 0,
-        // Both are of the whole run, of which the worst tells whether anything came of it.
+        // Both cover the whole run, of which the worst case exists only with messages.
         "late_outside" => channel.carried() || channel.worst.or(channel.delivery_worst).is_some(),
         "backlog" => channel.backlog != Some(0),
         _ => true,
@@ -135,11 +136,12 @@ pub fn is_carried(field: &str) -> bool {
     matches!(field, "throughput" | "goodput" | "packets" | "completed" | "delivered")
 }
 
-/// What a figure's axis shows: a metric by its name.
+/// The quantity of a figure's axis: a metric by its name.
 ///
-/// Of a channel: a number's name, one of [`DERIVED`], `drops.<cause>`, or a distribution's with a statistic (`laxity.min`). Of a
-/// resource: `utilisation`, `utilisation.<use>`, `longest_queue`. Of a run: `figure:<name>`. A figure may also have a distribution
-/// as a curve (`latency.cdf`, `latency.ccdf`), which is no number.
+/// Of a channel: a number's name, one of [`DERIVED`], `drops.<cause>`, or a distribution's with a
+/// statistic (`laxity.min`). Of a resource: `utilisation`, `utilisation.<use>`, `longest_queue`. Of
+/// a run: `figure:<name>`. A figure may also have a distribution as a curve (`latency.cdf`,
+/// `latency.ccdf`), which is no number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Metric {
@@ -161,7 +163,7 @@ enum Subject {
     Figure(String),
 }
 
-/// Which share a curve tells for each value.
+/// The share that a curve gives for each value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tail {
     /// Of those that do not exceed it: the cumulative distribution.
@@ -170,7 +172,7 @@ pub enum Tail {
     Down,
 }
 
-/// What has a metric.
+/// The kind of object that has a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// A channel.
@@ -212,7 +214,7 @@ impl Metric {
         &self.name
     }
 
-    /// What has this metric.
+    /// The kind of object that has this metric.
     pub fn owner(&self) -> Owner {
         match self.subject {
             Subject::Utilisation | Subject::Use(_) | Subject::LongestQueue => Owner::Resource,
@@ -221,7 +223,7 @@ impl Metric {
         }
     }
 
-    /// What to print beside an axis, without the unit.
+    /// The label of an axis, without the unit.
     pub fn label(&self) -> String {
         match &self.subject {
             Subject::Number(i) => number_at(*i).label.into(),
@@ -241,7 +243,7 @@ impl Metric {
         }
     }
 
-    /// What it measures.
+    /// The kind of quantity.
     pub fn kind(&self) -> Kind {
         match &self.subject {
             Subject::Number(i) => number_at(*i).kind,
@@ -284,12 +286,14 @@ impl Metric {
         value.filter(|v| v.is_finite())
     }
 
-    /// Its value for `channel` to judge by: [`Metric::of_channel`], but none where nothing [`went`].
+    /// Its value for `channel` as a criterion: [`Metric::of_channel`], but none without traffic
+    /// ([`went`]).
     pub fn judged(&self, channel: &Channel) -> Option<f64> {
         self.of_channel(channel).filter(|_| went(channel, self.field()))
     }
 
-    /// Whether `channel` has no value to judge by because nothing was carried of what it was offered, so that who asks for the worst of all channels must not do without it.
+    /// Whether `channel` has no value as a criterion because none of its offered traffic was
+    /// carried; a worst case over all channels must include it.
     pub fn is_starved(&self, channel: &Channel) -> bool {
         let its_own = match self.field() {
             "laxity" | "worst" | "missed_packets" | "missed_messages" | "missed_share" | "used" => {

@@ -1,4 +1,5 @@
-//! What a host that receives can be expected to deliver, by the formulas of thesis chapter 7, beside what a run measures.
+//! The expected throughput of a receiving host, by the formulas of thesis chapter 7, beside a run's
+//! measurements.
 
 use laxity_admission::reception::Capacity;
 use laxity_admission::reception::queueing::{Estimate, Polled};
@@ -11,7 +12,7 @@ use crate::experiment::{ClockKind, Emulation, Experiment, HostPlace, Pace};
 /// A prediction for one interface.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Prediction {
-    /// All that comes, up to the maximum loss-free receive rate.
+    /// All arrivals, up to the maximum loss-free receive rate.
     Flat(f64),
     /// Less and less past it, Eq. 7.2.
     Livelock(Capacity),
@@ -30,14 +31,16 @@ impl Prediction {
     }
 }
 
-/// What a queue lets expect of a host that polls an interface from its kernel, with so many packets offered a second; `None` for several
-/// interfaces, for other policies, services that are not exponential, and where classes are told apart.
+/// The estimate of queueing theory for a host that polls an interface from its kernel, with
+/// `offered` packets a second; `None` for several interfaces, other policies, services that are not
+/// exponential, and where classes are told apart.
 pub(crate) fn queueing(experiment: &Experiment, offered: f64) -> Option<Estimate> {
     let [interface] = &experiment.interfaces[..] else { return None };
     let config = &interface.config;
     let (Policy::Clocked(policy), Some(ticks)) = (&config.policy, &config.ticks) else { return None };
     let costs = &experiment.host(0).reception;
-    // With a program there are two queues one after the other, with a handshake a packet comes twice.
+    // With a program there are two queues one after the other; with a handshake a packet arrives
+    // twice.
     let alone = config.buffers.is_none() && !config.handshake && !config.sharing.tells_classes_apart();
     let exponential = matches!(costs.protocol, Cost::Exponential(mean) if !mean.is_zero());
     if !alone || !exponential || offered <= 0.0 {
@@ -54,8 +57,8 @@ pub(crate) fn queueing(experiment: &Experiment, offered: f64) -> Option<Estimate
     polled.estimate(offered)
 }
 
-/// The formula for the experiment's one interface; `None` for several, for policies without one, and for hosts that take what
-/// they take, of which the profile says nothing.
+/// The formula for the experiment's one interface; `None` for several, for policies without one,
+/// and for hosts with real costs, which the profile does not give.
 pub(crate) fn capacity(experiment: &Experiment) -> Option<Prediction> {
     let Emulation { host, pace, .. } = experiment.emulation;
     if experiment.clock == ClockKind::Real && (host == HostPlace::Kernel || pace == Pace::Native) {

@@ -1,9 +1,11 @@
-//! Admission of an experiment's channels: who is promised what before anything runs.
+//! Admission of an experiment's channels: the bound that each channel is promised before the run.
 //!
-//! Every host has a table of its own. A channel asks each host of its way for the same local delay, or each for what it needs (`division.rs`), and is admitted if all
-//! of them can keep it; then the bound of its messages is made up host by host. A message counts as arrived at the next host
-//! when its local deadline here and the longest way have passed, however early it comes: so each host has to reserve
-//! for the contract only, and what is ahead of its time is held (Kandlur, Shin and Ferrari 1994).
+//! Every host has a table of its own. A channel asks each host of its path for the same local
+//! delay, or each for the delay that it needs (`division.rs`). It is admitted if all hosts can keep
+//! it; then the bound of its messages is composed host by host. A message counts as arrived at the
+//! next host when its local deadline here and the longest path delay have passed, however early it
+//! arrives. Each host therefore reserves for the contract only, and early messages are held
+//! (Kandlur, Shin and Ferrari 1994).
 
 mod admit;
 mod analyses;

@@ -1,10 +1,9 @@
-//! What a run leaves behind, before anything is printed, plotted or judged.
+//! Results of a run, before anything is printed, plotted or judged.
 //!
-//! One [`Results`] is one experiment file run over its whole sweep. Everything a table, a figure, a
-//! Parquet file, a report or a claim shows is read from here and from nowhere else, so that they cannot
-//! disagree. Quantities are plain SI doubles (seconds, bytes, bytes per second) because they have left
-//! exact arithmetic by the time they are means and percentiles; `None` stands for "not measured" or "no
-//! bound", never for zero.
+//! One [`Results`] is one experiment file run over its whole sweep. Tables, figures, Parquet files,
+//! reports and claims all read from here alone, so that they cannot disagree. Quantities are plain
+//! SI doubles (seconds, bytes, bytes per second) because means and percentiles are no longer exact;
+//! `None` stands for "not measured" or "no bound", never for zero.
 
 mod channel;
 mod evidence;
@@ -29,7 +28,7 @@ pub use verdict::{Origin, Ruling, Standing, Tally, Verdict};
 /// An experiment's outcome over its whole sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Results {
-    /// What ran, so that it can be run again to the same bits.
+    /// The origin of the run, so that it can be repeated to the same bits.
     pub provenance: Provenance,
     /// The axes of the sweep, outermost first; empty for a single run.
     pub axes: Vec<Axis>,
@@ -37,14 +36,14 @@ pub struct Results {
     pub runs: Vec<Run>,
 }
 
-/// What is needed to run the same again, and to recognise it.
+/// The data that repeat and identify a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// File stem of the scenario, `s5-conforming`.
     pub name: String,
     /// The scenario's title, one line.
     pub title: String,
-    /// What the experiment shows and where it comes from, in the scenario's words; may be empty.
+    /// The purpose and the source of the experiment, in the scenario's words; may be empty.
     pub about: String,
     /// Root seed of every random stream.
     pub seed: u64,
@@ -54,8 +53,9 @@ pub struct Provenance {
     pub version: String,
     /// The clock it ran under: `virtual`, later `real`.
     pub clock: String,
-    /// Relative error of every percentile and of every value of a curve, at most; count, mean, deviation, minimum and maximum
-    /// are exact. 0 in results of an earlier version, which does not say it.
+    /// Relative error of every percentile and of every value of a curve, at most; count, mean,
+    /// deviation, minimum and maximum are exact. 0 in results of an earlier version, which does not
+    /// say it.
     #[serde(default)]
     pub percentile_error: f64,
 }
@@ -65,7 +65,8 @@ pub struct Provenance {
 pub struct Axis {
     /// Short name, used in tables, figures and claims: `load`, `P`.
     pub name: String,
-    /// What to print on a figure's axis, with the unit of the numbers: `offered best-effort load (KiB/s)`.
+    /// The label of a figure's axis, with the unit of the numbers: `offered best-effort load
+    /// (KiB/s)`.
     pub label: String,
     /// The points, in order.
     pub points: Vec<AxisPoint>,
@@ -87,7 +88,8 @@ pub struct Run {
     pub point: Vec<usize>,
     /// Virtual time simulated, in seconds.
     pub simulated: f64,
-    /// Length of the window that metrics count, in seconds: the run without its warm-up and cool-down.
+    /// Length of the window that metrics count, in seconds: the run without its warm-up and
+    /// cool-down.
     pub window: f64,
     /// Per channel, in the order of the file.
     pub channels: Vec<Channel>,
@@ -102,7 +104,8 @@ pub struct Run {
     /// How well the clock was kept; `None` under virtual time, which is always kept.
     #[serde(default)]
     pub real_time: Option<RealTime>,
-    /// Further figures by name, such as `admitted` or `predicted_throughput`; seconds, bytes, counts.
+    /// Further figures by name, such as `admitted` or `predicted_throughput`; seconds, bytes,
+    /// counts.
     pub figures: BTreeMap<String, f64>,
 }
 
@@ -111,20 +114,22 @@ pub struct Run {
 pub struct Refused {
     /// Why, in words.
     pub reason: String,
-    /// The least deadline that would have been admitted beside the other channels, in seconds; `None` if none would.
+    /// The least deadline that would have been admitted beside the other channels, in seconds;
+    /// `None` if none would.
     pub admissible: Option<f64>,
     /// The term that the response time at that deadline consists of most; empty if it has no terms.
     pub largest_term: String,
     /// That term, in seconds.
     pub largest: Option<f64>,
-    /// Whether the scenario expects it: a refusal that nobody expects fails the run.
+    /// Whether the scenario expects it: an unexpected refusal fails the run.
     pub expected: bool,
 }
 
 /// A distribution in a few numbers; counts messages (or packets, where said) in the window.
 ///
-/// Percentiles are of the nearest rank and come from a sketch: their relative error is at most 0.05 % (1/2048), however many
-/// values there are. A percentile that is the minimum or the maximum is exact.
+/// Percentiles are of the nearest rank and from a sketch: their relative error is at most 0.05 %
+/// (1/2048), however many values there are. A percentile that is the minimum or the maximum is
+/// exact.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// How many.
@@ -141,7 +146,8 @@ pub struct Summary {
     pub p50: f64,
     /// 99th percentile, within 0.05 %.
     pub p99: f64,
-    /// 99.9th percentile, within 0.05 %; `None` of fewer than a thousand, of which it would be the largest.
+    /// 99.9th percentile, within 0.05 %; `None` of fewer than a thousand, of which it would be the
+    /// largest.
     #[serde(default)]
     pub p999: Option<f64>,
     /// 99.99th percentile, within 0.05 %; `None` of fewer than ten thousand.
@@ -149,8 +155,9 @@ pub struct Summary {
     pub p9999: Option<f64>,
     /// Largest.
     pub max: f64,
-    /// The distribution itself, if a figure asks for it: pairs of a share, 0 to 1, and the smallest value that at least that share
-    /// does not exceed. Shares are even in the middle and finer towards both ends.
+    /// The distribution itself, if a figure asks for it: pairs of a share, 0 to 1, and the smallest
+    /// value that at least that share does not exceed. Shares are even in the middle and finer
+    /// towards both ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<(f64, f64)>,
 }
@@ -158,11 +165,13 @@ pub struct Summary {
 /// How a resource spent the window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Resource {
-    /// `cpu`, or `cpu0` and so on of several cores; `link`, an adapter stage; `bus pci` for a `[host.bus.pci]`.
+    /// `cpu`, or `cpu0` and so on of several cores; `link`, an adapter stage; `bus pci` for a
+    /// `[host.bus.pci]`.
     pub name: String,
     /// Busy share of the window, 0 to 1.
     pub utilisation: f64,
-    /// Share of the window by use (`protocol`, `switch`, `link_scheduling`, `interrupt`, `spin` …); of a bus by the adapters that had it, and `copy` by the CPU.
+    /// Share of the window by use (`protocol`, `switch`, `link_scheduling`, `interrupt`, `spin` …);
+    /// of a bus by the adapters that had it, and `copy` by the CPU.
     pub uses: BTreeMap<String, f64>,
     /// Longest queue seen, in its own items; `None` if it has none.
     pub longest_queue: Option<u64>,
@@ -190,7 +199,7 @@ pub struct Stage {
 pub struct Computation {
     /// Its name; `@1` after it at the second node.
     pub name: String,
-    /// The share of the CPU that its budgets come to, 0 to 1; `None` if it has what is left.
+    /// The share of the CPU that its budgets take, 0 to 1; `None` if it has the residual capacity.
     pub budget_share: Option<f64>,
     /// Share of the window in which it computed, switches excluded, 0 to 1.
     pub progress: f64,
@@ -198,9 +207,11 @@ pub struct Computation {
     pub budgets: u64,
     /// Those among them that were done after their deadline.
     pub late: u64,
-    /// Requested deadline in seconds, from the beginning of each period; `None` if it has what is left.
+    /// Requested deadline in seconds, from the beginning of each period; `None` if it has what is
+    /// left.
     pub deadline: Option<f64>,
-    /// By when a budget is done in seconds, from the beginning of its period; `None` without a budget, or a proof.
+    /// By when a budget is done in seconds, from the beginning of its period; `None` without a
+    /// budget, or a proof.
     pub bound: Option<f64>,
     /// The longest seen of that in seconds, of the whole run; `None` if no budget was done.
     pub worst: Option<f64>,
@@ -252,11 +263,12 @@ pub struct Gap {
     pub at: f64,
     /// How long it was, seconds.
     pub length: f64,
-    /// Whether nothing of ours ran; else it may be a long step of ours.
+    /// Whether no thread of ours ran; else it may be a long step of ours.
     pub idle: bool,
 }
 
-/// How far the delays of frames were from what they were to be: from being read to being written, in real time.
+/// How far the delays of frames were from what they were to be: from being read to being written,
+/// in real time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Delays {
     /// Frames that were written.
@@ -273,7 +285,7 @@ pub struct Delays {
     pub earliest: f64,
 }
 
-/// What happened to the frames of one channel in real time; seconds.
+/// The fate of the frames of one channel in real time; seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Frames {
     /// The channel's name.
@@ -294,12 +306,14 @@ pub struct Frames {
     pub waited_p99: f64,
     /// The longest.
     pub waited_max: f64,
-    /// The rate of its messages as a share of the contract's; `None` without a contract, or of fewer than two.
+    /// The rate of its messages as a share of the contract's; `None` without a contract, or of
+    /// fewer than two.
     pub of_contract: Option<f64>,
 }
 
 impl Channel {
-    /// The bound that its deadline is compared with: on delivery, or on the last transmission where there is none on delivery.
+    /// The bound that its deadline is compared with: on delivery, or on the last transmission where
+    /// there is none on delivery.
     pub fn end_to_end_bound(&self) -> Option<f64> {
         self.delivery_bound.or(self.bound)
     }
@@ -323,7 +337,7 @@ impl Run {
         self.channels.iter().any(Channel::fails)
     }
 
-    /// Whether it was given up before its end, since nothing came of it any more.
+    /// Whether it was given up before its end, since no packet left the system any more.
     pub fn is_given_up(&self) -> bool {
         self.figures.contains_key("given_up")
     }

@@ -18,8 +18,8 @@ pub fn run(experiment: &Experiment) -> Run {
     observe(experiment, &mut NoTrace, None)
 }
 
-/// Runs one point and tells `trace` what CPUs and links do, and `frames` what passes on them. The outcome is the
-/// same as without.
+/// Runs one point; `trace` records the work of CPUs and links, and `frames` the packets on them.
+/// The outcome is the same as without.
 pub fn observe<'a, T: Trace>(
     experiment: &'a Experiment,
     trace: &'a mut T,
@@ -35,7 +35,7 @@ pub fn observe<'a, T: Trace>(
     }
 }
 
-/// The run of `experiment` of another length than its own, if it ends within so many `events`.
+/// The run of `experiment` with another length, if it ends within that number of `events`.
 pub fn run_within(experiment: &Experiment, length: RunLength, events: u64) -> Option<Run> {
     let mut steps = Steps::of_length(experiment, length);
     steps.finish_within(events).then(|| steps.close())

@@ -1,32 +1,36 @@
 //! A sketch of a distribution: percentiles within 0.05 % from the first value to the last.
 //!
-//! A run has from a hundred values of a channel to many millions, and the meaning of a percentile must not depend on which.
-//! The buckets are those of HdrHistogram: 1024 of equal width between two powers of two. A bucket at `v` is at most
-//! `v / 1024` wide, and the sketch answers with its middle, so the relative error is at most 1 / 2048 = 0.0488 %
-//! ([`RELATIVE_ERROR`]). Below 2048 ps each picosecond has a bucket of its own, and percentiles are exact.
-//! Count, sum, minimum and maximum are exact, and so are percentiles that are the minimum or the maximum.
+//! A run has from a hundred values of a channel to many millions, and the meaning of a percentile
+//! must not depend on which. The buckets are those of HdrHistogram: 1024 of equal width between two
+//! powers of two. A bucket at `v` is at most `v / 1024` wide, and the sketch answers with its
+//! middle, so the relative error is at most 1 / 2048 = 0.0488 % ([`RELATIVE_ERROR`]). Below 2048 ps
+//! each picosecond has a bucket of its own, and percentiles are exact. Count, sum, minimum and
+//! maximum are exact, and so are percentiles that are the minimum or the maximum.
 //!
-//! A negative value (the laxity of a late message) has the bucket of its magnitude with the other sign: the error is
-//! relative to the magnitude on both sides of zero, and no bucket holds both signs.
+//! A negative value (the laxity of a late message) has the bucket of its magnitude with the other
+//! sign: the error is relative to the magnitude on both sides of zero, and no bucket holds both
+//! signs.
 //!
 //! # Memory
 //!
-//! A range from 1 ps to 106 days with both signs has 112 639 buckets, of which a channel fills a few hundred. Only those
-//! that hold something are stored, in a hash table of 8 bytes a slot that is at most three quarters full. A sketch of `n`
-//! values takes no more than 22 bytes a value, and no more than the filled buckets ask for however large `n` grows.
-//! The crate `hdrhistogram` stores every bucket from 0 on (98 KiB for 10 ms at 0.1 %, and as much for each sign), and
-//! `sketches-ddsketch` stores every bucket between the least and the greatest value and computes a logarithm for each
-//! value. A network of 800 channels has 5000 distributions.
+//! A range from 1 ps to 106 days with both signs has 112 639 buckets, of which a channel fills a
+//! few hundred. Only those that hold something are stored, in a hash table of 8 bytes a slot that
+//! is at most three quarters full. A sketch of `n` values takes no more than 22 bytes a value, and
+//! no more than the filled buckets ask for however large `n` grows. The crate `hdrhistogram` stores
+//! every bucket from 0 on (98 KiB for 10 ms at 0.1 %, and as much for each sign), and
+//! `sketches-ddsketch` stores every bucket between the least and the greatest value and computes a
+//! logarithm for each value. A network of 800 channels has 5000 distributions.
 //!
 //! # Variance
 //!
-//! The sum of squared deviations from the mean is kept, never a sum of squares, which cancels: a batch is summed around
-//! its first value, and batches are merged by the formula of Chan, Golub and LeVeque (Updating formulae and a pairwise
-//! algorithm for computing sample variances, 1979). A constant value has a deviation of exactly zero.
+//! The sum of squared deviations from the mean is kept, never a sum of squares, which cancels: a
+//! batch is summed around its first value, and batches are merged by the formula of Chan, Golub and
+//! LeVeque (Updating formulae and a pairwise algorithm for computing sample variances, 1979). A
+//! constant value has a deviation of exactly zero.
 
 use laxity_units::Time;
 
-/// Bits of a value that its bucket tells apart, behind the leading one.
+/// Bits of a value that its bucket distinguishes, behind the leading one.
 const PRECISION: u32 = 10;
 /// Buckets between two powers of two.
 const SUB: u32 = 1 << PRECISION;
@@ -42,7 +46,8 @@ pub struct Sketch {
     sum: i128,
     min: i64,
     max: i64,
-    /// The value that came first, from which the mean is counted: at an hour, a picosecond is the last digit of a double.
+    /// The value that came first, from which the mean is counted: at an hour, a picosecond is the
+    /// last digit of a double.
     first: i64,
     /// The mean less the first value, in picoseconds.
     mean: f64,
@@ -51,7 +56,8 @@ pub struct Sketch {
     buckets: Buckets,
 }
 
-/// From `from` to `to` in picoseconds; negative if `to` is before `from`. A distance of more than 106 days is 106 days.
+/// From `from` to `to` in picoseconds; negative if `to` is before `from`. A distance of more than
+/// 106 days is 106 days.
 #[inline]
 pub(crate) fn picoseconds(from: Time, to: Time) -> i64 {
     let distance = |span: u64| i64::try_from(span).unwrap_or(i64::MAX);
@@ -83,7 +89,8 @@ impl Sketch {
         self.take(&Moments { count, sum, min, max, first, mean, squares });
     }
 
-    /// Adds the distribution of other values, for example of the same channel in a run with another seed.
+    /// Adds the distribution of other values, for example of the same channel in a run with another
+    /// seed.
     pub fn merge(&mut self, other: &Sketch) {
         let Sketch { count, sum, min, max, first, mean, squares, ref buckets } = *other;
         if count > 0 {
@@ -170,8 +177,8 @@ pub struct Ranks {
 }
 
 impl Ranks {
-    /// The smallest value that at least that share (0 to 1) of the values does not exceed, in seconds within
-    /// [`RELATIVE_ERROR`]; 0 of none.
+    /// The smallest value that at least that share (0 to 1) of the values does not exceed, in
+    /// seconds within [`RELATIVE_ERROR`]; 0 of none.
     pub fn at(&self, share: f64) -> f64 {
         let rank = ((share * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         if rank == 1 {
@@ -204,10 +211,12 @@ fn middle(bucket: i32) -> i64 {
     if bucket < 0 { -middle } else { middle }
 }
 
-/// How many values each bucket holds: a hash table with open addressing, of the buckets that hold any.
+/// How many values each bucket holds: a hash table with open addressing, of the buckets that hold
+/// any.
 ///
-/// A slot has the bucket in its upper 17 bits and the count below, of which 2^47 would take a thousand values a
-/// microsecond for four years. No filled slot is zero, since the least bucket is above -2^16.
+/// A slot has the bucket in its upper 17 bits and the count below, of which 2^47 would take a
+/// thousand values a microsecond for four years. No filled slot is zero, since the least bucket is
+/// above -2^16.
 #[derive(Debug, Clone, Default)]
 struct Buckets {
     /// A power of two of them, or none.

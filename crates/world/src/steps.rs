@@ -1,8 +1,10 @@
-//! A run taken step by step: opened, run until a time, looked at, and closed.
+//! A run taken step by step: opened, run until a time, observed, and closed.
 //!
-//! [`run`](crate::run) answers when all is over, and is no more than that, at once. Whoever watches a run, teaches by one or searches in one wants to
-//! stop on the way and look, and must get the same run for it: a run in pieces is the same run, bit by bit, since what is to come stands
-//! in the calendar and nowhere else. So it is whatever the experiment's world is: hosts at networks, one that receives at interfaces, or a cluster of virtual interfaces.
+//! [`run`](crate::run) returns when the run is over, and is this module in one step. A program that
+//! shows, explains or searches a run stops in between and observes it, and must get the same run. A
+//! run in pieces is the same run, bit by bit, since all future events are in the calendar. This
+//! holds for every world: hosts at networks, one that receives at interfaces, or a cluster of
+//! virtual interfaces.
 
 use laxity_admission::Formula;
 use laxity_engine::trace::{NoTrace, Trace};
@@ -13,7 +15,8 @@ use crate::assembly::{Assembly, FrameSink, Live, Measured, limits, receiving, vi
 use crate::experiment::{Experiment, RunLength, Task};
 use crate::results::Run;
 
-/// Events after which a run is given up in which no packet has come to its end: some seconds of a computer's time. Hosts that look for what does not come have millions an hour.
+/// The number of events without a packet's end after which a run is given up: some seconds of a
+/// computer's time. Hosts that poll in vain have millions an hour.
 const PATIENCE: u64 = 1 << 24;
 
 /// Events of a run between two questions whether the caller still has time: some milliseconds.
@@ -33,11 +36,12 @@ impl<'a> Steps<'a> {
 
     /// The same of another length than the experiment's own.
     pub fn of_length(experiment: &'a Experiment, length: RunLength) -> Self {
-        // No trace has no size, so there is nothing that this could leak.
+        // `NoTrace` has no size, so this leaks no memory.
         Self::observed(experiment, length, Box::leak(Box::new(NoTrace)), None)
     }
 
-    /// The same, of which `trace` is told what CPUs and links do, and `frames` what passes on them.
+    /// The same, where `trace` records the work of CPUs and links, and `frames` the packets on
+    /// them.
     pub fn observed<T: Trace>(
         experiment: &'a Experiment,
         length: RunLength,
@@ -61,7 +65,8 @@ impl<'a> Steps<'a> {
         self.0.go(Limits::NONE.events(1)) == 1
     }
 
-    /// Lets happen what happens up to and at `time`, or to the run's end if that comes first; whether the run goes on.
+    /// Handles all events up to and at `time`, or to the run's end if that is earlier; returns
+    /// whether the run goes on.
     pub fn until(&mut self, time: Time) -> bool {
         self.0.go(Limits::NONE.until(time));
         !self.0.has_ended()
@@ -73,7 +78,7 @@ impl<'a> Steps<'a> {
         assert!(ended, "no run has so many events");
     }
 
-    /// Runs to the end, or for so many `events`; whether it ended.
+    /// Runs to the end, or for that number of `events`; returns whether it ended.
     pub fn finish_within(&mut self, events: u64) -> bool {
         self.0.go(Limits::NONE.events(events));
         self.0.has_ended()
@@ -90,7 +95,7 @@ impl<'a> Steps<'a> {
         self.0.has_ended()
     }
 
-    /// The time to which the run has come.
+    /// The present time of the run.
     pub fn now(&self) -> Time {
         self.0.now()
     }
@@ -100,13 +105,13 @@ impl<'a> Steps<'a> {
         self.0.live()
     }
 
-    /// What the run came to so far; one that ended is what [`run`](crate::run) answers.
+    /// The results so far; a run that ended has the results of [`run`](crate::run).
     pub fn close(self) -> Run {
         self.0.close()
     }
 }
 
-/// A run whose world is not looked at.
+/// A run of any kind of world.
 trait AnyCourse {
     /// Goes on within `limits` and those of the run; how many events happened.
     fn go(&mut self, limits: Limits) -> u64;
@@ -119,9 +124,10 @@ trait AnyCourse {
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// As long as it was to be, or with nothing left to come.
+    /// The full length, or no event left.
     Whole,
-    /// Given up: by packets, of which none had come to its end for so many events; or by time, which stood still for as many.
+    /// Given up: by packets, of which none left the system for that number of events; or by time,
+    /// which stood still for as many.
     GivenUp,
 }
 
@@ -132,7 +138,8 @@ struct Course<W: Measured> {
     length: RunLength,
     formula: Option<Formula>,
     patience: u64,
-    /// How things stood, in packets and in time, when patience was last looked at, and events since: the same events however the run is taken forward.
+    /// How things stood, in packets and in time, when patience was last looked at, and events
+    /// since: the same events however the run is taken forward.
     stood: (u64, Time),
     since: u64,
     /// How it ended, and when.
@@ -147,9 +154,10 @@ impl<W: Measured> Course<W> {
         Self { world, calendar, length, formula, patience: PATIENCE, stood, since: 0, end: None }
     }
 
-    /// Whether nothing has come of the events since it was last asked.
+    /// Whether the events since the last call had no effect.
     ///
-    /// Where all channels are refused, or none has room for what is sent, no packet comes, and a run that is as long as its packets would have no end while anything happens.
+    /// Where all channels are refused, or no message finds a buffer, no packet leaves the system. A
+    /// run with a length in packets would then have no end while there are events.
     fn stands(&mut self) -> bool {
         let stands = (self.world.through(), self.calendar.now());
         let before = std::mem::replace(&mut self.stood, stands);
@@ -178,7 +186,8 @@ impl<W: Measured> AnyCourse for Course<W> {
             self.since += outcome.events;
             match outcome.stop {
                 Stop::Events => {}
-                // A run without an end of its own is over when nothing is left to come, also for who would wait longer.
+                // A run without an end of its own is over when no event is left, also for a later
+                // `until`.
                 Stop::Until if last == Time::MAX && calendar.next_time().is_none() => {
                     self.end = Some((End::Whole, outcome.idle_from));
                 }
@@ -210,7 +219,8 @@ impl<W: Measured> AnyCourse for Course<W> {
     }
 }
 
-/// `run` with what its `end` was among its figures, if it was given up; and with how many bounds it exceeded that were proved, if it did any.
+/// `run` with what its `end` was among its figures, if it was given up; and with how many bounds it
+/// exceeded that were proved, if it did any.
 fn told(end: Option<End>, formula: Option<Formula>, mut run: Run) -> Run {
     if end == Some(End::GivenUp) {
         run.figures.insert("given_up".into(), 1.0);
@@ -233,7 +243,7 @@ mod tests {
     use super::*;
     use crate::results::Channel;
 
-    /// Something happens every so often, and every how-manyth time a packet comes to its end; how often and how many so far.
+    /// Periodic events, of which every `n`-th ends a packet; the period and the count so far.
     struct Ticks {
         apart: Span,
         packet: u64,
@@ -273,8 +283,9 @@ mod tests {
         }
     }
 
-    /// How it ends that has a packet every `packet` events, so far `apart`, with patience for a hundred and no more than `events`; and after how many.
-    /// In pieces of any number of events, and of any time, it is the same.
+    /// How it ends that has a packet every `packet` events, so far `apart`, with patience for a
+    /// hundred and no more than `events`; and after how many. In pieces of any number of events,
+    /// and of any time, it is the same.
     fn ends(length: RunLength, (apart, packet): (Span, u64), events: u64) -> (Option<End>, u64) {
         let course = || {
             let ticks = Ticks { apart, packet, ticks: 0, through: 0 };
@@ -298,7 +309,8 @@ mod tests {
         (whole.end.map(|(end, _)| end), whole.world.ticks)
     }
 
-    /// A run by packets that has no more to come is over then, and not when somebody has waited for more: after 3 ms, and at once if there was never anything.
+    /// A run by packets without further events is over then, and not at the time until which it was
+    /// run: after 3 ms, and at once if there was never an event.
     #[test]
     fn nobody_waits_a_run_longer() {
         struct Left(u64);
@@ -348,8 +360,8 @@ mod tests {
         }
     }
 
-    /// A bound that was proved and is exceeded is told of; one of the papers is there to be looked at. The last bit of a double breaks nothing, and
-    /// each way to its end counts.
+    /// An exceeded bound that was proved is reported; a bound of the papers is only shown. The last
+    /// bit of a double exceeds no bound, and each end of a path counts.
     #[test]
     fn a_bound_that_is_exceeded_is_told_of() {
         let channel = |bound, worst, delivery| Channel {
@@ -382,7 +394,7 @@ mod tests {
         assert_eq!(ends(packets, (MS, u64::MAX), u64::MAX), (given_up, 100));
         assert_eq!(ends(packets, (MS, u64::MAX), 70), (None, 70));
         assert_eq!(ends(packets, (MS, 70), 330), (None, 330));
-        // By time nobody waits for packets, but time has to go on.
+        // By time a run does not wait for packets, but time has to advance.
         let time = RunLength::Time { total: Span::from_secs(1), warmup: Span::ZERO, cooldown: Span::ZERO };
         assert_eq!(ends(time, (MS, u64::MAX), u64::MAX), (whole, 1001));
         assert_eq!(ends(time, (Span::ZERO, u64::MAX), u64::MAX), (given_up, 100));

@@ -1,4 +1,5 @@
-//! A run of the right shape and no meaning: what may be asked of an experiment's results before anything has run.
+//! A run of the right shape and no meaning: what may be asked of an experiment's results before
+//! anything has run.
 
 use std::collections::BTreeSet;
 

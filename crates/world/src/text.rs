@@ -1,8 +1,9 @@
-//! Text for people: what of somebody's file may reach a terminal, a page or a drawing, and seconds in a sentence.
+//! Text for people: which text of a file may reach a terminal, a page or a drawing, and seconds in
+//! a sentence.
 //!
-//! A name in a file may hold what drives the terminal that prints it, what no XML document may hold, or a mark that turns the
-//! direction of the text around it, so that a reader sees another number than stands there. Each output would have to
-//! think of all three; so there is one place, and whoever writes text of a file writes it through here.
+//! A name in a file may hold control sequences of a terminal, characters that no XML document may
+//! hold, or a mark that turns the direction of the text around it, so that a reader sees another
+//! number. All output of text from a file passes this one place, which handles all three.
 
 /// Whether `c` acts on what shows it: a control, or a mark of direction.
 pub fn acts(c: char) -> bool {
@@ -13,7 +14,8 @@ pub fn acts(c: char) -> bool {
     c.is_control() || turns
 }
 
-/// `text` on one line: its line ends and tabs are spaces, and what else acts is seen as a replacement.
+/// `text` on one line: its line ends and tabs are spaces, and what else acts is seen as a
+/// replacement.
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { tame(c) }).collect()
 }

@@ -1,4 +1,5 @@
-//! How channels' traffic comes to a station, whichever analysis asks: how far ahead of its time, and how much of it at once.
+//! Arrivals of channels at a station, for all analyses: how early messages are, and how many arrive
+//! at once.
 
 pub(crate) mod ahead;
 pub(crate) mod departures;

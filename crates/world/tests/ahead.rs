@@ -1,7 +1,11 @@
-//! How many messages may come ahead of their time, worked out by hand where they meet another channel: at a port by rates, where all that comes at once may go first.
+//! The number of early messages, worked out by hand where they meet another channel: at a
+//! rate-based port, where all simultaneous arrivals may go first.
 //!
-//! `a` sends, perhaps over `r`, and `w` does, through the port of a switch by VirtualClock to `z`: 1000 B are 80 us there. Each contract is of one message in ten milliseconds within five at every station, so what
-//! is ahead by a deadline alone is one in any time below five milliseconds, and all are through at the port within as many times 80 us as may come there: one of each, and those that come ahead.
+//! `a` sends, perhaps over `r`, and `w` does, through the port of a switch by VirtualClock to `z`:
+//! 1000 B are 80 us there. Each contract is of one message in ten milliseconds within five at every
+//! station, so a deadline alone makes one message early in any time below five milliseconds. All
+//! are through at the port within as many times 80 us as may arrive there: one of each, and the
+//! early ones.
 
 mod support;
 
@@ -10,12 +14,14 @@ use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::promise::promises;
 
-/// Messages by which all are through at the port, if `a` is told `sender`, may send `burst` at once, and has its frames go the way of `relay`.
+/// Messages by which all are through at the port, if `a` has the settings `sender`, may send
+/// `burst` at once, and has its frames take the path of `relay`.
 fn through(sender: &str, burst: u32, relay: &str) -> u64 {
     through_if("drop", sender, burst, relay).expect("it is admitted")
 }
 
-/// The same where what exceeds the contract becomes of it what `excess` says; `None` if the channel is refused.
+/// The same where what exceeds the contract becomes of it what `excess` says; `None` if the channel
+/// is refused.
 fn through_if(excess: &str, sender: &str, burst: u32, relay: &str) -> Option<u64> {
     let free = support::free();
     let (first, nodes) =
@@ -23,7 +29,7 @@ fn through_if(excess: &str, sender: &str, burst: u32, relay: &str) -> Option<u64
     // Five milliseconds at each hop.
     let deadline = match relay {
         "" => 15,
-        // The relay is told up to 100 ms late.
+        // The relay is notified up to 100 ms late.
         relay if relay.contains("100 ms") => 120 + 1,
         _ => 20,
     };
@@ -88,8 +94,11 @@ fn through_if(excess: &str, sender: &str, burst: u32, relay: &str) -> Option<u64
     Some(at_the_port.as_ps() / message.as_ps())
 }
 
-/// A sender that holds lets nothing go ahead; one whose link has a horizon of 25 ms the messages of three intervals, whatever the burst: what exceeds a contract and waits for a slot, or is dropped without
-/// one, is taken with a logical arrival further ahead each time. Where it is carried as best effort, one of which may be before all others, no more is ahead than a burst.
+/// A sender that holds releases no message early; one of which the link has a horizon of 25 ms
+/// releases the messages of three intervals, whatever the burst. A message beyond its contract that
+/// waits for a slot, or is dropped without one, has a logical arrival further ahead each time.
+/// Where it is carried as best effort, one of which may be before all others, no more is ahead than
+/// a burst.
 #[test]
 fn a_sender_lets_go_what_its_horizon_has_room_for() {
     assert_eq!(through("", 5, ""), 2);
@@ -100,7 +109,8 @@ fn a_sender_lets_go_what_its_horizon_has_room_for() {
     assert_eq!(of_bursts("best_effort"), [2 + 1, 2 + 2, 2 + 3].map(|ahead| Some(1 + ahead)));
 }
 
-/// A link that hands packets over as they are made has no order of its own, and so no horizon: they leave as far ahead as the CPU makes them, which has no end.
+/// A link that hands packets over as they are made has no order of its own, and so no horizon: they
+/// leave as far ahead as the CPU makes them, which has no end.
 #[test]
 fn what_a_link_does_not_hold_goes_as_far_ahead_as_it_is_made() {
     let ahead = "subsystem = { early = \"below_best_effort\", link = { paradigm = \"adapter\" } }";
@@ -111,7 +121,8 @@ fn what_a_link_does_not_hold_goes_as_far_ahead_as_it_is_made() {
     assert_eq!(through(link, 5, ""), 2 + 3);
 }
 
-/// To a relay that hears at once a message comes ahead by what it did not need of five milliseconds: one goes on. If it is told of all of 100 ms together, as many go on as it has a horizon for: three.
+/// At a relay that notices at once a message is early by the unused part of five milliseconds: one
+/// goes on. If it notices all of 100 ms together, its horizon limits the number: three.
 #[test]
 fn a_relay_that_is_told_late_lets_go_what_it_was_told_at_once() {
     let relay = |adapter: &str| {

@@ -1,4 +1,5 @@
-//! Adapters of stages that go by another order than their host: all of real time is one level there, whatever order that is, or each channel has its rate.
+//! Adapters of stages that go by another order than their host: all of real time is one level
+//! there, whatever order that is, or each channel has its rate.
 
 use laxity_admission::Formula;
 use laxity_scenario::Scenario;
@@ -52,7 +53,7 @@ source = {{ kind = "continuous" }}
     )
 }
 
-/// What is promised, or why nothing is.
+/// The promises, or why there are none.
 fn bounds(text: &str) -> Result<Vec<Span>, &'static str> {
     let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}"));
     let promises = promise::promises(&scenario.first(), Formula::Corrected).map_err(|why| why.0)?;
@@ -74,7 +75,8 @@ fn apart(order: &str) -> String {
     format!("{{ takes = \"real_time\", order = \"{order}\" }}, {{ takes = \"best_effort\", priority = 1 }}")
 }
 
-/// One level is one level: each of these orders is worth what first come, first served is, where that keeps best effort behind, and no more than the order of the host.
+/// One level is one level: each of these orders has the bounds of first come, first served, where
+/// that keeps best effort behind, and no better ones than the order of the host.
 #[test]
 fn each_order_is_as_good_as_another() {
     for paradigm in ["\"O1\", depth = 4", "\"O2\", depth = 4", "\"O3\", depth = 4", "\"adapter\""] {
@@ -87,13 +89,14 @@ fn each_order_is_as_good_as_another() {
             assert_eq!(of(&one_queue(order)), first, "{paradigm}, {order}");
             assert_eq!(of(&apart(order)), first, "{paradigm}, {order}");
         }
-        // Who is last in the host's order waits for all, whatever the adapter's is.
+        // The last in the host's order waits for all, whatever the adapter's is.
         let by_deadline = of(&one_queue("edf"));
         assert!(
             by_deadline.iter().zip(&first).all(|(host, alike)| host <= alike),
             "{by_deadline:?} {first:?}"
         );
-        // Without a window the first stage, where it is first come, first served, has made one level of all already.
+        // Without a window the first stage, if it is first in, first out, has made one level of all
+        // already.
         let some = by_deadline.iter().zip(&first).any(|(host, alike)| host < alike);
         assert_eq!(some, paradigm != "\"adapter\"", "{by_deadline:?} {first:?}");
         assert!(first.iter().all(|bound| *bound == first[0]), "{first:?}");
@@ -102,7 +105,8 @@ fn each_order_is_as_good_as_another() {
     assert_eq!(alike(&apart("fifo")), alike(&apart("virtual_clock")));
 }
 
-/// What has a rate and no guarantee goes between what has one, but where it waits by itself, or the order does not ask for rates.
+/// Best effort with a rate is served between guaranteed packets, except in a queue of its own, or
+/// where the order uses no rates.
 #[test]
 fn best_effort_with_a_rate_needs_a_queue_of_its_own() {
     const SHARE: &str = "share = \"1 Mbit/s\"";
@@ -116,12 +120,14 @@ fn best_effort_with_a_rate_needs_a_queue_of_its_own() {
         };
         assert_eq!(of(&one_queue(order), SHARE), expected, "{order}");
     }
-    // Each packet that the adapter has at once is soon gone again, if the host is slower: best effort with a rate, too.
+    // Each packet that the adapter has at once is soon gone again, if the host is slower: best
+    // effort with a rate, too.
     let slow = scenario("\"adapter\"", &one_queue("scfq"), SHARE).replace("speedup = 10\n", "");
     assert!(bounds(&slow).is_ok());
 }
 
-/// `text` of a host that is slow enough for the first stage, and whose channels have time for more than their intervals.
+/// `text` with a host that is slow enough for the first stage, and deadlines longer than the
+/// intervals.
 fn patient(text: &str) -> String {
     let text = text.replace("speedup = 10\n", "speedup = 5\n");
     let later = |text: String, (from, to)| {
@@ -131,8 +137,10 @@ fn patient(text: &str) -> String {
     [(20, 60), (50, 120), (80, 240)].into_iter().fold(text, later)
 }
 
-/// Each of those that keep rates apart promises a channel its rate, whatever others send, where an adapter that has each packet as it is made would be full of best effort. Beside any share of
-/// it that there is room for under VirtualClock it is the same, and where one level is enough the less of both is promised.
+/// Each of those that keep rates apart promises a channel its rate, whatever others send, where an
+/// adapter that has each packet as it is made would be full of best effort. Beside any share of it
+/// that there is room for under VirtualClock it is the same, and where one level is enough the less
+/// of both is promised.
 #[test]
 fn stages_by_rates_promise_a_rate() {
     let of = |queues: &str, share: &str| bounds(&patient(&scenario("\"adapter\"", queues, share)));
@@ -144,7 +152,8 @@ fn stages_by_rates_promise_a_rate() {
             alone.iter().zip(&beside).all(|(alone, beside)| alone < beside),
             "{order}: {alone:?} {beside:?}"
         );
-        // A message takes its interval by a clock of its own, or all of it but a packet where that counts from beginnings, and not twice that.
+        // A message takes its interval by a clock of its own, or all of it but a packet where that
+        // counts from beginnings, and not twice that.
         let intervals = [20, 50, 90].map(Span::from_ms);
         let within = |(bound, interval): (&Span, Span)| *bound > interval / 2 && *bound < interval * 2;
         assert!(order == "drr" || beside.iter().zip(intervals).all(within), "{order}: {beside:?}");
@@ -152,6 +161,6 @@ fn stages_by_rates_promise_a_rate() {
     let by_clock = |rate: &str| of(&one_queue("virtual_clock"), &share(rate));
     assert!(by_clock("1").is_ok());
     assert_eq!(by_clock("1"), by_clock("100"));
-    // What has a queue of its own behind real time takes nothing of it, whatever its share.
+    // A queue of its own behind real time takes no time from it, whatever its share.
     assert_eq!(of(&apart("virtual_clock"), &share("100")), of(&apart("virtual_clock"), ""));
 }

@@ -1,8 +1,10 @@
-//! How many frames come in at a host in a time, worked out by hand: what an application there waits for them is so many interrupts.
+//! The number of frames that arrive at a host in an interval, worked out by hand: an application
+//! there waits for that number of interrupts.
 //!
-//! `a` and `c` are behind a switch, whose port sends to `b`: 1000 B are 0.8 us on each link. Only `b` takes time: an interrupt 10 us, and an application that computes 300 us
-//! in each five milliseconds, in one slice. So by the link alone frames could take all of
-//! its CPU, and they are told apart by who sent them.
+//! `a` and `c` are behind a switch, of which the port sends to `b`: 1000 B are 0.8 us on each link.
+//! Only `b` takes time: an interrupt 10 us, and an application that computes 300 us in each five
+//! milliseconds, in one slice. So by the link alone frames could take all of its CPU, and they are
+//! counted by sender.
 
 mod support;
 
@@ -68,7 +70,7 @@ fn own(experiment: &Experiment) -> Span {
     promises.computing[1][0].expect("it is admitted")
 }
 
-/// Interrupts that it is charged for: what they cost more than if they cost nothing.
+/// The number of charged interrupts: the difference to a host with free interrupts.
 fn charged(experiment: &Experiment) -> u64 {
     let mut free = experiment.clone();
     let host = free.nodes[1].host;
@@ -78,20 +80,25 @@ fn charged(experiment: &Experiment) -> u64 {
     more.as_ps() / us(10).as_ps()
 }
 
-/// In `Δ` at most `N (⌈E/I⌉ + 2 + a) + ⌈Δ N/I⌉` frames: `N = 2` and `I = 2 ms`. `E` is the local deadline of the port. It is not known before admission, but
-/// never more than the whole of 4.5 ms. That is `2 (3 + 2)`, and one for each begun millisecond of the bound, which is less.
+/// In `Δ` at most `N (⌈E/I⌉ + 2 + a) + ⌈Δ N/I⌉` frames: `N = 2` and `I = 2 ms`. `E` is the local
+/// deadline of the port. It is not known before admission, but never more than the whole of 4.5 ms.
+/// That is `2 (3 + 2)`, and one for each begun millisecond of the bound, which is less.
 #[test]
 fn a_guaranteed_channel_brings_what_its_contract_and_lateness_let_it() {
     let experiment = experiment("", "", &film(""));
     assert_eq!(charged(&experiment), 10 + 1);
-    // Jitter of one millisecond makes `E` 5.5 ms, three intervals still, and lets one frame more come with the others: `2 (3 + 2) + 1`.
+    // Jitter of one millisecond makes `E` 5.5 ms, three intervals still, and lets one frame more
+    // arrive with the others: `2 (3 + 2) + 1`.
     let mut jitter = self::experiment("", "", &film(""));
     jitter.networks[0].impairments.jitter = us(1000);
     assert_eq!(charged(&jitter), 10 + 1 + 1);
 }
 
-/// A message may come to the port 4.5 ms before it is due there, since `a` holds it until its logical arrival: that is three messages of one each 2 ms. A horizon of three milliseconds at the port
-/// lets two of them go ahead, one of thirty all three, whatever the burst. A horizon of three milliseconds at `a` lets `⌈3/2⌉ = 2` messages go, which makes five at the port: its own horizon lets two go, or all.
+/// A message may be at the port 4.5 ms before it is due there, since `a` holds it until its logical
+/// arrival: that is three messages of one each 2 ms. A horizon of three milliseconds at the port
+/// lets two of them go ahead, one of thirty all three, whatever the burst. A horizon of three
+/// milliseconds at `a` lets `⌈3/2⌉ = 2` messages go, which makes five at the port: its own horizon
+/// lets two go, or all.
 #[test]
 fn what_goes_ahead_at_the_last_port_comes_with_the_rest() {
     let two = experiment("horizon = \"3 ms\"", "", &film(""));
@@ -105,8 +112,10 @@ fn what_goes_ahead_at_the_last_port_comes_with_the_rest() {
     }
 }
 
-/// What has no guarantee was made by `a`, which takes 400 us for a packet and 100 to start it, and has two buffers and one packet with its adapter: by (1) of `departures.rs`
-/// `n ≤ 1 + ⌈(100 + (2 + 1) 400)/500⌉ = 4` and `D = 1`, so 5 and one each 500 us. And it waits at the port, whose memory of 4 kB has four.
+/// Best effort was made by `a`, which takes 400 us for a packet and 100 to start it, and has two
+/// buffers and one packet with its adapter: by (1) of `departures.rs` `n ≤ 1 + ⌈(100 + (2 + 1)
+/// 400)/500⌉ = 4` and `D = 1`, so 5 and one each 500 us. And it waits at the port, of which the
+/// memory of 4 kB has four.
 #[test]
 fn best_effort_brings_what_its_host_makes_and_its_ports_have_room_for() {
     let sender =
@@ -126,8 +135,9 @@ fn best_effort_brings_what_its_host_makes_and_its_ports_have_room_for() {
     assert_eq!(charged(&experiment), 5 + 4 + own(&experiment).div_ceil(us(500)));
 }
 
-/// Each ten milliseconds the application begins just before the film's two frames come, for `a` is through with them at once: 300 us and both interrupts. No run has
-/// the four that may come beyond that, for nothing here is ever late.
+/// Each ten milliseconds the application begins just before the video stream's two frames arrive,
+/// for `a` is through with them at once: 300 us and both interrupts. No run has the four that may
+/// arrive beyond that, for no message here is ever late.
 #[test]
 fn frames_of_a_message_come_while_it_computes() {
     let experiment = experiment("", "", &film(""));

@@ -1,4 +1,4 @@
-//! A world that is behind: what comes from outside is answered late, and never early.
+//! A world that lags behind: responses to inputs are late, and never early.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -15,8 +15,11 @@ use laxity_world::{Assembly, Elsewhere, Input, Notice, Outside, limits};
 
 /// The way from one host to the other, which is far longer than a message takes anywhere else.
 const DELAY: Span = Span::from_ms(10);
-/// What a message takes beside it, with all that may be before it: a world that is behind reads everything at once. One of these and one of `busy` in turn take 145 us of the sender's CPU and less of the
-/// receiver's; there are at most 59 of these, and of the others, one each two milliseconds, fewer in the run: so less than 9 ms. (At a tenth of that speed twenty and three that were read 3.6 ms later took longer than this.)
+/// The time of a message beside the delay, with all that may be before it: a world that lags reads
+/// everything at once. One of these and one of `busy` in turn take 145 us of the sender's CPU and
+/// less of the receiver's; there are at most 59 of these, and of the others, one each two
+/// milliseconds, fewer in the run: so less than 9 ms. (At a tenth of that speed twenty and three
+/// that were read 3.6 ms later took longer than this.)
 const QUEUED: Span = Span::from_ms(20);
 
 fn experiment() -> Experiment {
@@ -53,7 +56,7 @@ fn experiment() -> Experiment {
     scenario.first()
 }
 
-/// The real time, and what has come and is not read.
+/// The real time, and the inputs that have not been read.
 #[derive(Clone, Default)]
 struct Hand {
     now: Rc<Cell<Time>>,
@@ -97,7 +100,8 @@ impl Clock for Slow {
     }
 }
 
-/// Reads what has come, and keeps when; and how long each message took in real time and in the world's.
+/// Reads the inputs and keeps their times; and how long each message took in real time and in the
+/// world's.
 struct Reader {
     hand: Hand,
     read: Vec<Time>,
@@ -163,7 +167,7 @@ proptest! {
         }
         let happened = reader.read.iter().filter(|read| **read < outcome.now).count();
         prop_assert!(reader.taken.len() >= happened, "there is room for all of them");
-        // What was read in time for it has arrived.
+        // Messages that were read early enough have arrived.
         let in_time = |read: &&Time| read.saturating_add(DELAY + QUEUED) < outcome.now;
         prop_assert!(reader.took.len() >= reader.read.iter().filter(in_time).count());
     }

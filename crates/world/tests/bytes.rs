@@ -1,4 +1,5 @@
-//! What bytes cost a CPU beside packets and messages: when packets are where, worked out by hand.
+//! The costs of bytes for a CPU beside packets and messages: the times of packets, worked out by
+//! hand.
 
 mod support;
 
@@ -6,7 +7,8 @@ use laxity_scenario::Scenario;
 use laxity_world::results::{Channel, Summary};
 use laxity_world::run;
 
-/// A message of 2500 bytes in packets of 1000, from one host to another; costs are those said, and a byte takes 50 ns on the link.
+/// A message of 2500 bytes in packets of 1000, from one host to another; costs are those said, and
+/// a byte takes 50 ns on the link.
 fn sent(class: &str, paradigm: &str, costs: &str) -> Channel {
     let text = format!(
         r#"
@@ -48,14 +50,16 @@ fn times(paradigm: &str, costs: &str) -> (f64, f64) {
 
 const ALL: &str = r#"send_byte = "3 ns", receive_byte = "2 ns", transfer_byte = "1 ns""#;
 
-/// O1: made by 3 us, moved by 4, on the link until 54; two more made meanwhile. The interrupt moves the second by 55, which is out by
-/// 105, and the last, of 500 bytes, is moved by 105.5 and out by 130.5. It is received in 1 us, the ones before it long since.
+/// O1: made by 3 us, moved by 4, on the link until 54; two more made meanwhile. The interrupt moves
+/// the second by 55, which is out by 105, and the last, of 500 bytes, is moved by 105.5 and out by
+/// 130.5. It is received in 1 us, the ones before it long since.
 #[test]
 fn bytes_are_paid_where_they_are_touched() {
     assert_eq!(times("O1", ALL), (130.5, 131.5));
 }
 
-/// Each part by itself, against 125 us of the link: the first packet's making; the last one's receiving; the moving of all three.
+/// Each part by itself, against 125 us of the link: the first packet's making; the last one's
+/// receiving; the moving of all three.
 #[test]
 fn each_part_is_its_own() {
     assert_eq!(times("O1", r#"send_byte = "3 ns""#), (128.0, 128.0));
@@ -64,7 +68,8 @@ fn each_part_is_its_own() {
     assert_eq!(times("O2", r#"transfer_byte = "1 ns""#), (127.5, 127.5));
 }
 
-/// With full packets throughout, bytes are as much as their share of each packet: bound and measurement alike.
+/// With full packets throughout, bytes are as much as their share of each packet: bound and
+/// measurement alike.
 #[test]
 fn bytes_count_in_bounds() {
     let of = |costs: &str| sent(REAL_TIME, "O1", costs);

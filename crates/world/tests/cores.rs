@@ -1,11 +1,14 @@
-//! What a host with several cores promises: by where its channels and its link scheduler are.
+//! The promises of a host with several cores, by the placement of its channels and its link
+//! scheduler.
 
 use laxity_admission::Formula;
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::promise::{self, Promise};
 
-/// The bound of the one guaranteed channel of a host with two cores, whose link scheduler is a thread or has its timer on `at`, with a lone frame on `film`'s core and best effort of `bulk` packets at a time on the other. The first core hears of completions.
+/// The bound of the one guaranteed channel of a host with two cores, of which the link scheduler is
+/// a thread or has its timer on `at`, with a lone frame on `film`'s core and best effort of `bulk`
+/// packets at a time on the other. The first core handles completions.
 fn bound(paradigm: &str, at: u8, film: u8, bulk: u32) -> Option<Span> {
     let text = format!(
         "title = \"two cores\"\n[host]\nprofile = \"mc68040\"\nspeedup = 10\ncores = 2\ncosts = {{ interrupt = \"30 us\" }}\nsubsystem = {{ packet = \"1500 B\", preemption = {{ best_effort = {bulk} }}, \
@@ -23,7 +26,9 @@ fn bound(paradigm: &str, at: u8, film: u8, bulk: u32) -> Option<Span> {
     })
 }
 
-/// Under O1 a handler calls by itself, and blocks of another core are nothing to it. A thread waits for those of its own core: with ten packets of best effort in a block longer than with one, by nine for each packet; and where best effort is elsewhere, for none.
+/// Under O1 a handler calls by itself, and blocks of another core do not delay it. A thread waits
+/// for those of its own core: with ten packets of best effort in a block longer than with one, by
+/// nine for each packet; and where best effort is elsewhere, for none.
 #[test]
 fn a_thread_waits_for_blocks_of_its_core() {
     let of = |paradigm, at, film, bulk| bound(paradigm, at, film, bulk).expect("there is time for it");
@@ -38,14 +43,18 @@ fn a_thread_waits_for_blocks_of_its_core() {
     }
 }
 
-/// Where packets are noticed that were held, interrupts may be pending: longer where completions are heard of, also under O1.
+/// Where packets are noticed that were held, interrupts may be pending: longer where completions
+/// are heard of, also under O1.
 #[test]
 fn who_turns_current_is_noticed_by_the_timer_that_has_the_links() {
     let of = |at| bound("O1", at, 1, 1).expect("there is time for it");
     assert!(of(0) > of(1), "{} and {}", of(0), of(1));
 }
 
-/// What the bound of a film of twenty packets on core 1, which leaves by the adapter that interrupts core 0, has more where a call of a core that sleeps takes 10 us, at forty times the speed; `bulk` says more of a channel without a guarantee, between `a` and `c` over the adapter that interrupts core 1.
+/// The longer bound of a video stream of twenty packets on core 1, which leaves by the adapter that
+/// interrupts core 0, where a call of a sleeping core takes 10 us, at forty times the speed; `bulk`
+/// describes a channel without a guarantee, between `a` and `c` over the adapter that interrupts
+/// core 1.
 fn longer_by_calls(paradigm: &str, at: u8, bulk: &str) -> Span {
     let bound = |ipi: &str| {
         let text = format!(
@@ -67,7 +76,9 @@ fn longer_by_calls(paradigm: &str, at: u8, bulk: &str) -> Span {
     bound("400 us") - bound("0 us")
 }
 
-/// Twenty calls, one for each packet, where the core that hears of its completions is put in line for by the other: bulk has its handler there and waits for buffers of which the other hears, comes in there, or its application is on the other. Else there are a few.
+/// Twenty calls, one for each packet, where the other core wakes threads of the core that handles
+/// its completions: bulk has its handler there and waits for buffers that the other frees, arrives
+/// there, or its application is on the other. Else there are a few.
 #[test]
 fn a_core_may_be_called_before_each_completion() {
     let away = "from = \"a\"\nto = \"c\"";
@@ -95,6 +106,6 @@ fn a_core_may_be_called_before_each_completion() {
             assert!(few(longer), "{paradigm}, {bulk}: {longer}");
         }
     }
-    // A thread that hears of completions itself waits for a call or a block, whoever calls.
+    // A thread that handles completions itself waits for a call or a block, from any core.
     assert_eq!(longer_by_calls("O2", 0, &called[1]), longer_by_calls("O2", 0, &others[0]));
 }

@@ -1,4 +1,5 @@
-//! Two hosts on a network where everything goes wrong: every message and buffer is accounted for in the end.
+//! Two hosts on a network where everything goes wrong: every message and buffer is accounted for in
+//! the end.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -45,7 +46,7 @@ fn scenario(seed: u64) -> (Experiment, String) {
     ]);
     let impairments = pick(&[
         "",
-        // Not both: a frame that comes twice is lost only if either copy is.
+        // Not both: a duplicated frame is lost only if either copy is.
         "impairments = { duplication = 0.05 }",
         "impairments = { loss = 0.03, corruption = 0.03 }",
         "impairments = { delay = \"1 ms\", jitter = \"2 ms\", reordering = 0.1, reorder_by = \"3 ms\" }",
@@ -129,7 +130,8 @@ fn drained<'a>(experiment: &'a Experiment, trace: &'a mut NoTrace) -> Quiet<'a> 
     let until = |ms| Limits { until: Time::ZERO + Span::from_ms(ms), ..limits(length) };
     laxity_engine::run(&mut assembly, &mut calendar, &mut VirtualClock, until(1000));
     assembly.silence();
-    // Time for a reset, and for all that waited behind it; a second reset if it hit the first's last packets.
+    // Time for a reset, and for all that waited behind it; a second reset if it hit the first's
+    // last packets.
     laxity_engine::run(&mut assembly, &mut calendar, &mut VirtualClock, until(20_000));
     assembly
 }
@@ -165,7 +167,8 @@ fn faults_lose_nothing_unaccounted_and_leave_no_buffer_behind() {
                 assert_eq!(subsystem.buffers_in_use(ChannelId(i as u32)), Ok(0), "{}", what(i));
             }
             let cause = |cause| sender.dropped.get(&cause).copied().unwrap_or_default();
-            // A message is refused, or accepted; accepted, it is cut into packets or dropped for want of buffers.
+            // A message is refused, or accepted; accepted, it is cut into packets or dropped for
+            // want of buffers.
             assert_eq!(
                 tally.messages,
                 sender.accepted + cause(Dropped::MessageQueue) + cause(Dropped::Undersized),
@@ -192,7 +195,8 @@ fn faults_lose_nothing_unaccounted_and_leave_no_buffer_behind() {
                 *met.entry(name).or_default() += n;
             }
         }
-        // What was made was lost before it left, on the way or where it came, or was received, some of it twice.
+        // Each packet was lost before it left, on the path or on arrival, or was received, some of
+        // them twice.
         let duplicated = assembly.impairments().duplicated;
         let received: u64 = assembly.nodes().iter().map(received).sum();
         if matches!(experiment.adapter(0), Adapter::Described(adapter) if !adapter.receive.is_empty()) {

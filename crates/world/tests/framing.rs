@@ -1,4 +1,5 @@
-//! When frames of Ethernet come, and when links are free again, worked out by hand.
+//! The arrivals of Ethernet frames, and the times at which links are free again, worked out by
+//! hand.
 
 mod support;
 
@@ -6,7 +7,8 @@ use laxity_scenario::Scenario;
 use laxity_world::results::Run;
 use laxity_world::run;
 
-/// Two hosts that take no time, joined by `links`, and one channel between them, a message in each millisecond.
+/// Two hosts that take no time, joined by `links`, and one channel between them, a message in each
+/// millisecond.
 fn joined(links: &str, more: &str) -> Run {
     let text = format!(
         r#"
@@ -51,7 +53,8 @@ fn delivery(run: &Run) -> (u64, u64) {
     (ps(delivery.min), ps(delivery.max))
 }
 
-/// 100 B are a frame of 126 on the wire with preamble and check sequence, and 12 of gap behind it: 1008 ns and 96 at 1 Gbit/s.
+/// 100 B are a frame of 126 on the wire with preamble and check sequence, and 12 of gap behind it:
+/// 1008 ns and 96 at 1 Gbit/s.
 #[test]
 fn a_frame_has_come_when_its_last_byte_has() {
     let alone = |rate: &str, framing: &str, propagation: &str| {
@@ -65,13 +68,15 @@ fn a_frame_has_come_when_its_last_byte_has() {
     // Shorter than the gap: 10 m, and 20 m at a tenth of the rate.
     assert_eq!(alone("1 Gbit/s", "ethernet", "50 ns"), 1_058_000);
     assert_eq!(alone("100 Mbit/s", "ethernet", "100 ns"), 10_180_000);
-    // Where no cable is modelled, a frame comes when its time is over.
+    // Where no cable is modelled, a frame arrives when its time is over.
     assert_eq!(alone("1 Gbit/s", "ethernet", "0 ns"), 1_104_000);
-    // 126 B at 112 Gbit/s are 9 ns, and its gap 857.142... ps rounded up, of 9857.142... rounded up: 9858 - 858 + 1000.
+    // 126 B at 112 Gbit/s are 9 ns, and its gap 857.142... ps rounded up, of 9857.142... rounded
+    // up: 9858 - 858 + 1000.
     assert_eq!(alone("112 Gbit/s", "ethernet", "1 ns"), 10_000);
 }
 
-/// The link is busy for the gap: a second frame comes 1104 ns after the first, and so it does over a switch, where each hop takes 1108.
+/// The link is busy for the gap: a second frame arrives 1104 ns after the first, and so it does
+/// over a switch, where each hop takes 1108.
 #[test]
 fn the_gap_delays_the_next_frame() {
     assert_eq!(
@@ -91,8 +96,8 @@ fn the_gap_delays_the_next_frame() {
     assert_eq!(delivery(&joined(&cut, &sent(100, 1))).0, (22 * 8 + 100) * 1000 + 1_108_000);
 }
 
-/// Bounds count the gap of the last frame as little as the run does: a message of two frames, of 1500 and 100 B, is there after
-/// 12304 + 1008 + 100 ns; nothing else is sent.
+/// Bounds count the gap of the last frame as little as the run does: a message of two frames, of
+/// 1500 and 100 B, is there after 12304 + 1008 + 100 ns, without other traffic.
 #[test]
 fn a_bound_ends_with_the_last_byte() {
     let contract = "class = \"real_time\"\nmax_message = \"1600 B\"\nmin_message = \"1600 B\"\nburst = 1\nmin_interval = \"1 ms\"\n\

@@ -1,4 +1,5 @@
-//! What comes to its end in a second, by hand: wherever a message ends, all of it counts when it is there whole, and what is lost does not.
+//! The goodput, by hand: wherever a message ends, all of it counts when it is there whole, and lost
+//! messages do not count.
 
 use laxity_scenario::Scenario;
 use laxity_world::results::Channel;
@@ -10,7 +11,8 @@ fn first(text: &str) -> Channel {
     run(&scenario.first()).channels.swap_remove(0)
 }
 
-/// Messages of 16 KiB, four packets each, every 40 ms, of which 50 are in the window of two seconds.
+/// Messages of 16 KiB, four packets each, every 40 ms, of which 50 are in the window of two
+/// seconds.
 fn host(adapter: &str, path: &str, channel: &str) -> Channel {
     first(&format!(
         "title = \"a test\"\n[host]\nprofile = \"mc68040\"\nspeedup = 8\n{adapter}{path}[admission]\nformula = \"off\"\n\
@@ -36,7 +38,7 @@ fn all_comes_to_its_end_where_nothing_is_lost() {
     }
 }
 
-/// A message of which a packet is lost on the way is nobody's, and the packets of it that came count as what left.
+/// A message with a lost packet is not received, and its packets that arrived count as departed.
 #[test]
 fn what_is_lost_on_the_way_is_no_goodput() {
     let film = host(
@@ -50,7 +52,8 @@ fn what_is_lost_on_the_way_is_no_goodput() {
     assert_eq!(film.throughput, 50.0 * 16_384.0 / 2.0);
 }
 
-/// A program that takes 60 ms (480 at the speed that costs are of) for a message every 40 ms: what comes while it works finds no buffer, or no place with it.
+/// A program that takes 60 ms (480 at the speed of the costs) for a message every 40 ms: messages
+/// that arrive while it works find no buffer, or no slot at the program.
 #[test]
 fn what_its_program_does_not_take_is_no_goodput() {
     let film = host(NULL, RECEIVED, "reader = { work = \"480 ms\", slots = 1 }\n");
@@ -71,7 +74,8 @@ fn through_a_network_it_is_the_same() {
     assert_eq!((film.delivered, film.goodput), (Some(50), 50.0 * 16_384.0 / 2.0));
 }
 
-/// At an interface a message is a packet, of 64 bytes every 500 us; beside a flood some find no buffer.
+/// At an interface a message is a packet, of 64 bytes every 500 us; beside a flood some find no
+/// buffer.
 #[test]
 fn at_an_interface_it_is_what_programs_have() {
     let text = |flood: &str| {

@@ -1,4 +1,5 @@
-//! What a host with several links promises, by hand: what those that leave by one are to those that leave by another.
+//! The promises of a host with several links, by hand: the effect of channels of one link on those
+//! of another.
 
 use laxity_admission::{Bound, Formula, Term};
 use laxity_scenario::Scenario;
@@ -9,7 +10,8 @@ use laxity_world::promise::{self, Promise, shortfall};
 const EDF: &str = "multiclass_edf";
 const LEVELS: &str = "fixed_priority";
 
-/// Host `a` is at a network of 100 Mbit/s with `b`, and at one of 10 with `c`, by adapters of these names, of which the first in the alphabet is its first. What orders CPU and links.
+/// Host `a` is at a network of 100 Mbit/s with `b`, and at one of 10 with `c`, by adapters of these
+/// names, of which the first in the alphabet is its first. `order` is that of CPU and links.
 fn experiment(order: &str, names: [&str; 2], channels: &[String]) -> Experiment {
     of_text(&text(order, names, channels))
 }
@@ -63,8 +65,10 @@ fn bound_at(hop: usize, experiment: &Experiment) -> Bound {
 
 const NAMES: [&str; 2] = ["fast", "slow"];
 
-/// A frame of 1500 B is 1.2 ms on the slow link and one of 64 B 51.2 us. So beside a message by the fast link, which is promised 610 us, two of the slow one and another for a begun 1.2 ms are
-/// started and heard of; if they may be short, which takes one of them among others that are not, two and 18 in 918 us.
+/// A frame of 1500 B is 1.2 ms on the slow link and one of 64 B 51.2 us. So beside a message by the
+/// fast link, which is promised 610 us, two of the slow one and another for a begun 1.2 ms are
+/// started and heard of; if they may be short, which takes one of them among others that are not,
+/// two and 18 in 918 us.
 #[test]
 fn packets_of_another_link_are_as_far_apart_as_its_shortest() {
     let beside = |channels: &[String]| {
@@ -85,14 +89,16 @@ fn packets_of_another_link_are_as_far_apart_as_its_shortest() {
         assert_eq!(few[order].bound, alone[order].bound + each * 3);
         let us = |bound: &Bound| bound.bound.div_ceil(Span::from_us(1));
         assert_eq!([us(&few[order]), us(&many[order])], [610, 919]);
-        // As many of what it passes on, beside interrupts for what comes in.
+        // As many of its forwarded packets, beside receive interrupts.
         let (ends, passes) =
             (beside(&[bulk(&["b", "a"], (64, 1500), 64)]), beside(&[bulk(&["b", "a", "c"], (64, 1500), 64)]));
         assert!(passes[order].interference >= ends[order].interference + each * 20);
     }
 }
 
-/// Under O2 they are started by a thread, between blocks, and prolong its runs by what they would stretch the work of handlers under O1. Under O3 completions create a thread for each, and which waits for a block before ours.
+/// Under O2 they are started by a thread, between blocks, and prolong its runs by what they would
+/// stretch the work of handlers under O1. Under O3 completions create a thread for each, and which
+/// waits for a block before ours.
 #[test]
 fn whoever_starts_them_they_are_as_many() {
     let of = |order: &str, option: &str, channels: &[String]| {
@@ -115,7 +121,9 @@ fn whoever_starts_them_they_are_as_many() {
     }
 }
 
-/// Frames of 64 B by the fast link may complete faster than they are heard of: they are counted by the places that they are made in, since among others there are some too long to be on the link while the next is made.
+/// Frames of 64 B by the fast link may complete faster than they are heard of: they are counted by
+/// the places that they are made in, since among others there are some too long to be on the link
+/// while the next is made.
 #[test]
 fn packets_of_another_link_are_no_more_than_there_are_places_for() {
     let beside = |sizes: &[(u32, u32)], slots: u32| {
@@ -134,7 +142,8 @@ fn packets_of_another_link_are_no_more_than_there_are_places_for() {
     }
 }
 
-/// Whatever is sent by its own link, from here or from where it came by the other, may be in the adapter before a message of one short frame, for 1.2 ms.
+/// Whatever is sent by its own link, from here or from where it came by the other, may be in the
+/// adapter before a message of one short frame, for 1.2 ms.
 #[test]
 fn best_effort_of_the_link_that_it_leaves_by_is_before_it() {
     for names in [NAMES, ["x", "b"]] {
@@ -151,7 +160,8 @@ fn best_effort_of_the_link_that_it_leaves_by_is_before_it() {
     }
 }
 
-/// The links of a host are alike to it but for what leaves by them. Two frames of what it passes on by the slow one, and a third before them, are 3.6 ms, with its first adapter or its second.
+/// The links of a host are alike to it but for what leaves by them. Two frames of what it passes on
+/// by the slow one, and a third before them, are 3.6 ms, with its first adapter or its second.
 #[test]
 fn which_link_is_the_first_is_all_the_same() {
     let on = ["fast", "slow"];
@@ -179,7 +189,8 @@ fn which_link_is_the_first_is_all_the_same() {
     }
 }
 
-/// What comes in by a link and ends here does not leave by it: a host that sends by one only has nothing beside it, whichever is its first.
+/// A channel that arrives by a link and ends here does not leave by it: a host that sends by one
+/// only has no other table, whichever link is its first.
 #[test]
 fn what_ends_here_leaves_by_no_link() {
     let comes = |names: [&str; 2]| {
@@ -189,8 +200,9 @@ fn what_ends_here_leaves_by_no_link() {
     assert_eq!(comes(NAMES), comes(["z", "y"]));
 }
 
-/// Of 3000 B that leave by the fast link the slow one's table has what the CPU takes, and not 2.4 ms. What a channel is promised is made of what is said of it; and by the demand test, where EDF goes
-/// by what was asked for, that is its own link's bound: messages 40 ms apart go in the order of their levels, each once.
+/// Of 3000 B that leave by the fast link the slow one's table has the CPU time, and not 2.4 ms. The
+/// promise is the sum of its terms. By the demand test, where EDF goes by the requested deadline,
+/// that is its own link's bound: messages 40 ms apart go in the order of their levels, each once.
 #[test]
 fn each_link_has_its_own_bound() {
     let channels = [
@@ -214,7 +226,8 @@ fn each_link_has_its_own_bound() {
     assert_eq!(own(&bounds(&by_demand)), own(&by_level));
 }
 
-/// Both links have to have time: the least deadline that is named is admitted, and a shorter one is not.
+/// Both links have to have time: the least deadline that is named is admitted, and a shorter one is
+/// not.
 #[test]
 fn the_deadline_that_is_named_is_that_of_all_links() {
     for names in [NAMES, ["z", "y"]] {
@@ -233,8 +246,10 @@ fn the_deadline_that_is_named_is_that_of_all_links() {
     }
 }
 
-/// Who is refused by one link, or further on, has kept nothing at the others. Of 200 us 195 are what the CPU takes where the other link is the fast one, so nobody would be let before it there, and the slow link takes more
-/// for one packet; and 2 ms are too short where it ends on a CPU of a twentieth of the speed.
+/// A channel refused by one link, or further on, keeps no reservation at the others. Of 200 us 195
+/// are CPU time where the other link is the fast one, so no channel could be before it there, and
+/// the slow link takes more for one packet; and 2 ms are too short where it ends on a CPU of a
+/// twentieth of the speed.
 #[test]
 fn who_is_refused_is_at_no_link() {
     let others = [urgent("late", &["a", "b"], 3000, "30 ms"), urgent("slow", &["a", "c"], 3000, "25 ms")];
@@ -257,7 +272,8 @@ fn who_is_refused_is_at_no_link() {
     }
 }
 
-/// There are 31 levels above best effort's, so 31 channels have one each, in the order of their deadlines, whatever else is sent.
+/// There are 31 levels above best effort's, so 31 channels have one each, in the order of their
+/// deadlines, whatever else is sent.
 #[test]
 fn as_many_channels_as_levels_have_one_each() {
     let named = |n: u32| {
@@ -275,9 +291,11 @@ fn as_many_channels_as_levels_have_one_each() {
     assert!(levels.eq((0..31).rev().map(Some)));
 }
 
-/// Beside one message of `slow` a message of `late` makes it wait till 4502.747 us by the slow link's table, so with 4450 us it has to be above there; the fast link's table would have it below, as everybody
-/// is put as high as those below tolerate. There is one level for each at the CPU, so it is above in both. With 53 us more `slow` tolerates `late` above it in both; by EDF it need not be either; and who
-/// asks first for less is below in both.
+/// Beside one message of `slow` a message of `late` makes it wait till 4502.747 us by the slow
+/// link's table, so with 4450 us it has to be above there; the fast link's table would have it
+/// below, as each channel is put as high as those below tolerate. There is one level for each at
+/// the CPU, so it is above in both. With 53 us more `slow` tolerates `late` above it in both; by
+/// EDF it need not be either; and an earlier request for less is below in both.
 #[test]
 fn the_tables_of_all_links_have_one_order() {
     let asked = |order: &str, names: [&str; 2], deadline: &str, turned: bool| {
@@ -297,7 +315,8 @@ fn the_tables_of_all_links_have_one_order() {
     }
 }
 
-/// The least deadline of `late` is what it waits for at the place that it would have: 4502.747 us below a message by the slow link, where that has to be above, and 1697.840 us above it.
+/// The least deadline of `late` is what it waits for at the place that it would have: 4502.747 us
+/// below a message by the slow link, where that has to be above, and 1697.840 us above it.
 #[test]
 fn the_deadline_that_is_named_is_that_of_the_one_order() {
     for (names, deadline) in [(NAMES, "4450 us"), (["z", "y"], "4450 us"), (NAMES, "4503 us")] {
@@ -314,7 +333,8 @@ fn the_deadline_that_is_named_is_that_of_the_one_order() {
     }
 }
 
-/// Each table has a bound for what leaves by no link, and under levels nothing goes by one: so the least counts, whichever adapter is the first.
+/// Each table has a bound for a channel that leaves by no link, and under levels no order depends
+/// on it: so the least counts, whichever adapter is the first.
 #[test]
 fn what_ends_here_is_promised_the_least_of_all_links() {
     let bounds = |order: &str, names: [&str; 2]| {
@@ -337,8 +357,10 @@ fn what_ends_here_is_promised_the_least_of_all_links() {
     assert!(bounds(EDF, NAMES).bound > either.bound + Span::from_us(900));
 }
 
-/// Both tables have the channels in one order, so each has the level of its place there. By deadlines a channel has the later of the two bounds, for that is what EDF goes by; by levels its own
-/// link's, which of the fast one is shorter by what the other has in everybody's wait: a packet of 1.2 ms where its own take 120 us.
+/// Both tables have the channels in one order, so each has the level of its position there. By
+/// deadlines a channel has the later of the two bounds, by which EDF goes. By levels it has its own
+/// link's bound, and the fast link's is shorter by the other channel's part in each wait: a packet
+/// of 1.2 ms where its own take 120 us.
 #[test]
 fn levels_order_several_links_without_a_deadline_of_the_other() {
     let hops = |order: &str| -> Vec<(Option<u32>, Span)> {

@@ -1,4 +1,4 @@
-//! What a run keeps does not grow with its length.
+//! The memory of a run does not grow with its length.
 
 #![allow(unsafe_code, reason = "an allocator that counts is one")]
 
@@ -24,7 +24,8 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `dealloc`, and the pointer came from the same allocator.
+        // SAFETY: the caller keeps the contract of `dealloc`, and the pointer came from the same
+        // allocator.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -32,8 +33,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The most that was in use at a time, over what was before, in a run of so many packets: messages of one packet and of two,
-/// of either class, through two stages and over a way that loses some, to a second host.
+/// The peak of memory in use, over the use before, in a run of `packets` packets: messages of one
+/// packet and of two, of either class, through two stages and over a lossy path, to a second host.
 fn peak(packets: u64) -> usize {
     let text = format!(
         r#"
@@ -82,8 +83,8 @@ fn peak(packets: u64) -> usize {
     PEAK.load(Ordering::Relaxed) - before
 }
 
-/// A distribution has some thousand buckets, of which a longer run fills a few more. Of each value it would keep eight bytes,
-/// thirty megabytes here.
+/// A distribution has some thousand buckets, of which a longer run fills a few more. Of each value
+/// it would keep eight bytes, thirty megabytes here.
 #[test]
 fn a_run_of_twice_the_length_needs_little_more() {
     let (long, longer) = (peak(800_000), peak(1_600_000));

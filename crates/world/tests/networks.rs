@@ -6,8 +6,8 @@ use laxity_scenario::Scenario;
 use laxity_world::results::{Channel, Run};
 use laxity_world::run;
 
-/// Hosts that take no time beside what is said; a byte takes 80 ns on a link, a millisecond between messages. `a` and `b` are at
-/// switch `sw`, `c` behind `sx`; each link takes 5 us, each switch 3.
+/// Hosts that take no time beside what is said; a byte takes 80 ns on a link, a millisecond between
+/// messages. `a` and `b` are at switch `sw`, `c` behind `sx`; each link takes 5 us, each switch 3.
 fn network(more: &str, channels: &str) -> Run {
     network_with(more, "", channels)
 }
@@ -79,8 +79,9 @@ fn delivery(channel: &Channel) -> (f64, f64, u64) {
     (us(delivery.min), us(delivery.max), delivery.count)
 }
 
-/// 1000 bytes: 80 us on each of three links, 5 behind each, 3 in each switch, and 10 us of receiving at a host that is twice as fast:
-/// 3 × 85 + 2 × 3 + 5 = 266. From `a` to `b` one switch: 2 × 85 + 3 = 173.
+/// 1000 bytes: 80 us on each of three links, 5 behind each, 3 in each switch, and 10 us of
+/// receiving at a host that is twice as fast: 3 × 85 + 2 × 3 + 5 = 266. From `a` to `b` one switch:
+/// 2 × 85 + 3 = 173.
 #[test]
 fn a_frame_is_stored_and_forwarded() {
     let channels = channel("far", "a", "c", 1000, "best_effort");
@@ -90,16 +91,18 @@ fn a_frame_is_stored_and_forwarded() {
     assert_eq!(delivery(&near.channels[0]), (173.0, 173.0, 100));
 }
 
-/// A switch begins when it has 22 bytes, 1.76 us, but sends for as long: 80 + 5, and twice 1.76 + 3 + 5, and 5: 109.52.
+/// A switch begins when it has 22 bytes, 1.76 us, but sends for as long: 80 + 5, and twice 1.76 + 3
+/// + 5, and 5: 109.52.
 #[test]
 fn a_frame_cuts_through() {
     let run = network("forwarding = \"cut_through\"", &channel("far", "a", "c", 1000, "best_effort"));
     assert_eq!(delivery(&run.channels[0]), (109.52, 109.52, 100));
 }
 
-/// Cutting through begins so late that nothing has to be waited for. A trunk of 400 Mbit/s has 20 us for a frame: it begins 20 us
-/// before the last bit is there, so that leaves as soon as it has come, at 80 + 5 + 3. Behind it the far link takes its 80 us
-/// from the header on, which came 0.44 us after the beginning: 68 + 0.44 + 8 + 80, and 10 to be received.
+/// Cutting through begins late enough that no frame has to wait. A trunk of 400 Mbit/s has 20 us
+/// for a frame: it begins 20 us before the last bit is there, so that leaves as soon as it has
+/// arrived, at 80 + 5 + 3. Behind it the far link takes its 80 us from the header on, which arrived
+/// 0.44 us after the beginning: 68 + 0.44 + 8 + 80, and 10 to be received.
 #[test]
 fn a_faster_link_behind_a_cut_through_switch_waits() {
     let channels = channel("far", "a", "c", 1000, "best_effort");
@@ -107,7 +110,8 @@ fn a_faster_link_behind_a_cut_through_switch_waits() {
     assert_eq!(delivery(&run.channels[0]), (166.44, 166.44, 100));
 }
 
-/// Both send at once, so one of them waits at the port to `sx` for 80 us; from there on they are 80 apart.
+/// Both send at once, so one of them waits at the port to `sx` for 80 us; from there on they are 80
+/// apart.
 #[test]
 fn two_frames_meet_at_a_port() {
     let channels =
@@ -119,10 +123,11 @@ fn two_frames_meet_at_a_port() {
     assert_eq!(trunk.longest_queue, Some(1));
 }
 
-/// Of a deadline of 1221 us the propagation takes 21, and each of four hops has 300. A port holds the frame until it was due
-/// at the hop before and could have come: `sw` until 308, `sx` until 308 + 300 + 8 = 616. It has left after 80, has come
-/// after 5 and is received in 5, for no bound is in force for which the receiver would hold it. With a horizon the ports
-/// let it go at once.
+/// Of a deadline of 1221 us the propagation takes 21, and each of four hops has 300. A port holds
+/// the frame until it was due at the hop before and could have arrived: `sw` until 308, `sx` until
+/// 308 + 300 + 8 = 616. It has left after 80, has arrived after 5 and is received in 5, for no
+/// bound is in force for which the receiver would hold it. With a horizon the ports release it at
+/// once.
 #[test]
 fn a_guaranteed_frame_is_held_at_each_port() {
     let run = network("", &channel("held", "a", "c", 1000, "1221 us"));
@@ -135,7 +140,8 @@ fn a_guaranteed_frame_is_held_at_each_port() {
     assert_eq!((link(&run), link(&eager)), (696.0, 256.0));
 }
 
-/// A port with room for one frame of 1000 bytes has it while it sends; of two that come at once it loses the second.
+/// A port with buffers for one frame of 1000 bytes has it while it sends; of two simultaneous ones
+/// it loses the second.
 #[test]
 fn what_finds_no_room_is_lost_and_told() {
     let channels =
@@ -148,7 +154,9 @@ fn what_finds_no_room_is_lost_and_told() {
     assert_eq!(shared.channels[1].lost_packets, 0);
 }
 
-/// What is at one thing from before the window opens until after the run has ended is busy for all of it: a port whose frame takes 80 ms, a link, a stage and a CPU of which a packet does.
+/// A resource that works on one frame from before the window opens until after the run has ended is
+/// busy for all of it: a port of which the frame takes 80 ms, a link, a stage and a CPU with a
+/// packet that long.
 #[test]
 fn what_is_under_way_at_an_edge_counts_for_what_lies_within() {
     let fast = format!("costs = {{ {} }}", support::free());
@@ -191,8 +199,9 @@ fn a_message_comes_back() {
     assert_eq!((run.channels[0].packets, run.channels[0].lost_packets), (100, 0));
 }
 
-/// To `c`, back and there again: 266 with what `c` takes to receive, 261 back to `a`, and 266, over each port of that way twice. Each of two
-/// fragments has its own, and the second is behind by what a link takes, 40 us.
+/// To `c`, back and there again: 266 with what `c` takes to receive, 261 back to `a`, and 266, over
+/// each port of that way twice. Each of two fragments has its own, and the second is behind by what
+/// a link takes, 40 us.
 #[test]
 fn a_message_goes_round_and_round() {
     let there_and_back = ["a", "sw", "sx", "c", "sx", "sw", "a", "sw", "sx", "c"];
@@ -204,8 +213,9 @@ fn a_message_goes_round_and_round() {
     assert_eq!(two.channels[0].lost_packets, 0);
 }
 
-/// A port or relay holds a frame by the time of each passage: `sw` until 308, `b` until 308 + 305, `sw` until 613 + 308. The frame is back where it began 80
-/// and 5 later, and is received at once, for no bound is in force.
+/// A port or relay holds a frame by the time of each passage: `sw` until 308, `b` until 308 + 305,
+/// `sw` until 613 + 308. The frame is back where it began 80 and 5 later, and is received at once,
+/// for no bound is in force.
 #[test]
 fn what_comes_back_is_held_again() {
     let run = network("", &over(&["a", "sw", "b", "sw", "a"], "held", 1000, "1526 us"));
@@ -220,8 +230,9 @@ fn a_switch_sends_back() {
     assert_eq!(delivery(&run.channels[0]), (173.0, 173.0, 100));
 }
 
-/// The port to `b` has room for one frame. The second time at 434; there is another from `c` then, where it came at 242: 3 × 77 + 6, and 5 to be
-/// passed on. So that is at the port from 402 to 474, and what is lost is told as its channel's.
+/// The port to `b` has buffers for one frame. The second time at 434; there is another from `c`
+/// then, which arrived at 242: 3 × 77 + 6, and 5 to be passed on. So that is at the port from 402
+/// to 474, and the loss is reported for its channel.
 #[test]
 fn what_is_lost_on_a_later_lap_is_its_channels() {
     let rounds = over(&["a", "sw", "b", "sw", "a", "sw", "b"], "rounds", 1000, "best_effort");
@@ -233,7 +244,8 @@ fn what_is_lost_on_a_later_lap_is_its_channels() {
     assert_eq!(told(&both), [Some((Some(0), 100)), Some((Some(100), 0))]);
 }
 
-/// Three times over the trunk, which delays what it carries by 7 us: 793 and 21. Its last lap is the second, of which hops are told from those of the first.
+/// Three times over the trunk, which delays its frames by 7 us: 793 and 21. Its last lap is the
+/// second, of which the hops differ from those of the first.
 #[test]
 fn what_happens_on_a_way_happens_on_every_lap() {
     let there_and_back = ["a", "sw", "sx", "c", "sx", "sw", "a", "sw", "sx", "c"];
@@ -247,7 +259,8 @@ fn what_happens_on_a_way_happens_on_every_lap() {
     assert_eq!([0, 1].map(|n| delivery(&run.channels[n]).1), [346.0, 814.0]);
 }
 
-/// Four times 173, over three laps. Another, of four, is between a host and its switch: three times two links of 85, a switch of 3 and 5 to be received, or passed on.
+/// Four times 173, over three laps. Another, of four, is between a host and its switch: three times
+/// two links of 85, a switch of 3 and 5 to be received, or passed on.
 #[test]
 fn a_message_has_as_many_laps_as_it_takes() {
     let rounds = over(&["a", "sw", "b", "sw", "a", "sw", "b", "sw", "a"], "rounds", 1000, "best_effort");

@@ -1,11 +1,12 @@
-//! When a host hears of what has come in is a part of the bound on its delivery.
+//! The time until a host notices a frame is a part of the bound on its delivery.
 
 use laxity_admission::Formula;
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::promise::{self, Promise};
 
-/// What is promised to a film over adapters of stages, if the receiving one has `queue` for its responses, by `local` deadlines.
+/// The promise to a video stream over adapters of stages, if the receiving one has `queue` for its
+/// responses, by `local` deadlines.
 fn promised(queue: &str, local: &str) -> Promise {
     let text = format!(
         r#"
@@ -50,7 +51,8 @@ fn delivered(queue: &str) -> Span {
     promised(queue, "bound").delivery_bound().expect("it is received")
 }
 
-/// A response waits for company for its delay, or until so long after the last interrupt, whichever is longer; in a queue of its own as in one for all.
+/// A response waits for company for its delay, or until so long after the last interrupt, whichever
+/// is longer; in a queue of its own as in one for all.
 #[test]
 fn a_response_waits_for_the_longer_of_delay_and_interval() {
     let at_once = delivered("{ answers = \"all\" }");
@@ -63,9 +65,10 @@ fn a_response_waits_for_the_longer_of_delay_and_interval() {
     assert_eq!(later(apart), us(40));
 }
 
-/// A message may come to the receiver by the local deadline of its sender ahead of its time, and stays until its own local deadline is over. Both are 30 ms, less what the
-/// receiver hears late of it: 60 ms in all are two intervals of 40 ms, and one begun at either end, of two packets each. Bounds are less than ten milliseconds together:
-/// one interval, or two where the receiver hears 50 ms late.
+/// A message may be early at the receiver by the local deadline of its sender, and stays until its
+/// own local deadline is over. Both are 30 ms, less the receiver's late notice: 60 ms in all are
+/// two intervals of 40 ms, and one begun at either end, of two packets each. Bounds are less than
+/// ten milliseconds together: one interval, or two where the notice is 50 ms late.
 #[test]
 fn who_hears_late_has_room_for_what_came_meanwhile() {
     let room = |queue: &str, local: &str| promised(queue, local).hops()[1].backlog;

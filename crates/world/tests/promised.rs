@@ -1,4 +1,4 @@
-//! What is promised, by hand, where little would be noticed by traffic if it were less.
+//! Promises, by hand, where traffic would hardly show that they are too low.
 
 use laxity_admission::Formula;
 use laxity_scenario::Scenario;
@@ -10,7 +10,9 @@ fn promises(text: &str) -> Vec<Promise> {
     promise::promises(&scenario.first(), Formula::Corrected).unwrap().channels
 }
 
-/// Behind a host of next to no cost a packet of 128 B is two segments of 10 us and 128 · 50 ns; with 8 B behind it, three and 8 · 50 ns more. Before its own there may be one as long in the adapter.
+/// Behind a host of next to no cost a packet of 128 B is two segments of 10 us and 128 · 50 ns;
+/// with 8 B behind it, three and 8 · 50 ns more. Before its own there may be one as long in the
+/// adapter.
 #[test]
 fn a_trailer_is_a_segment_more() {
     let bound = |trailer: &str| {
@@ -25,11 +27,12 @@ fn a_trailer_is_a_segment_more() {
     };
     let more = bound(", trailer = \"8 B\"") - bound("");
     let each = Span::from_ns(10_000 + 8 * 50);
-    // What the CPU is told less often for it is less than a microsecond.
+    // The savings of the CPU from fewer notifications are less than a microsecond.
     assert!(more <= each * 2 && more + Span::from_us(1) >= each * 2, "{more}");
 }
 
-/// The first keeps 450 us alone, and with a second of the same node no more, whatever that has to spare.
+/// The first keeps 450 us alone, and with a second of the same node no more, whatever that has to
+/// spare.
 #[test]
 fn a_virtual_interface_is_refused_for_those_before_it() {
     let channel = |name: &str, deadline: &str| {
@@ -54,7 +57,9 @@ fn a_virtual_interface_is_refused_for_those_before_it() {
     }
 }
 
-/// Hosts of next to no cost, frames of 1538 B at 100 Mbit/s, ten a message: it is at the port for up to its deadlines there and at its host, 3 ms, so of messages 10 ms apart one, and one begun at either end: three.
+/// Hosts of next to no cost, frames of 1538 B at 100 Mbit/s, ten a message: it is at the port for
+/// up to its deadlines there and at its host, 3 ms, so of messages 10 ms apart one, and one begun
+/// at either end: three.
 #[test]
 fn a_port_has_room_for_what_may_be_there() {
     let text = "title = \"a port\"\n[host]\nprofile = \"mc68040\"\nspeedup = 1000.0\nsubsystem = { packet = \"1500 B\" }\n[adapter]\nkind = \"null\"\n\
@@ -67,7 +72,8 @@ fn a_port_has_room_for_what_may_be_there() {
     assert_eq!(rooms, [10, 30, 30]);
 }
 
-/// How many copies of a channel of 64 B every `interval`, due by `deadline`, a host takes beside what is said `further`, and by which test.
+/// How many copies of a channel of 64 B every `interval`, due by `deadline`, a host takes beside
+/// what is said `further`, and by which test.
 fn filled(interval: &str, deadline: &str, test: &str, further: &str) -> Filled {
     let text = format!(
         "title = \"full\"\n[host]\nprofile = \"mc68040\"\nsubsystem = {{ packet = \"4 KiB\" }}\n[adapter]\nkind = \"null\"\n\
@@ -105,8 +111,9 @@ fn a_thread_for_each_message_is_created() {
     assert!(more >= Span::from_us(10), "{more}");
 }
 
-/// Two channels go the same way in opposite directions, over relays whose adapters take 5 us to say what has come. How late either relay hears of one hangs on what comes of the other, and so back: neither is asked for that, and both channels keep what they are
-/// promised.
+/// Two channels take the same path in opposite directions, over relays of which the adapters notify
+/// 5 us late. The lateness at each relay depends on the arrivals there, and so on the other relay:
+/// neither is needed, and both channels keep their promises.
 #[test]
 fn relays_that_hear_late_of_each_other_are_promised_something() {
     let channel = |name: &str, route: &str| {
@@ -130,7 +137,8 @@ fn relays_that_hear_late_of_each_other_are_promised_something() {
     }
 }
 
-/// The program that takes a message has all the bytes of the largest to go through, however small others are: 10 ns for each of 4000 are 40 us.
+/// The program that takes a message has all the bytes of the largest to go through, however small
+/// others are: 10 ns for each of 4000 are 40 us.
 #[test]
 fn a_program_takes_its_time_for_the_largest_message() {
     let bound = |smallest: u32, byte: &str| {
@@ -143,14 +151,16 @@ fn a_program_takes_its_time_for_the_largest_message() {
         promises(&text)[0].delivery_bound().expect("its program has it")
     };
     for smallest in [100, 4000] {
-        // Who is faster has its work divided by ten.
+        // A faster host has its work divided by ten.
         let more = bound(smallest, "100 ns") - bound(smallest, "0 ns");
         assert!(more >= Span::from_us(40), "{more}");
     }
 }
 
-/// What is promised at each of the ports of two switches, in ms, to a film of ten frames of 1000 B each 100 ms, which pass a 10 Mbit/s link in 0.8 ms each. At the first port it meets `near` messages of one frame that
-/// may come at once, and at the second so many `far` ones; either is due in so many ms.
+/// The promise at each of the ports of two switches, in ms, to a video stream of ten frames of 1000
+/// B each 100 ms, which pass a 10 Mbit/s link in 0.8 ms each. At the first port it meets `near`
+/// messages of one frame that may be simultaneous, and at the second that many `far` ones; either
+/// is due in that many ms.
 fn over_two_ports(near: (u32, u64), far: (u32, u64)) -> [u64; 2] {
     let channel = |name: &str, from: &str, to: &str, contract: &str| {
         format!(
@@ -182,8 +192,10 @@ fn over_two_ports(near: (u32, u64), far: (u32, u64)) -> [u64; 2] {
     })
 }
 
-/// By its rate a message takes 100 ms and each further link a frame's worth of that, 10 ms; a frame that had begun is less than one. Where 200 others may come at once, 160 ms, that is what it is promised. Of fewer, at
-/// the first port, all could be through before; but whose burst is spread by its rate there is not through sooner for that, and comes to the next as its rate has it.
+/// By its rate a message takes 100 ms and each further link a frame's worth of that, 10 ms; a frame
+/// that had begun is less than one. Where 200 others may be simultaneous, 160 ms, that is the
+/// promise. Of fewer, at the first port, all could be through before; but a burst that is spread by
+/// its rate there is not through sooner for that, and arrives at the next by its rate.
 #[test]
 fn a_burst_is_paid_for_at_the_first_port_of_a_row() {
     assert_eq!(over_two_ports((200, 900), (200, 900)), [100, 10]);

@@ -1,4 +1,4 @@
-//! What a refused channel is told that it would have needed.
+//! The advice for a refused channel.
 
 use laxity_admission::Formula;
 use laxity_model::adapter::{Own, Pool};
@@ -47,7 +47,8 @@ fn the_deadline_that_is_named_is_admitted_and_a_shorter_one_is_not() {
     assert!(largest.cost < least && largest.cost * 8 > least, "{largest:?} of {least}");
 }
 
-/// Refused for its deadline or for its rate, it is told at which interval it would be admitted; so it is, and a hundredth sooner it is not, unless that is all that it asked for.
+/// Refused for its deadline or for its rate, it gets the interval at which it would be admitted; it
+/// is admitted there, and a hundredth sooner it is not, unless that was its request.
 #[test]
 fn the_rate_that_is_named_is_admitted_and_a_higher_one_is_not() {
     for asked in [Span::from_ms(40), Span::from_ms(2)] {
@@ -70,7 +71,7 @@ fn the_rate_that_is_named_is_admitted_and_a_higher_one_is_not() {
     }
 }
 
-/// So much room for what comes in at the only adapter of stages.
+/// The number of buffers for incoming frames at the only adapter of stages.
 fn room_in_adapter(experiment: &mut Experiment, key: &str, room: u32) {
     let described = experiment.adapters.iter_mut().find_map(|adapter| match adapter {
         Adapter::Described(description) => Some(description),
@@ -88,7 +89,8 @@ fn room_in_adapter(experiment: &mut Experiment, key: &str, room: u32) {
     }
 }
 
-/// What [`promise::fit`] says of a channel that is refused, and whether it is so: what it says is admitted, and a hundredth less (of room one less) is refused.
+/// The result of [`promise::fit`] for a refused channel, checked: its advice is admitted, and a
+/// hundredth less (of buffers one less) is refused.
 fn fits_and_no_less(text: &str) -> (Experiment, promise::Fit) {
     let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
     let experiment = scenario.first();
@@ -150,7 +152,8 @@ fn fits_and_no_less(text: &str) -> (Experiment, promise::Fit) {
     (experiment, fit)
 }
 
-/// Hosts that cost next to nothing at a switch of 100 Mbit/s, and who is refused at its port to `sink`.
+/// Hosts of negligible cost at a switch of 100 Mbit/s, and the channel that is refused at its port
+/// to `sink`.
 fn at_a_port(switch: &str, admission: &str, late: &str) -> String {
     let channel = |name: &str, from: &str, contract: &str| {
         format!(
@@ -183,7 +186,7 @@ fn a_port_says_what_would_fit() {
         assert!(refused.node >= experiment.nodes.len(), "{}", refused.in_words(experiment));
         assert!(refused.in_words(experiment).contains("s."), "{}", refused.in_words(experiment));
     };
-    // Ten frames take 1.23 ms; the others leave room for nobody before them.
+    // Ten frames take 1.23 ms; the others tolerate no channel before them.
     let hasty = "max_message = \"15000 B\"\nburst = 1\nmin_interval = \"10 ms\"\ndeadline = \"6 ms\"";
     let (experiment, fit) = fits_and_no_less(&at_a_port("", "", hasty));
     refused_at_the_port(&experiment);
@@ -206,7 +209,8 @@ fn a_port_says_what_would_fit() {
     }
 }
 
-/// An interface polled by a timer, its program with a budget, and who is refused there.
+/// An interface polled by a timer, its program with a budget, and the channel that is refused
+/// there.
 fn where_it_comes_in(room: &str, late: &str) -> String {
     format!(
         "title = \"an interface\"\n[host]\nprofile = \"polling-server\"\ncosts = {{ context_switch = \"2 us\" }}\n\
@@ -238,7 +242,7 @@ fn an_interface_says_what_would_fit() {
     let few = "slots = 3\nbuffers = 40\nbuffers_real_time = 2";
     let (_, fit) = fits_and_no_less(&where_it_comes_in(few, bursty));
     assert_eq!(fit.room.iter().map(|room| room.key).collect::<Vec<_>>(), ["slots", "buffers_real_time"]);
-    // Where only real time comes in all of the buffers are for it.
+    // Where only real time arrives all of the buffers are for it.
     let alone = where_it_comes_in("slots = 64\nbuffers = 4", bursty);
     let alone = &alone[..alone.find("[[channel]]\nname = \"flood\"").unwrap()];
     let (_, fit) = fits_and_no_less(alone);
@@ -282,12 +286,14 @@ fn a_host_says_how_much_room_would_do() {
     let little = "deadline = \"80 ms\"\nmessage_slots = 2\npacket_slots = 1";
     let (_, fit) = fits_and_no_less(&text(little, ""));
     assert_eq!(keys(&fit), [("message_slots", 2, 5), ("packet_slots", 1, 4)]);
-    // Three could be under way at a time, but a hop is asked for no later deadline than it has buffers for.
+    // Three could be under way at a time, but a hop is asked for no later deadline than it has
+    // buffers for.
     let several =
         "deadline = \"240 ms\"\nmessage_slots = 2\npacket_slots = 5\nreader = { work = \"1 ms\", slots = 1 }";
     let (_, fit) = fits_and_no_less(&text(several, "test = \"demand\""));
     assert_eq!(keys(&fit), [("message_slots", 2, 5)]);
-    // A handler that works ahead makes all five that may come at once: it waits for a buffer, or has to have one for each packet.
+    // A handler that works ahead makes all five simultaneous packets: it waits for a buffer, or has
+    // to have one for each packet.
     let ahead = |late: &str| {
         let host = "profile = \"mc68040\"\n";
         let text =
@@ -299,8 +305,11 @@ fn a_host_says_how_much_room_would_do() {
     assert_eq!(ahead(&drops), [("message_slots", 2, 5), ("packet_slots", 1, 20)]);
 }
 
-/// Two hosts whose adapter has a frame on the medium for 10 us, and one that comes in in hand for 6: of what comes as close as that each is through after 6/(1 − 6/10) = 15 us, so that there may be two
-/// at a time. Of the two channels one has messages of one frame, 20 ms apart, of which 1 + 2 may come at once as early as the 5 ms of its deadline, and one more within any time; best effort has no end.
+/// Two hosts of which the adapter has a frame on the medium for 10 us, and an incoming one in
+/// service for 6: of frames that close each is through after 6/(1 − 6/10) = 15 us, so that there
+/// may be two at a time. Of the two channels one has messages of one frame, 20 ms apart, of which 1
+/// + 2 may be simultaneous as early as the 5 ms of its deadline, and one more within any time; best
+/// effort is endless.
 fn comes_in(adapter: &str, receive: &str) -> String {
     format!(
         "title = \"frames\"\n[host]\nprofile = \"mc68040\"\nspeedup = 200.0\ncosts = {{ interrupt = \"2 us\" }}\n\
@@ -330,7 +339,7 @@ fn an_adapter_says_how_much_room_would_do_for_what_comes_in() {
     let queue_of = |queue: &str| format!("queue = [{queue}]");
     let all = queue_of("{ slots = 1, overload = \"drop\" }");
     assert_eq!(short("", &all), [("receive.queue.slots", 1, 2)]);
-    // Its own frames may be four by its contract, but no more than two come in at all.
+    // Its own frames may be four by its contract, but no more than two arrive in all.
     let own = queue_of(
         "{ takes = \"real_time\", slots = 1, overload = \"drop\" }, { slots = 1, overload = \"drop\" }",
     );
@@ -342,18 +351,22 @@ fn an_adapter_says_how_much_room_would_do_for_what_comes_in() {
     // Those that an interrupt has not been served for, which takes 10 ns here: two in 15 us.
     let queue = "response_queue = [{ answers = \"received\", slots = 1, overload = \"drop\" }, { answers = \"sent\" }]";
     assert_eq!(short(queue, ""), [("response_queue.slots", 1, 2)]);
-    // With 5 us for each, of which three may come at once, being in the adapter for 15 us, and one each 10 us, it takes (3 + 1) 5/(1 − 1/2) = 40 us, and twice what starts the link: six in 15 + 40.
+    // With 5 us for each, of which three may be simultaneous, being in the adapter for 15 us, and
+    // one each 10 us, it takes (3 + 1) 5/(1 − 1/2) = 40 us, and twice the start of the link: six in
+    // 15 + 40.
     let least = |text: &str| {
         let (_, fit) = fits_and_no_less(text);
         fit.room.iter().map(|room| (room.has, room.least)).collect::<Vec<_>>()
     };
     let slow = comes_in(queue, "").replace("interrupt = \"2 us\"", "interrupt = \"1 ms\"");
     assert_eq!(least(&slow), [(1, 6)]);
-    // One that is sent the other way has an interrupt of 5 us before it, so 10 us more; where its response is in the same queue that has a place, too.
+    // One that is sent the other way has an interrupt of 5 us before it, so 10 us more; where its
+    // response is in the same queue that has a place, too.
     let back = "[[channel]]\nname = \"back\"\nclass = \"best_effort\"\nfrom = \"b\"\nto = \"a\"\nmax_message = \"1000 B\"\nburst = 1\n\
                 source = { kind = \"continuous\" }\n";
     assert_eq!(least(&format!("{slow}{back}")), [(1, 7)]);
-    // What comes in takes 9 of 10 us, so 90 us, in which there are ten; and no more than four of those that are guaranteed.
+    // Arrivals take 9 of 10 us, so 90 us, in which there are ten; and no more than four guaranteed
+    // ones.
     let dense = |adapter: &str, receive: &str| least(&comes_in(adapter, receive).replace("6 us", "9 us"));
     assert_eq!(dense("receive_buffers = { shared = 1 }", ""), [(1, 10)]);
     assert_eq!(dense("receive_buffers = { shared = 1, overload = \"priority\" }", ""), [(1, 5)]);
@@ -396,7 +409,8 @@ fn an_adapter_with_room_for_all_that_comes_in_keeps_its_bound() {
     }
 }
 
-/// All who are refused are asked beside the same others, whoever was asked before: asking leaves nothing behind.
+/// All refused channels are checked beside the same others, in any order: a check leaves no state
+/// behind.
 #[test]
 fn what_one_is_told_does_not_hang_on_who_was_asked_before() {
     let mut experiment = scenario("30 ms");

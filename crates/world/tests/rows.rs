@@ -1,4 +1,4 @@
-//! What stands in the rows of a run, by figures worked out by hand.
+//! The rows of a run, by figures worked out by hand.
 
 mod support;
 
@@ -10,7 +10,9 @@ fn ran_as(text: &str) -> Run {
     run(&Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}")).first())
 }
 
-/// Two hosts that do everything in no time, but for what `costs` says of it. Each 100 ms a guaranteed packet of 1000 B goes from `a` to `b`, and halfway between mail; an adapter takes 21.001 ms for either, and the first is due in 20.
+/// Two hosts that do everything in no time, but for what `costs` says of it. Each 100 ms a
+/// guaranteed packet of 1000 B goes from `a` to `b`, and halfway between mail; an adapter takes
+/// 21.001 ms for either, and the first is due in 20.
 fn ran(host: &str, costs: &str) -> Run {
     let free = support::free();
     let text = format!(
@@ -68,7 +70,7 @@ fn what_is_late_outside_of_the_window_is_told_beside() {
     assert_eq!((film.messages, film.missed_messages, film.late_outside), (6, 6, 4));
 }
 
-/// Mail comes, as late as the film, and nobody has said when it should.
+/// Mail arrives as late as the video stream, but has no deadline.
 #[test]
 fn what_has_no_deadline_has_no_figures_of_one() {
     let run = ran("", "");
@@ -79,7 +81,7 @@ fn what_has_no_deadline_has_no_figures_of_one() {
     assert_eq!((mail.worst, mail.delivery_worst, mail.deadline), (None, None, None));
 }
 
-/// Whoever finds room at once has not waited for it.
+/// A message that finds a free slot at once has not waited for it.
 #[test]
 fn a_driver_in_which_nothing_waits_has_no_backlog() {
     let run = ran("", "");
@@ -107,7 +109,8 @@ fn an_application_has_its_budget_by_the_period_and_its_deadline() {
     assert!((video.progress - 0.1).abs() < 1e-9, "{}", video.progress);
 }
 
-/// Handlers of the two channels have their turn one after the other: twelve switches of 10 us in 600 ms, at either host, and nothing else.
+/// Handlers of the two channels have their turn one after the other: twelve switches of 10 us in
+/// 600 ms, at either host, and no others.
 #[test]
 fn a_switch_is_no_work() {
     let run = ran("", "context_switch = \"10 us\"");
@@ -121,7 +124,8 @@ fn a_switch_is_no_work() {
     }
 }
 
-/// An adapter that fetches a packet in 1 us, sends one in 100 and keeps one between the two loses 98 or 99 of 100. Each is answered, so that its program, of which four may be under way, goes on.
+/// An adapter that fetches a packet in 1 us, sends one in 100 and keeps one between the two loses
+/// 98 or 99 of 100. Each is answered, so that its program, of which four may be under way, goes on.
 #[test]
 fn who_sends_when_something_has_come_back_goes_on_when_it_was_lost() {
     let free = support::free();
@@ -158,7 +162,8 @@ fn who_sends_when_something_has_come_back_goes_on_when_it_was_lost() {
     assert!(mail.messages - mail.completed - mail.lost_packets <= 4, "{mail:?}");
 }
 
-/// Where a packet starts there may be two of them, and where it is handed on three: one of two is more. `20 + 20` ms and the way, by the contract's 100, and two more.
+/// Where a packet starts there may be two of them, and where it is handed on three: one of two is
+/// more. `20 + 20` ms and the way, by the contract's 100, and two more.
 #[test]
 fn the_backlog_is_told_where_it_comes_nearest_to_its_bound() {
     let free = support::free();

@@ -62,7 +62,8 @@ fn worst(fault: &str) -> Span {
     worst.expect("messages are completed")
 }
 
-/// One that happens once is 80 us more; one of 30 us each 730 is 30 more for the one that was in progress and for each that begins in the time that the bound is then.
+/// One that happens once is 80 us more; one of 30 us each 730 is 30 more for the one that was in
+/// progress and for each that begins in the time that the bound is then.
 #[test]
 fn each_that_may_strike_is_counted() {
     let before = bound("").unwrap();
@@ -78,13 +79,14 @@ fn each_that_may_strike_is_counted() {
     assert!(struck >= alone + Span::from_us(30), "{struck} {alone}");
 }
 
-/// A message that is struck for 6.8 of its 7 ms is late: the first, or all, of which a third is through in time to be counted.
+/// A message that is struck for 6.8 of its 7 ms is late: the first, or all, of which a third is
+/// through in time to be counted.
 #[test]
 fn a_stall_comes_again() {
     let missed = |every: &str| {
         let fault =
             format!("kind = \"stall\"\nresource = \"dma\"\nat = \"0 ms\"\nfor = \"6800 us\"\n{every}");
-        // Nobody would be admitted beside it.
+        // No channel would be admitted beside it.
         let text = text(&fault).replace("[run]", "[admission]\nformula = \"off\"\n[run]");
         let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
         let run = laxity_world::run(&scenario.first());

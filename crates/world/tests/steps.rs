@@ -73,7 +73,8 @@ fn a_run_that_is_closed_early_is_what_it_came_to() {
     assert!((0.5..0.6).contains(&run.simulated) && run.channels[0].messages > 5, "{}", run.simulated);
 }
 
-/// One event at a time nobody goes on by itself, and all in one go whoever is next does: at media that are shared, at ports, and where interrupts get lost.
+/// Event by event no station goes on by itself, and in one run the next station does: at shared
+/// media, at ports, and where interrupts get lost.
 #[test]
 fn a_run_event_by_event_is_the_same_run() {
     const STAGES: &str = "kind = \"generic\"\n[[adapter.transmit]]\nname = \"dma\"\nphase = [{ fixed = \"90 us\" }]\n\
@@ -125,7 +126,8 @@ fn a_run_event_by_event_is_the_same_run() {
     }
 }
 
-/// A host that receives at an interface, one of whose channels is told to begin later and to end.
+/// A host that receives at an interface, with commands for one of its channels to begin later and
+/// to end.
 fn receiving(length: &str) -> String {
     format!(
         r#"
@@ -180,8 +182,9 @@ fn via(length: &str) -> String {
     )
 }
 
-/// What comes in at interfaces, and virtual interfaces, are run like hosts at networks: at once, event by event and by time it is one run, closed early
-/// it is what it came to, and whoever looks sees what has been counted.
+/// Hosts that receive at interfaces, and virtual interfaces, are run like hosts at networks: at
+/// once, event by event and by time it is one run; closed early it has the results so far, and an
+/// observer sees the counts.
 #[test]
 fn every_kind_of_run_is_taken_in_pieces() {
     let lengths = ["packets = 700\nwarmup = 50", "time = \"20 ms\"\nwarmup = \"5 ms\""];

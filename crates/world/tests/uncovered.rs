@@ -1,6 +1,9 @@
-//! What no analysis covers is refused, and with its reason: in `uncovered/` each case is a reason, and what of the text of an experiment that has a bound is replaced (`-`) by what (`+`) for it.
+//! Cases that no analysis covers are refused, and with their reason: in `uncovered/` each case is a
+//! reason, and the edits of an experiment with a bound (`-` for the old text, `+` for the new) that
+//! cause it.
 //!
-//! A decision that was forgotten would leave a bound where none is proved, and a run that never comes near it would not tell. So each is told here from the others.
+//! A forgotten decision would leave an unproved bound, and a run that never gets near it would not
+//! show that. So each case is tested here.
 
 use laxity_admission::Formula;
 use laxity_scenario::Scenario;
@@ -55,7 +58,7 @@ const NODES: &str = r#"[node.a]
 joins = ["a", "b"]
 "#;
 
-/// A host that takes what comes in at an interface, for a program with a budget and one without.
+/// A host that takes messages from an interface, for a program with a budget and one without.
 const RECEIVING: &str = r#"title = "a test"
 [host]
 profile = "polling-server"
@@ -106,7 +109,8 @@ fn of_two(text: &str) -> String {
     text.replace(&from("urgent"), &goes("urgent")).replace(&from("flood"), &goes("flood"))
 }
 
-/// Why the first channel of `text` is not promised anything, or not up to who receives it; nothing if it is.
+/// Why the first channel of `text` has no promise, or none up to its receiver; `None` if it has
+/// one.
 fn refused(text: &str) -> Option<&'static str> {
     why(&of_text(text))
 }
@@ -188,7 +192,7 @@ fn what_comes_in_at_interfaces() {
     each_is_refused_for_its_reason(RECEIVING, include_str!("uncovered/receiving.txt"));
 }
 
-/// What is near to something that is not covered, and is: each case is an edit.
+/// Near misses that are covered: each case is an edit.
 fn each_is_covered(text: &str, cases: &str) {
     for case in cases.trim_end().split("\n\n") {
         let edited = edited(text, &case.lines().collect::<Vec<_>>());
@@ -196,13 +200,15 @@ fn each_is_covered(text: &str, cases: &str) {
     }
 }
 
-/// A host that receives works ahead of its time behind one that sends; as many channels as levels are the same to the tables of two links.
+/// A host that receives works ahead of its time behind one that sends; as many channels as levels
+/// are the same to the tables of two links.
 #[test]
 fn two_hosts_that_are_covered() {
     each_is_covered(&of_two(HOST), include_str!("uncovered/but-path.txt"));
 }
 
-/// A deadline of 30 ms and a horizon of 1 are tolerated by 31; what a sender's adapter does with what comes in is nothing to who starts there.
+/// A deadline of 30 ms and a horizon of 1 are tolerated by 31; the receive side of a sender's
+/// adapter does not affect channels that start there.
 #[test]
 fn adapters_of_stages_that_are_covered() {
     each_is_covered(&of_two(&HOST.replace(NULL, STAGES)), include_str!("uncovered/but-adapter.txt"));
@@ -214,7 +220,8 @@ fn interfaces_that_are_covered() {
     each_is_covered(RECEIVING, include_str!("uncovered/but-receiving.txt"));
 }
 
-/// No file has a null adapter at a medium that stations share; whoever makes an experiment otherwise is told all the same, whichever channel it is that is sent there, and by whichever link and host of its way.
+/// No file has a null adapter at a medium that stations share. An experiment made otherwise is
+/// refused all the same, for any channel that is sent there, by any link and host of its path.
 #[test]
 fn a_null_adapter_at_a_shared_medium() {
     const TWO: &str = "[node.c]\n[node.a]\nadapter = { left = {}, right = {} }\n";
@@ -253,7 +260,7 @@ fn a_null_adapter_at_a_shared_medium() {
             assert_eq!(why(&experiment), Some(shared), "{network} {medium:?}");
         }
     }
-    // Nobody sends there.
+    // No channel is sent there.
     let mut experiment = of_text(&several.replace("to = \"c\"", "to = \"b\""));
     share(&mut experiment, "other", &media[0]);
     assert_eq!(why(&experiment), None);
@@ -276,7 +283,8 @@ fn a_host_that_is_not_modelled() {
     }
 }
 
-/// The papers' formulas are of a host with one adapter that is a delay, with the CPU to itself, under O1 or O2.
+/// The papers' formulas are of a host with one adapter that is a delay, with the CPU to itself,
+/// under O1 or O2.
 #[test]
 fn what_the_papers_have_no_formula_for() {
     let papers = |text: &str| promise::promises(&of_text(text), Formula::Papers).err().map(|why| why.0);

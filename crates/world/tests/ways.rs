@@ -1,4 +1,4 @@
-//! What a trace shows of messages on their way: by which spans each goes, and when it is due.
+//! The trace of messages on their path: their spans, and when they are due.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use laxity_scenario::Scenario;
 use laxity_units::{Span, Time};
 use laxity_world::observe;
 
-/// Keeps what is told of ways.
+/// Keeps the traced paths.
 #[derive(Default)]
 struct Ways {
     tracks: Vec<String>,
@@ -56,9 +56,10 @@ impl Trace for Ways {
     }
 }
 
-/// Two channels over a relay to a receiver. Each message of either is made on the first CPU, sent, passed on by the second, sent again, and
-/// ends on the third: five spans, in each of which it is shown while that goes on. What has a deadline has a mark there, two links' worth
-/// after it was sent.
+/// Two channels over a relay to a receiver. Each message of either is made on the first CPU, sent,
+/// passed on by the second, sent again, and ends on the third: five spans, in each of which it is
+/// shown while that goes on. A message with a deadline has a mark there, two links' worth after it
+/// was sent.
 #[test]
 fn a_message_is_shown_from_cpu_to_cpu() {
     let text = r#"
@@ -128,8 +129,9 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_ms(ms)
 }
 
-/// A frame of 1000 B is 80 us on the host's link and 800 on the port's, which comes to it as the host is done and holds it until the 2 ms are over in which the host was to be done: it sends for 800 us, and not for what the frame
-/// has waited and was held. Its message is complete once, and not at the host as well.
+/// A frame of 1000 B is 80 us on the host's link and 800 on the port's, which gets it as the host
+/// is done and holds it until the host's 2 ms are over: it sends for 800 us, without the frame's
+/// wait. Its message is complete once, and not at the host as well.
 #[test]
 fn a_port_is_shown_to_send_while_it_does() {
     let text = r#"
@@ -186,7 +188,9 @@ fn a_port_is_shown_to_send_while_it_does() {
     assert_eq!(ways.ended, [0, 1, 2, 3].map(|message| ("message complete".to_string(), message)));
 }
 
-/// What comes back to where it began is one message of one channel all the way, on every core that it passes with the same name: two hosts of two cores, between which it goes there, back and there again.
+/// A message that returns to its start is one message of one channel on the whole path, on every
+/// core with the same name: two hosts of two cores, between which it goes there, back and there
+/// again.
 #[test]
 fn what_turns_back_is_one_message() {
     let text = r#"
@@ -246,8 +250,9 @@ fn what_turns_back_is_one_message() {
     }
 }
 
-/// What a host passes on from one of its links to the other comes in by the one and is seen to leave by the other, whichever is its first; and what it sends itself, by that alone. Each adapter
-/// counts what has gone through its own stages, of which one has more than the other.
+/// A forwarded frame arrives by one link and is seen to leave by the other, whichever is its first;
+/// an own frame leaves by the other alone. Each adapter counts the frames through its own stages,
+/// of which one has more than the other.
 #[test]
 fn what_is_passed_on_leaves_by_the_other_link() {
     for names in [["left", "right"], ["z", "y"]] {

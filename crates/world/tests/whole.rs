@@ -1,4 +1,5 @@
-//! Runs as a whole: the same twice, the same watched, and nothing lost on a path of several hosts.
+//! Runs as a whole: repeatable, unchanged by observation, and without loss on a path of several
+//! hosts.
 
 use laxity_engine::trace::TraceHasher;
 use laxity_qos::wire::Header;
@@ -138,7 +139,7 @@ fn a_path_of_hosts_relays_and_delivers() {
     assert_eq!(path.resources.iter().filter(|r| r.name.starts_with("cpu")).count(), 4);
 }
 
-/// What a camera of 16 KiB every 40 ms comes to when it sends so many times as often as it says.
+/// The results of a camera of 16 KiB every 40 ms that sends at a multiple of its declared rate.
 fn camera(multiple: &str) -> laxity_world::results::Channel {
     let text = format!(
         "title = \"a camera\"\n[host]\nprofile = \"mc68040\"\n[adapter]\nkind = \"null\"\nstartup = \"40 us\"\n\

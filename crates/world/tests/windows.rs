@@ -1,4 +1,4 @@
-//! What is outside of the window is not counted, and what is received counts when it is delivered.
+//! Events outside of the window are not counted, and a received message counts at its delivery.
 
 use laxity_scenario::Scenario;
 use laxity_world::results::Run;
@@ -6,7 +6,8 @@ use laxity_world::run;
 
 const NULL: &str = "[adapter]\nkind = \"null\"\nstartup = \"1 us\"\nper_byte = \"10 ns\"\n";
 
-/// A host that sends one packet of 1000 B every 40 ms for a second, of which the window is from 200 to 800 ms; `more` is said of it, and `host` of the host.
+/// A host that sends one packet of 1000 B every 40 ms for a second, of which the window is from 200
+/// to 800 ms; `more` is said of it, and `host` of the host.
 fn ran(host: &str, more: &str) -> Run {
     let text = format!(
         r#"
@@ -54,7 +55,8 @@ fn budgets_are_counted_in_the_window() {
     assert_eq!(film.response.as_ref().map(|response| response.count), Some(60));
 }
 
-/// Messages leave the sender in time and are delivered 100 times later than one takes here: none is on time, for what a program is promised is that it gets them.
+/// Messages leave the sender in time and are delivered 100 times later than one takes here: none is
+/// on time, for what a program is promised is that it gets them.
 #[test]
 fn what_is_received_is_on_time_when_it_is_delivered() {
     let two = |slow: &str| {

@@ -1,9 +1,9 @@
-//! What messages that are to come will look at, asked for ahead of time.
+//! Prefetches the state that the next messages will use.
 //!
-//! A channel's source sends, and the message goes its way in less time than it takes until the channel's next: then all of it lies in the cache, and before nothing does,
-//! for all others have been there. So it is asked for once for each message, all that there is of its way, when its arrival comes near. What is behind a pointer can be
-//! asked for when the pointer is there; messages whose arrivals come near together are asked about in turns, all of one depth before any of the next, so that
-//! nobody waits.
+//! A message crosses its path in less time than the interval to the channel's next message. Other
+//! channels evict the state in between. The prefetch therefore runs once per message, shortly
+//! before its arrival, and covers the whole path. A prefetch through a pointer needs the pointer in
+//! the cache: messages with close arrivals are prefetched in turns, one depth after the other.
 
 use laxity_engine::trace::Trace;
 use laxity_qos::ahead::fetch;
@@ -13,7 +13,7 @@ use super::state::{Event, Sending};
 use super::{Assembly, Outside};
 
 impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
-    /// `events` have come near.
+    /// `events` are near.
     pub(super) fn fetch_ahead<'e>(&self, events: impl Iterator<Item = &'e Event> + Clone) {
         let arrivals = events.filter_map(|event| match event {
             Event::Arrival(sending) => Some(*sending),
@@ -25,7 +25,6 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         arrivals.for_each(|sending| self.fetch_queues(sending));
     }
 
-    /// What is found by the number of the channel.
     fn fetch_source(&self, sending: Sending) {
         let channel = sending.channel();
         fetch(&self.coming[channel]);
@@ -35,12 +34,13 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         fetch(&self.nodes[sending.station()]);
     }
 
-    /// What lies behind its meter.
+    /// Behind the pointer of its meter.
     fn fetch_samples(&self, sending: Sending) {
         self.around.meters[sending.channel()].fetch();
     }
 
-    /// What the stations of its way have of the channel. They themselves, but for the one that sends, have been there for others not long ago.
+    /// The stations' state of the channel. The stations themselves, except the sender's, have been
+    /// in use for others recently.
     fn fetch_channel(&self, sending: Sending) {
         let channel = sending.channel();
         let id = ChannelId(channel as u32);
@@ -53,7 +53,6 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         }
     }
 
-    /// What is behind that.
     fn fetch_queues(&self, sending: Sending) {
         for (station, label) in self.around.legs.next(sending.channel()) {
             if !self.switches.has(station) {

@@ -1,8 +1,7 @@
-//! What many have alike is there once.
+//! Shared descriptions of equal hosts.
 //!
-//! Hosts of a template differ in what becomes of them and not in how they are meant. Each has its description behind a pointer,
-//! and those that are alike have the same one: a thousand hosts read the same few lines of memory, which the processor has at hand, where each
-//! would bring its own along.
+//! Hosts of a template differ in their state and not in their description. Equal hosts point to one
+//! description, so a thousand hosts read the same few cache lines.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +9,8 @@ use std::sync::Arc;
 use laxity_qos::channel::Config;
 use laxity_qos::costs::HostCosts;
 
-/// How many of those seen last a new one is compared with: what is of one template stands together in a file.
+/// How many of those seen last a new one is compared with: what is of one template stands together
+/// in a file.
 const SEEN: usize = 16;
 
 /// Values, of which equal ones are the same.
@@ -37,7 +37,6 @@ impl<T: PartialEq> Alike<T> {
     }
 }
 
-/// What the hosts of an assembly have alike.
 #[derive(Debug, Default)]
 pub(super) struct Templates {
     pub(super) costs: Alike<HostCosts>,

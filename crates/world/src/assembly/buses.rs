@@ -1,4 +1,4 @@
-//! Whose the buses were that adapters of a host share.
+//! Occupancy of the buses that adapters of a host share.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use laxity_units::Span;
 use crate::experiment::{Adapter, Experiment};
 use crate::results::Resource;
 
-/// What of a bus's time is called that the CPU had.
+/// The name of the CPU's share of a bus.
 pub(crate) const COPIES: &str = "copy";
 
 /// And what an adapter of that name had, if it has one.
@@ -16,7 +16,8 @@ pub(crate) fn user(name: Option<&str>) -> &str {
     name.unwrap_or("adapter")
 }
 
-/// The names of the buses of a node at which adapters of it sit, as resources of a run: in the order of those.
+/// The names of the buses of a node at which adapters of it sit, as resources of a run: in the
+/// order of those.
 pub(super) fn names(experiment: &Experiment, node: usize) -> Vec<String> {
     let mut names = Vec::new();
     for link in experiment.links_of(node) {
@@ -32,12 +33,13 @@ pub(super) fn names(experiment: &Experiment, node: usize) -> Vec<String> {
     names
 }
 
-/// No stage is called so, whose names have no blank but behind `rx`.
+/// No stage has this name: stage names contain a blank only after `rx`.
 fn name(experiment: &Experiment, node: usize, bus: &str) -> String {
     format!("bus {bus}{}", experiment.suffix(node))
 }
 
-/// What a bus of a node did from one report to the other, the share of the window that it had it being what `over` says; by adapters, and by the CPU.
+/// The occupancy of a node's bus between two reports, by adapters and by the CPU, as shares of the
+/// window `over`.
 pub(super) fn resource(
     experiment: &Experiment,
     node: usize,

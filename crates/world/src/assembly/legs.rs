@@ -1,8 +1,8 @@
-//! What a frame needs to know of its way, from each station of its channel's route to the next.
+//! The data that a frame needs on its path, from each station of its channel's route to the next.
 //!
-//! All of it follows from the experiment, over half a dozen of its tables. A frame asks at every station it leaves, and in a network of a
-//! thousand hosts each of those tables would be another miss of the cache; here it is a line or two. Channels that go the same way with frames
-//! of the same length have the same legs, and share them: those that differ are far fewer than channels and hops.
+//! All of it follows from the experiment, over six of its tables. A frame needs it at every
+//! station; in a network of a thousand hosts each table would cost a cache miss, and here it is one
+//! or two lines. Channels with the same route and frame length share their legs.
 
 use std::collections::HashMap;
 
@@ -22,27 +22,31 @@ pub(super) struct Leg {
     pub(super) next: Option<u32>,
     /// The link by which it leaves the one.
     pub(super) by: LinkId,
-    /// That by which it comes in at the other.
+    /// The link by which it arrives at the next station.
     pub(super) into: LinkId,
-    /// What a frame takes until it is there, if nothing happens to it on the way.
+    /// The delay of a frame on the leg without impairments.
     pub(super) takes: Span,
-    /// What it may take, until it is heard of.
+    /// The largest delay until the station is notified.
     pub(super) longest: Span,
-    /// By how much the promised delay at the one is less than the deadline that EDF orders by there.
+    /// By how much the promised delay at the one is less than the deadline that EDF orders by
+    /// there.
     pub(super) spare: Span,
-    /// Whether the next is the receiver and no bound is in force, so that an early frame is not held there.
+    /// Whether the next is the receiver and no bound is in force, so that an early frame is not
+    /// held there.
     pub(super) unheld: bool,
     /// Whether things happen to frames on the way.
     pub(super) impaired: bool,
     /// Whether the next is a port of a switch that does not wait for the whole of a frame.
     pub(super) cuts_through: bool,
-    /// How long before the link is free again a frame is at the next station, where the interframe gap is longer than the way.
+    /// How long before the link is free again a frame is at the next station, where the interframe
+    /// gap is longer than the way.
     pub(super) before: Span,
     /// Whether this is the last that sends, behind which a packet counts as departed.
     pub(super) departs: bool,
     /// Whether the last station of the route receives.
     pub(super) received: bool,
-    /// Whether the next has been passed before, and knows the channel by another number from now on.
+    /// Whether the next has been passed before, and knows the channel by another number from now
+    /// on.
     pub(super) turns: bool,
 }
 
@@ -54,7 +58,7 @@ impl Leg {
     }
 }
 
-/// A leg of a lap, the station where it begins, and where the next keeps its channel: who looks for a station looks at no legs but its own.
+/// A leg of a lap, the station where it begins, and where the next station keeps its channel.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     station: u32,
@@ -71,14 +75,16 @@ pub(super) struct Legs {
     ways: Vec<Step>,
     /// Per lap where its own begin; at the end, how many there are.
     first: Vec<u32>,
-    /// Of the laps behind those of that number, each of which is the first of a channel: at which hop of the route they begin.
+    /// Of the laps behind those of that number, each of which is the first of a channel: at which
+    /// hop of the route they begin.
     further: Vec<u32>,
-    /// Whether any frame goes on before its link is free again. Without such frames there is no check.
+    /// Whether any frame goes on before its link is free again. Without such frames there is no
+    /// check.
     any_ahead: bool,
 }
 
 impl Legs {
-    /// Those of `experiment`, whose stations hear of a frame so long after its last bit.
+    /// The legs of `experiment`, of which the stations notice a frame so long after its last bit.
     pub(super) fn new(experiment: &Experiment, laps: &Laps, promises: &[Promise], notices: &[Span]) -> Self {
         let number = |count: usize| u32::try_from(count).expect("there are fewer hops");
         let (mut all, mut ways, mut first) = (Vec::new(), Vec::new(), vec![0]);
@@ -105,7 +111,8 @@ impl Legs {
         Self { all, ways, first, further, any_ahead }
     }
 
-    /// Stations say where they keep the channels that come to them, by the number that they know each by.
+    /// Stations return where they keep the channels that arrive, by the number that each station
+    /// uses.
     pub(super) fn label(&mut self, laps: &Laps, at: impl Fn(usize, ChannelId) -> Label) {
         for lap in 0..self.first.len() - 1 {
             for step in &mut self.ways[self.first[lap] as usize..self.first[lap + 1] as usize] {
@@ -117,7 +124,8 @@ impl Legs {
         }
     }
 
-    /// The leg from `station`, which is on it, of the lap of that number, the how-manyth of its channel it is, and where the next station keeps that.
+    /// The leg from `station`, which is on it, of the lap of that number, the how-manyth of its
+    /// channel it is, and where the next station keeps that.
     #[inline]
     pub(super) fn of(&self, number: ChannelId, station: usize) -> (usize, &Leg, Label) {
         let lap = number.0 as usize;
@@ -135,13 +143,14 @@ impl Legs {
         self.any_ahead
     }
 
-    /// A message comes on a channel: asks for its way.
+    /// Prefetches the path of a message of a channel.
     #[inline]
     pub(super) fn fetch(&self, channel: usize) {
         fetch(self.way(channel));
     }
 
-    /// The stations behind the first of a channel, as far as they know it by the same number, and where each keeps it.
+    /// The stations behind the first of a channel, as far as they know it by the same number, and
+    /// where each keeps it.
     #[inline]
     pub(super) fn next(&self, channel: usize) -> impl Iterator<Item = (usize, Label)> {
         let way = self.way(channel);

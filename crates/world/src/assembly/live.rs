@@ -4,15 +4,15 @@ use laxity_units::{Span, Time};
 
 use crate::measure::Meter;
 
-/// How a run stands, for whoever watches it.
+/// The state of a run for an observer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Live {
     /// The time of the run.
     pub now: Time,
     /// Per channel, in the order of the experiment.
     pub channels: Vec<LiveChannel>,
-    /// Name and packets waiting: per node and stage; of a host that receives, per interface what came in there and has not come to its end; of virtual
-    /// interfaces, per adapter the messages and doorbells that it has not done with.
+    /// Name and number of waiting packets: per node and stage; per interface of a receiving host;
+    /// per adapter of virtual interfaces, of which the messages and doorbells count.
     pub stages: Vec<(String, usize)>,
 }
 

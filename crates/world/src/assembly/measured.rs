@@ -1,4 +1,4 @@
-//! What all worlds of an experiment have in common, whoever sends and receives in them.
+//! The common part of all worlds of an experiment.
 
 use laxity_engine::trace::Trace;
 use laxity_engine::{Calendar, World};
@@ -15,18 +15,18 @@ pub(crate) trait Measured: World {
     /// Schedules what begins by itself; before the run.
     fn start(&mut self, calendar: &mut Calendar<Self::Event>);
 
-    /// Packets that have come to their end.
+    /// Packets that have left the system.
     fn through(&self) -> u64;
 
     /// How things stand at `now`.
     fn live(&self, now: Time) -> Live;
 
-    /// What the run came to that ends at `end`.
+    /// The results of the run that ends at `end`.
     fn into_run(self, end: Time) -> Run;
 }
 
 impl<'a, 'f, T: Trace> Assembly<'a, 'f, T, Nothing> {
-    /// The assembly of `experiment` for a run of `length`, of which `trace` and `frames` are told.
+    /// The assembly of `experiment` for a run of `length`, observed by `trace` and `frames`.
     pub(crate) fn observed(
         experiment: &'a Experiment,
         length: RunLength,

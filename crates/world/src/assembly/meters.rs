@@ -1,4 +1,4 @@
-//! What passes a stage, and how things stand while a run goes on.
+//! Counts of stages, and the state while a run goes on.
 
 use laxity_engine::trace::Trace;
 use laxity_model::adapter::{Adapter, Direction, Passage};
@@ -71,7 +71,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         self.around.networks.media()
     }
 
-    /// What happened to frames on their way; all zeros where nothing can.
+    /// Impairments of frames on their path; zeros without impairments.
     pub fn impairments(&self) -> ImpairmentCounts {
         self.around.networks.counts()
     }

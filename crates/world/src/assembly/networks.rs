@@ -1,7 +1,8 @@
-//! The networks between nodes: who may send when, and what becomes of a frame on its way.
+//! The networks between nodes: medium access, and the impairments of frames on their path.
 //!
-//! Nodes and networks know nothing of each other's numbers. An adapter is at one shared medium at most, which numbers its own
-//! stations; a link of its own asks nobody, and is not here but for its impairments.
+//! Nodes and networks do not know each other's numbers. An adapter is at one shared medium at most,
+//! which numbers its own stations. A private link needs no access and is here only for its
+//! impairments.
 
 use std::collections::BTreeMap;
 
@@ -18,19 +19,19 @@ use crate::experiment::{Experiment, MediumSpec};
 pub(super) struct Networks {
     /// Per network: the medium that its nodes share.
     media: Vec<Option<Shared>>,
-    /// Per node and link: the network whose medium it shares, and which station it is there.
+    /// Per node and link: the network of the shared medium, and the station's number there.
     places: Vec<Vec<Option<(usize, usize)>>>,
-    /// Whether there is any such place: where all links are somebody's own, nothing is looked up for a frame.
+    /// Whether any medium is shared; if not, frames need no look-up.
     shares: bool,
-    /// What happens to frames on a link, for those that a frame has passed.
+    /// Impairments of a link that a frame has passed.
     impairments: BTreeMap<Link, Impairments>,
-    /// Media that may have something to tell.
+    /// Media that may have output.
     touched: Vec<usize>,
-    /// Media that have told it, and are to be asked when they want to be called.
+    /// Media that had output and have to be polled for their next deadline.
     called: Vec<usize>,
 }
 
-/// What a medium tells.
+/// The output of a medium.
 pub(super) enum Told {
     /// An adapter of a node has the medium, or has it no more.
     Access((usize, LinkId), Access),
@@ -52,7 +53,7 @@ struct Shared {
 }
 
 impl Networks {
-    /// The networks of `experiment`; tells its nodes what they have to know of theirs.
+    /// The networks of `experiment`; sets the networks' parameters in its nodes.
     pub(super) fn new(experiment: &Experiment, nodes: &mut [Node]) -> Self {
         let mut places: Vec<_> = nodes.iter().map(|node| vec![None; node.adapters().count()]).collect();
         let mut media = Vec::new();
@@ -120,18 +121,18 @@ impl Networks {
         self.tell(adapter, |medium, station| medium.sent(now, station, more));
     }
 
-    /// The time that a medium asked for has come.
+    /// The timer of a medium has expired.
     pub(super) fn timer(&mut self, now: Time, network: usize) {
         self.touch(network, |medium| medium.timer(now));
     }
 
-    /// Whether a medium may have something to tell.
+    /// Whether a medium may have output.
     #[inline]
     pub(super) fn is_touched(&self) -> bool {
         !self.touched.is_empty()
     }
 
-    /// What media have to tell: first all of it, then when they want to be called.
+    /// The output of media, then their next deadlines.
     #[inline]
     pub(super) fn poll(&mut self) -> Option<Told> {
         while let Some(&network) = self.touched.last() {
@@ -152,7 +153,7 @@ impl Networks {
         Some(Told::Called(network, deadline))
     }
 
-    /// What happens to frames on their way over `network` from one node to another, if anything does.
+    /// The impairments of frames over `network` from one node to another, if there are any.
     #[inline]
     pub(super) fn impairments(
         &mut self,
@@ -168,7 +169,7 @@ impl Networks {
         Some(self.impairments.entry(link).or_insert_with(|| parts::impairments(experiment, spec, link.1)))
     }
 
-    /// What happened to frames on their way, on all networks.
+    /// Impairments of frames on all networks.
     pub(super) fn counts(&self) -> ImpairmentCounts {
         self.impairments.values().map(Impairments::counts).fold(Default::default(), |all, one| all + one)
     }

@@ -1,4 +1,4 @@
-//! What a run shows of itself while it runs: a trace, and the packets as a network would see them.
+//! The observable output of a run: a trace, and the packets as a network would carry them.
 
 use laxity_engine::trace::{Flow, Trace, Track};
 use laxity_model::host::Busy;
@@ -18,7 +18,7 @@ pub(super) struct Observer<'a, 'f, T: Trace> {
     channels: Vec<Track>,
     frame: Vec<u8>,
     departures: u64,
-    /// What departed while a node acted, and is to be traced when it is done; only while a trace is kept.
+    /// Departures while a node acts, traced afterwards; only while a trace is kept.
     seen: Vec<Seen>,
 }
 
@@ -37,7 +37,7 @@ struct Seen {
     began: Option<Time>,
 }
 
-/// A frame that leaves a station, for whoever looks at them.
+/// A frame that leaves a station, for an observer.
 #[derive(Debug, Clone, Copy)]
 pub struct Departed<'a> {
     /// From where.
@@ -46,7 +46,7 @@ pub struct Departed<'a> {
     pub hop: usize,
     /// When.
     pub at: Time,
-    /// What a VLAN's tag says of how urgent it is (see [`Tag::priority`](laxity_qos::discipline::Tag::priority)).
+    /// The priority in a VLAN tag (see [`Tag::priority`](laxity_qos::discipline::Tag::priority)).
     pub priority: u8,
     /// The packet, its header first.
     pub bytes: &'a [u8],
@@ -64,7 +64,7 @@ fn before(at: Time) -> Time {
 
 /// The lines of one node in the trace.
 struct Tracks {
-    /// By core; a port of a switch has one, in which nothing happens.
+    /// By core; a port of a switch has one idle core.
     cpus: Vec<Track>,
     /// The core of each channel's handlers, where there are several.
     placed: Vec<Placed>,
@@ -84,7 +84,8 @@ struct LinkTrack {
     track: Track,
     /// When the link was last free: with several packets in the adapter the next begins then.
     free: Time,
-    /// Of a port of a switch: when it began with the frame that it sends. What it has it holds or keeps waiting, and it was handed to the adapter before.
+    /// The start of the frame that a port sends. Its frames are held or queued, and were handed to
+    /// the adapter before.
     began: Option<Time>,
 }
 
@@ -157,13 +158,13 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
         self.departures
     }
 
-    /// Whether anybody keeps what is traced.
+    /// Whether an observer keeps the trace.
     #[inline]
     pub(super) fn is_kept(&self) -> bool {
         self.trace.is_kept()
     }
 
-    /// So many frames wait at a port, beside the one that it sends.
+    /// The number of frames that wait at a port, beside the one in transmission.
     pub(super) fn waits(&mut self, port: usize, now: Time, waiting: usize) {
         self.trace.level(self.nodes[port].queue, now, waiting as i64);
     }
@@ -176,7 +177,8 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
         }
     }
 
-    /// A packet of `channel` has departed from a node by a link, on that hop of its way, `ends` if it goes nowhere else, and `departs` if nobody sends it on.
+    /// A packet of `channel` has departed from a node by a link, on that hop of its path: `ends` if
+    /// the path ends there, and `departs` if no station forwards it.
     pub(super) fn departed(
         &mut self,
         (node, link, hop): (usize, LinkId, usize),
@@ -184,8 +186,8 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
         (channel, packet): (ChannelId, &Packet),
         (ends, departs): (bool, bool),
     ) {
-        // A multiplication by an odd number loses nothing, and the shift brings what is high down to where the next
-        // word comes in: enough to tell runs apart that nobody has made alike on purpose.
+        // A multiplication by an odd number is invertible, and the shift brings the high bits down
+        // to the next word. The hash distinguishes runs that were not made to collide.
         let who = (node as u64) << 32 | u64::from(channel.0);
         for word in [now.as_ps(), who, packet.message, u64::from(packet.index)] {
             let mixed = (self.departures ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -248,12 +250,13 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
                     self.trace.instant(track, "deadline", packet.carried.due, &[("message", packet.message)]);
                 }
             }
-            // What waits at a port is told of whenever something comes or goes there.
+            // The queue of a port is traced at each change.
             if let Some(of_host) = nodes.get(node) {
                 let waiting = of_host.host().map_or(0, |host| host.subsystem().link_queue().0);
                 self.trace.level(tracks.queue, now, waiting as i64);
             }
-            // Once, where its completion is measured, and late after the mark of its deadline: a station on the way has deadlines of its own.
+            // Once, where its completion is measured, and late after the mark of its deadline: a
+            // station on the way has deadlines of its own.
             if packet.is_last() && departs {
                 let late = now > packet.carried.due;
                 let name = if late { "message late" } else { "message complete" };

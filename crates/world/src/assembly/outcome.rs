@@ -1,4 +1,4 @@
-//! What the meters and counters of a finished run come to.
+//! Results from the meters and counters of a finished run.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,12 @@ use crate::measure::{Kept, Tally};
 use crate::promise::{self, Advice, Hop, Promise};
 use crate::results::{Channel, Computation, Refused, Resource, Run, Stage};
 
-/// What a host did that is not part of the world it belongs to.
+/// The report of a host outside the world.
 #[derive(Debug, Clone, Default)]
 pub struct HostReport {
     /// Its node.
     pub node: usize,
-    /// What it had done when the window opened.
+    /// The counts when the window opened.
     pub opened: HostTally,
     /// The same when it closed.
     pub closed: HostTally,
@@ -33,13 +33,13 @@ pub struct HostReport {
     pub said: Vec<Vec<(Time, Said)>>,
     /// Most packets that waited for the link.
     pub longest_queue: usize,
-    /// What the platform kept its thread from running, in all.
+    /// The total time for which the platform stalled its thread.
     pub stalls: Span,
     /// The longest of that at a time.
     pub longest_stall: Span,
 }
 
-/// What a host has done so far.
+/// The counts of a host so far.
 #[derive(Debug, Clone, Default)]
 pub struct HostTally {
     /// CPU time by use.
@@ -76,7 +76,8 @@ pub(super) fn expects_misses(experiment: &Experiment, i: usize) -> bool {
 }
 
 impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
-    /// The results of a run that ended at `end`, with those of hosts that are elsewhere; and the outside.
+    /// The results of a run that ended at `end`, with those of hosts that are elsewhere; and the
+    /// outside.
     pub fn into_run(mut self, end: Time, hosts: &[HostReport]) -> (Run, O) {
         let opened = self.around.window.opened.take().unwrap_or_else(|| self.snapshot(end));
         let closed = self.around.window.closed.take().unwrap_or_else(|| self.snapshot(end));
@@ -297,7 +298,8 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         }
     }
 
-    /// Why channel `i` has no bound; where that is for collisions, with how probable they and late messages were.
+    /// Why channel `i` has no bound; where that is for collisions, with how probable they and late
+    /// messages were.
     fn no_bound(&self, i: usize, whole: &Tally, advice: &mut Option<Advice<'_>>) -> String {
         let why = no_bound(self.experiment, i, &self.promises[i], advice);
         let csma = self.around.networks.media().filter_map(|(medium, _)| match medium.report() {
@@ -321,7 +323,8 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         )
     }
 
-    /// The most packets of channel `i` at a station and the bound on them there, where the first is most of the second.
+    /// The most packets of channel `i` at a station and the bound on them there, where the first is
+    /// most of the second.
     fn backlog(&self, i: usize) -> Option<(u64, u64)> {
         let of = |hop: &Hop| {
             let id = self.around.laps.at(i, hop.hop);
@@ -338,7 +341,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         hops.iter().filter_map(of).max_by_key(share)
     }
 
-    /// What happened on the medium, on the way and in the drivers; nothing of what did not.
+    /// Events on the medium, on the path and in the drivers; absent events have no entry.
     fn network_figures(&self) -> BTreeMap<String, f64> {
         let mut figures = BTreeMap::new();
         let mut note = |name: String, value: f64| {
@@ -386,7 +389,8 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             self.nodes.iter().enumerate().flat_map(|(i, node)| {
                 self.experiment.links_of(i).map(move |link| (i, link, node.driver(link)))
             });
-        // What is promised of frames that come in is of all of a host, so the first hop that has it says it.
+        // The bound on incoming frames holds for a whole host, so the first hop that has it reports
+        // it.
         let mut frames = BTreeMap::new();
         for hop in self.promises.iter().flat_map(Promise::hops) {
             if let Some(bound) = hop.frames {
@@ -412,12 +416,12 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     }
 }
 
-/// Whom channels of `experiment` ask that admission refused; nobody if it is off.
+/// The admission that advises refused channels of `experiment`; `None` if admission is off.
 pub(super) fn advice(experiment: &Experiment) -> Option<Advice<'_>> {
     experiment.admission.formula.map(|formula| Advice::of(experiment, formula))
 }
 
-/// What channel `i`, if admission refused it, would have needed.
+/// The needs of channel `i`, if admission refused it.
 pub(super) fn refused(
     experiment: &Experiment,
     i: usize,
@@ -458,7 +462,7 @@ pub(super) fn no_bound(
     match promise {
         Promise::Unbounded(why, _) => return why.0.into(),
         Promise::BestEffort if experiment.channels[i].deadline.is_some() => {}
-        // What a virtual interface asks for is a bandwidth.
+        // A virtual interface requests a bandwidth.
         Promise::BestEffort
             if experiment.via.is_some() && experiment.channels[i].class == Class::RealTime => {}
         _ => return String::new(),

@@ -1,14 +1,14 @@
-//! The outside of a world: real software that sends into it and receives from it.
+//! The outside of a world: real software that sends into the world and receives from it.
 //!
-//! A simulation has none. An emulation's is a network interface, a host on another core, or the log of an
-//! earlier run; the world is the same for all, and is told of an input only when its clock was woken, so that a log of
-//! inputs with their times is all that it takes to run it again.
+//! A simulation has no outside. The outside of an emulation is a network interface, a host on
+//! another core, or the log of an earlier run. The world is the same for all, and takes an input
+//! only when its clock was woken: a log of inputs and times reproduces a run.
 
 use laxity_model::adapter::{Command, Response};
 use laxity_qos::channel::{Dropped, Packet};
 use laxity_units::{Bytes, Time};
 
-/// Something that comes from outside.
+/// An input from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
     /// An application sends a message of `size` on `channel`, which `handle` names from then on.
@@ -24,7 +24,7 @@ pub enum Input {
     Command {
         /// At which node.
         node: usize,
-        /// What.
+        /// The command.
         command: Command,
     },
     /// A host that is elsewhere resets its adapter.
@@ -36,7 +36,7 @@ pub enum Input {
     Stop,
 }
 
-/// What becomes of what came from outside.
+/// The fate of an input from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice<'a> {
     /// A message was taken, and has a number within its channel.
@@ -68,7 +68,7 @@ pub enum Notice<'a> {
     Response {
         /// From which node.
         node: usize,
-        /// What.
+        /// The response.
         response: Response<&'a Packet>,
         /// An interrupt announces it.
         announced: bool,
@@ -82,22 +82,22 @@ pub enum Notice<'a> {
 
 /// The outside, as a world sees it.
 pub trait Outside {
-    /// Whether its messages have handles, and their fate is to be told.
+    /// Whether its messages have handles and their fate is reported.
     const TELLS: bool = true;
 
-    /// The next input, if one has come.
+    /// The next input, if there is one.
     fn next_input(&mut self, now: Time) -> Option<Input>;
 
-    /// When the input that was answered last was read, which is when it happens.
+    /// The read time of the last input, which is the time of the event.
     ///
-    /// A world that is behind is at an earlier `now`. Were its inputs to happen then, what they cause would come as much
-    /// too early as the world is behind: a frame would arrive before the delay that it was to have had. Times do not
-    /// go back from one input to the next; one before `now` counts as `now`.
+    /// A world that lags behind is at an earlier `now`. An input at `now` would have its effects
+    /// too early by the lag: a frame would arrive before its delay is over. Times do not decrease
+    /// from one input to the next; a time before `now` counts as `now`.
     fn read_at(&self, now: Time) -> Time {
         now
     }
 
-    /// Is told.
+    /// Reports `notice`.
     fn notice(&mut self, now: Time, notice: Notice<'_>);
 }
 

@@ -101,7 +101,7 @@ pub(super) fn cpu_names(experiment: &Experiment, node: usize) -> Vec<String> {
     }
 }
 
-/// Who may send when at `network`.
+/// The medium access of `network`.
 pub(super) fn medium(experiment: &Experiment, network: &Network) -> Medium {
     match &network.medium {
         MediumSpec::PointToPoint => Medium::PointToPoint(PointToPoint::new(network.members.len())),
@@ -115,7 +115,7 @@ pub(super) fn medium(experiment: &Experiment, network: &Network) -> Medium {
     }
 }
 
-/// What happens to frames on their way through `network`, on the link between `ends` if each has its own.
+/// The impairments of frames on `network`, on the link between `ends` if each link has its own.
 pub(super) fn impairments(
     experiment: &Experiment,
     network: &Network,
@@ -161,7 +161,8 @@ fn config_at(experiment: &Experiment, i: usize, promise: &Promise, hop: usize) -
     }
 }
 
-/// The deadline by which EDF orders channel `i` at `hop`: that of admission, else an equal part of the whole.
+/// The deadline by which EDF orders channel `i` at `hop`: that of admission, else an equal part of
+/// the whole.
 fn local_deadline(experiment: &Experiment, i: usize, promise: &Promise, hop: usize) -> Span {
     let found = promise.at(hop).map(|hop| hop.local_deadline);
     found.or_else(|| experiment.equal_part(&experiment.channels[i])).unwrap_or(Span::MAX)
@@ -172,7 +173,7 @@ fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, hop: usize
     held(experiment, i, hop, notice, |hop| local_deadline(experiment, i, promise, hop))
 }
 
-/// What adapters are told of channel `i`, if it has a contract.
+/// The contract of channel `i` for adapters, if it has one.
 fn contract(experiment: &Experiment, i: usize) -> Option<Contract> {
     let channel = &experiment.channels[i];
     let packets = experiment.burst(channel)?;
@@ -180,7 +181,8 @@ fn contract(experiment: &Experiment, i: usize) -> Option<Contract> {
     Some(Contract { spec: channel.spec, packets })
 }
 
-/// Opens channel `i` at every node that it passes, once for each time; the nodes number their channels alike.
+/// Opens channel `i` at every node that it passes, once for each time; the nodes number their
+/// channels alike.
 ///
 /// `notices` says how late each hears of a frame.
 pub(super) fn open(
@@ -219,8 +221,8 @@ pub(super) fn open(
     }
 }
 
-/// The switches of the experiment with the channels open that are established, and for each port its switch and its place
-/// there.
+/// The switches of the experiment with the channels open that are established, and for each port
+/// its switch and its place there.
 pub(super) fn switches(
     experiment: &Experiment,
     laps: &Laps,
@@ -241,7 +243,7 @@ pub(super) fn switches(
         for (hop, port) in ports.enumerate().filter_map(|(hop, port)| Some((hop, port?))) {
             let (switch, port) = places[port];
             let config = config_at(experiment, i, promise, hop);
-            // What was promised nothing takes its room from what there is for all.
+            // Channels without a promise use the shared buffer slots.
             let reserved = match promise {
                 Promise::Admitted(_) | Promise::Unbounded(..) if promise.at(hop).is_some() => {
                     held_packets(experiment, i, promise, hop, Span::ZERO)

@@ -1,10 +1,11 @@
-//! A host that only receives, assembled and run: sources at its interfaces, and a meter for each channel.
+//! A host that only receives, assembled and run: sources at its interfaces, and a meter for each
+//! channel.
 //!
-//! Nothing is sent, so there is no node, medium or promise: what comes in is what the sources of the channels say, whole,
-//! at the interface that each names. A message is one packet.
+//! The host does not send, so there is no node, medium or promise. The sources of the channels
+//! deliver whole messages, each at the interface that its channel names. A message is one packet.
 //!
-//! Who the host is, the world need not know ([`ReceivingHost`]): the model's under virtual time, and in real time a thread that is
-//! interrupted and works (the crate `emulator`).
+//! The world does not depend on the kind of host ([`ReceivingHost`]): a model under virtual time,
+//! or a thread under interrupts in real time (the crate `emulator`).
 
 mod host;
 mod outcome;
@@ -31,8 +32,8 @@ use crate::promise::{self, Promise};
 use crate::results::Run;
 use traced::Traced;
 
-/// The host of `experiment`, whose channels all come in at interfaces, for a run of `length`.
-/// `trace` is told what the CPU does and when packets are with their programs.
+/// The host of `experiment`, of which the channels all arrive at interfaces, for a run of `length`.
+/// `trace` records the CPU's work and the packets' arrivals at programs.
 pub(crate) fn of<'a>(
     experiment: &'a Experiment,
     length: RunLength,
@@ -50,12 +51,13 @@ pub(crate) fn of<'a>(
     world
 }
 
-/// What can happen. What there is to say of it is one number each time, so that an event is two words, which stay in registers.
+/// An event. Each has one number, so an event is two words, which stay in registers.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
-    /// A packet of a channel is whole at its interface, if its source is still the one that said so.
+    /// A packet of a channel is whole at its interface, if its source is still the one that said
+    /// so.
     Arrival(From),
-    /// An adapter is told something: the how-manyth command.
+    /// A command for an adapter, by its number.
     Command(u64),
     /// The host asked to be called; stale if it has asked anew since: how often it had asked.
     Host(u64),
@@ -63,7 +65,8 @@ pub enum Event {
     Window,
 }
 
-/// The source of a channel: the place of the channel in the experiment, and the how-manyth source that is.
+/// The source of a channel: the place of the channel in the experiment, and the how-manyth source
+/// that is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct From(u64);
 
@@ -89,7 +92,7 @@ struct Snapshot {
     tallies: Vec<Tally>,
 }
 
-/// How a channel comes in.
+/// An incoming channel.
 #[derive(Debug)]
 struct Inflow {
     source: Option<Source>,
@@ -98,13 +101,13 @@ struct Inflow {
     interface: usize,
     class: Class,
     deadline: Option<Span>,
-    /// What keeps it to its contract, if it was admitted with one.
+    /// Its policer, if it was admitted with a contract.
     policer: Option<Policer>,
-    /// The bytes of the packet that is to come: they wait here, since an event should be short.
+    /// The bytes of the next packet; they wait here, since an event should be short.
     next: Bytes,
 }
 
-/// A host that receives, what comes in, and what is counted: what the engine runs.
+/// A receiving host, its arrivals and its counts, run by the engine.
 pub struct Receiving<'a, H> {
     experiment: &'a Experiment,
     receiver: H,
@@ -120,7 +123,7 @@ pub struct Receiving<'a, H> {
 }
 
 impl<'a, H: ReceivingHost> Receiving<'a, H> {
-    /// What comes in at `host` by the channels of `experiment`, for a run of `length`.
+    /// The arrivals at `host` by the channels of `experiment`, for a run of `length`.
     pub fn new(experiment: &'a Experiment, length: RunLength, host: H) -> Self {
         let promises = promise::of_channels(experiment, experiment.admission.formula);
         let inflows = experiment.channels.iter().zip(&promises).enumerate().map(|(i, (spec, promise))| {
@@ -179,7 +182,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         }
     }
 
-    /// An adapter is told `command`.
+    /// Applies `command` to an adapter.
     fn command(&mut self, now: Time, command: Command, calendar: &mut Calendar<Event>) {
         match command {
             Command::Create(channel) => {
@@ -208,7 +211,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         }
     }
 
-    /// A packet of `channel` comes; whether anything came of it but that it waits.
+    /// A packet of `channel` arrives; whether it does more than wait.
     #[inline]
     fn arrive(&mut self, now: Time, channel: usize, size: Bytes) -> bool {
         let (inflow, meter) = (&mut self.inflows[channel], &mut self.meters[channel]);
@@ -256,7 +259,8 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
     }
 }
 
-/// Counts what became of a packet at `now`: delivered or dropped, that is what a length in packets counts here.
+/// Counts what became of a packet at `now`: delivered or dropped, that is what a length in packets
+/// counts here.
 #[inline(always)]
 fn count(
     now: Time,
@@ -306,7 +310,7 @@ impl<H: ReceivingHost> World for Receiving<'_, H> {
         match event {
             Event::Arrival(from) => {
                 let channel = from.channel();
-                // Of a source that was cleared away an arrival may be to come.
+                // A source that was cleared may have a pending arrival.
                 if from != From::new(channel, self.inflows[channel].number) {
                     return;
                 }

@@ -1,4 +1,4 @@
-//! What a world keeps beside its components: events to come, how things stood, who asked to be called when.
+//! The state of a world beside its components: future events, snapshots, pending calls.
 
 use laxity_model::bus::BusReport;
 use laxity_model::host::Uses;
@@ -11,8 +11,8 @@ use super::switches::Switches;
 use crate::experiment::Laps;
 use crate::measure::{Meter, Tally};
 
-/// What can happen in an [`Assembly`]. What there is to say of it is one number each time, so that an event is two words, which stay in registers;
-/// what is longer waits beside it.
+/// An event in an [`Assembly`]. Each has one number, so an event is two words, which stay in
+/// registers; longer data is kept beside it.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
     /// The source of a channel sends.
@@ -23,7 +23,8 @@ pub enum Event {
     Medium(Call),
     /// A frame reaches a node.
     Reach(Arriving),
-    /// What came from outside first, of what waits, happens: it was read at this time, when the world was not as far.
+    /// The first waiting input from outside happens: it was read at this time, when the world was
+    /// not as far.
     Input,
     /// A fault begins: its place in the experiment.
     Breaks(u64),
@@ -57,7 +58,7 @@ impl Sending {
     }
 }
 
-/// Who asked to be called, and how often it had asked.
+/// The station of a call, and the number of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call(u64);
 
@@ -83,7 +84,7 @@ impl Call {
 pub struct Arriving(u64);
 
 impl Arriving {
-    /// How many stations a number has room for: a thousand times as many as anybody has described.
+    /// The number of stations that a number can hold.
     const STATIONS: u32 = 1 << 24;
 
     #[inline]
@@ -108,7 +109,7 @@ impl Arriving {
     }
 }
 
-/// What nodes had been busy with and channels had come to at an edge of the window.
+/// The counters of nodes and channels at an edge of the window.
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
     pub(super) at: Time,
@@ -118,15 +119,15 @@ pub(super) struct Snapshot {
     pub(super) computed: Vec<Vec<Span>>,
     /// For how long each stage of each adapter had been busy, and how many packets had passed it.
     pub(super) stages: Vec<Vec<(Span, u64)>>,
-    /// How long each bus of each node had been whose.
+    /// The occupancy of each bus of each node.
     pub(super) buses: Vec<Vec<BusReport>>,
-    /// What each port of a switch had been through.
+    /// The counters of each port of a switch.
     pub(super) ports: Vec<PortReport>,
     pub(super) tallies: Vec<Tally>,
 }
 
 impl Snapshot {
-    /// What channels had come to by their meters; nodes are asked later.
+    /// The counters of channels by their meters; nodes follow later.
     pub(super) fn of_meters(at: Time, meters: &[Meter]) -> Self {
         let tallies = meters.iter().map(|meter| meter.tally.clone()).collect();
         Self {
@@ -140,7 +141,7 @@ impl Snapshot {
         }
     }
 
-    /// Adds what `nodes` and `switches` have come to.
+    /// Adds the counters of `nodes` and `switches`.
     #[must_use]
     pub(super) fn with(mut self, nodes: &[Node], switches: &Switches, laps: &Laps) -> Self {
         let at = self.at;

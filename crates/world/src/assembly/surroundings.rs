@@ -1,7 +1,7 @@
-//! What hears the nodes: the medium, the way to the next node, the meters, and whoever watches.
+//! The context of nodes: the medium, the path to the next node, the meters, and observers.
 //!
-//! A node tells what it does while it does it ([`Surroundings::of`]). What comes of that for other nodes, and for itself, is not done
-//! here, in the middle of it, but by events and by what the medium grants when the node is done.
+//! A node reports while it acts ([`Surroundings::of`]). The effects on other nodes, and on the node
+//! itself, follow by events and by the medium's grants when the node is done.
 
 use std::collections::VecDeque;
 
@@ -39,16 +39,17 @@ pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {
     /// Per node and application that computes there.
     pub(super) computing: Vec<Vec<ComputingMeter>>,
     pub(super) window: Window<Snapshot>,
-    /// An edge of the window has passed, and nodes have not said what they had come to.
+    /// An edge of the window has passed, and the counters of nodes have not been read.
     pub(super) unasked: bool,
     pub(super) observer: Observer<'a, 'f, T>,
     pub(super) outside: O,
-    /// Per channel: the outside's names for messages that were offered and not answered; none at all until there is one.
+    /// Per channel: the outside's names for messages that were offered and not answered; none at
+    /// all until there is one.
     pub(super) handles: Vec<VecDeque<u32>>,
 }
 
 impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
-    /// Who hears what `node` does at `now`.
+    /// The context of `node` at `now`.
     #[inline]
     pub(super) fn of(
         &mut self,
@@ -106,7 +107,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         }
     }
 
-    /// Who hears what the port does that is `station`.
+    /// The context of the port at `station`.
     pub(super) fn of_port(
         &mut self,
         station: usize,
@@ -155,7 +156,8 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         }
     }
 
-    /// A packet leaves `station`: for the next of its route, and if this is the last that sends it, for the meters.
+    /// A packet leaves `station`: for the next of its route, and if this is the last that sends it,
+    /// for the meters.
     fn depart(&mut self, station: usize, now: Time, frame: Departing<'_>, calendar: &mut Calendar<Event>) {
         let packet = frame.packet(&self.flying);
         let (hop, leg, label) = self.legs.of(packet.channel, station);
@@ -203,8 +205,8 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         self.look_at_window(now);
     }
 
-    /// A packet begins to leave `station`, whose link is free again at `until`. Where it is at the next station before that, it
-    /// goes on now.
+    /// A packet begins to leave `station`, of which the link is free again at `until`. A packet
+    /// that is at the next station before that goes on now.
     fn begin(&mut self, station: usize, until: Time, frame: Departing<'_>, calendar: &mut Calendar<Event>) {
         if !self.legs.any_ahead() {
             return;
@@ -219,7 +221,8 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         }
     }
 
-    /// A packet goes on a leg of its channel, if that leads anywhere, whose next station may have it from `now` on but for the way.
+    /// A packet goes on a leg of its channel, if there is one; the next station may have it after
+    /// `now` and the delay of the leg.
     fn send_on(
         &mut self,
         (hop, leg, label): (usize, &Leg, Label),
@@ -250,7 +253,8 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         }
     }
 
-    /// Opens or closes the window, if it is time. Nodes are asked what they had come to when whoever acts is done.
+    /// Opens or closes the window when it is time. The counters of nodes are read when the acting
+    /// station is done.
     #[inline]
     pub(super) fn look_at_window(&mut self, now: Time) {
         let (meters, outside) = (&self.meters, &mut self.outside);
@@ -260,7 +264,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         });
     }
 
-    /// Adds what nodes have come to, to the edges that lack it.
+    /// Adds the counters of nodes to the edges that lack them.
     #[cold]
     pub(super) fn ask(&mut self, nodes: &[Node], switches: &Switches) {
         self.unasked = false;
@@ -272,7 +276,8 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     }
 }
 
-/// A packet that leaves a station: a node's, which it does not give away, or a frame that lies between nodes already.
+/// A packet that leaves a station: a node's, which it does not give away, or a frame that lies
+/// between nodes already.
 #[derive(Clone, Copy)]
 enum Departing<'p> {
     Here(&'p Packet),

@@ -37,13 +37,13 @@ impl Switches {
         (switch as usize, port as usize)
     }
 
-    /// Where a channel is at a port, for frames that are to come there.
+    /// Where a port keeps a channel, for later frames.
     pub(super) fn label(&self, station: usize, channel: ChannelId) -> Label {
         let (switch, port) = self.place(station);
         self.switches[switch].label(port, channel)
     }
 
-    /// A frame comes for the channel that is kept there at a port.
+    /// Prefetches a port's channel for a frame.
     #[inline]
     pub(super) fn fetch(&self, station: usize, label: Label) {
         let (switch, port) = self.place(station);
@@ -62,7 +62,7 @@ impl Switches {
         self.switches[switch].receive(now, port, frame, around);
     }
 
-    /// The time has come that a port asked for.
+    /// The timer of a port has expired.
     pub(super) fn timer(&mut self, now: Time, station: usize, around: &mut impl Around<SwitchOutput<Slot>>) {
         let (switch, port) = self.place(station);
         self.switches[switch].timer(now, port, around);
@@ -86,7 +86,7 @@ impl Switches {
         self.switches[switch].most(port, channel)
     }
 
-    /// What each port has been through by `now`, in the order of the stations.
+    /// The counters of each port at `now`, in the order of the stations.
     pub(super) fn reports(&self, now: Time) -> impl Iterator<Item = PortReport> {
         self.places
             .iter()

@@ -1,8 +1,9 @@
-//! Who acts, who hears of it, and who is called next.
+//! The order in which stations act, are notified and are called next.
 //!
-//! Something happens to one station. What comes of it by the media that stations share is told to others at the same instant; then all of
-//! them say when they want to be called. Nearly always the first of these calls is the next thing to happen, and to the same station:
-//! then it is called at once, and the calendar hears of it only that time has [passed](Calendar::leap).
+//! An event happens at one station. Shared media notify other stations at the same instant; then
+//! each of these stations reports its next deadline. In most cases the first of these deadlines is
+//! the next event, at the same station: the station is called at once, and the calendar only
+//! [advances](Calendar::leap).
 
 use laxity_engine::trace::Trace;
 use laxity_engine::{Calendar, World};
@@ -14,7 +15,7 @@ use super::state::{Call, Event};
 use super::{Assembly, Outside};
 
 impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
-    /// The time has come at which a station wanted to be called.
+    /// The deadline of a station is reached.
     #[inline]
     pub(super) fn call(&mut self, now: Time, station: usize, calendar: &mut Calendar<Event>) {
         match self.switches.has(station) {
@@ -26,8 +27,8 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         }
     }
 
-    /// A station has done something at `now`. It goes on as long as nothing else happens before it wants to be called again; then that is
-    /// scheduled.
+    /// A station has acted at `now`. It goes on as long as its deadline is the next event; then the
+    /// deadline is scheduled.
     #[inline]
     pub(super) fn acted(&mut self, station: usize, mut now: Time, calendar: &mut Calendar<Event>) {
         let mut leapt = false;
@@ -38,7 +39,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                 self.ask_others(station, calendar);
             }
             let deadline = self.deadline(station).filter(|_| !self.is_finished());
-            // What it asked for before is not before that, or it would be next.
+            // An earlier call of the station is not before that, or it would be next.
             let Some(at) = deadline.filter(|at| calendar.leap(*at)) else { break };
             (now, leapt) = (at, true);
             self.call(now, station, calendar);
@@ -58,7 +59,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         }
     }
 
-    /// Schedules the calls of those whom a medium has told something, but for `station`.
+    /// Schedules the calls of stations that a medium has notified, except `station`.
     #[inline]
     fn ask_others(&mut self, station: usize, calendar: &mut Calendar<Event>) {
         while let Some(other) = self.restless.pop() {
@@ -68,7 +69,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         }
     }
 
-    /// What hears a node may have been told something for which it has to look at nodes.
+    /// The context may have recorded something that needs the nodes.
     #[inline]
     pub(super) fn look_after(&mut self, now: Time) {
         if seldom(self.around.unasked) {
@@ -79,7 +80,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         }
     }
 
-    /// Something has come to a port or left it.
+    /// A packet has arrived at a port or left it.
     #[inline]
     pub(super) fn look_at_port(&mut self, port: usize, now: Time) {
         if self.around.observer.is_kept() {
@@ -105,7 +106,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         }
     }
 
-    /// Tells nodes what their media grant, who are restless then, and schedules the calls of the media.
+    /// Passes the grants of media to nodes, and schedules the calls of the media.
     #[inline]
     pub(super) fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
         while let Some(told) = self.around.networks.poll() {

@@ -1,11 +1,13 @@
-//! A cluster of adapters with virtual interfaces, assembled and run: programs that post and take, adapters, and wires.
+//! A cluster of adapters with virtual interfaces, assembled and run: programs that post and take,
+//! adapters, and wires.
 //!
-//! Programs have CPUs enough, as the paper assumes ("the processes can inject/eject messages as needed"): each end of a
-//! virtual interface is a process of its own, which does one thing at a time and takes `post` and `reap` for it. The network is
-//! a switch that cuts through and never blocks, behind wires of one latency; what an adapter cannot take at once waits there.
+//! Programs have CPUs enough, as the paper assumes ("the processes can inject/eject messages as
+//! needed"): each end of a virtual interface is a process of its own, which does one thing at a
+//! time and takes `post` and `reap` for it. The network is a switch that cuts through and never
+//! blocks, behind wires of one latency; what an adapter cannot take at once waits there.
 //!
-//! A message is *sent* when its program hands it over, and *received* when the other program has seen it: that is how the paper
-//! measures, at the host.
+//! A message is *sent* when its program hands it over, and *received* when the other program has
+//! seen it: that is how the paper measures, at the host.
 
 mod observed;
 mod outcome;
@@ -38,8 +40,8 @@ use crate::sketch::picoseconds;
 /// Bytes of the message that returns credits.
 const CREDIT: Bytes = Bytes::new(16);
 
-/// The nodes of `experiment`, whose channels are virtual interfaces as `spec` says, for a run of `length`. `trace` is told every step of every message
-/// and what each unit does.
+/// The nodes of `experiment`, of which the channels are virtual interfaces by `spec`, for a run of
+/// `length`. `trace` records every step of every message and the work of each unit.
 pub(crate) fn of<'a>(
     experiment: &'a Experiment,
     spec: &'a ViaSpec,
@@ -54,7 +56,6 @@ pub(crate) fn of<'a>(
     cluster
 }
 
-/// What can happen.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Event {
     /// A source has a message.
@@ -63,19 +64,19 @@ pub(crate) enum Event {
     Ring { node: u32, doorbell: Doorbell },
     /// A message that came before its time may be seen now.
     Played { channel: u32, number: u64 },
-    /// A program sees that a message has come.
+    /// A program sees that a message has arrived.
     Taken { channel: u32, number: u64 },
     /// A program sees that a message of its was sent.
     Noted { channel: u32 },
     /// A message that waits in a program for its logical arrival is on time.
     Due { channel: u32 },
-    /// A program sees that credits have come back.
+    /// A program sees that credits have returned.
     Credited { channel: u32 },
     /// A message reaches a node.
     Reach { node: u32, message: Message },
     /// An adapter asked to be called; stale if it has asked anew since.
     Adapter { node: u32, asked: u32 },
-    /// What stands so in the list of renegotiations is so from now on.
+    /// The renegotiation of that number takes effect.
     Renegotiated { number: u32 },
     /// The window opens or closes.
     Window,
@@ -105,7 +106,7 @@ pub(crate) struct Cluster<'a> {
     spec: &'a ViaSpec,
     adapters: Vec<Via>,
     asked: Vec<Asked>,
-    /// The sources, and whose they are.
+    /// The sources and their channels.
     sources: Vec<(u32, Source)>,
     programs: Vec<Program>,
     promises: Vec<Promise>,
@@ -120,7 +121,7 @@ pub(crate) struct Cluster<'a> {
 impl<'a> Cluster<'a> {
     fn new(experiment: &'a Experiment, spec: &'a ViaSpec, length: RunLength) -> Self {
         let promises = promise::of_channels(experiment, experiment.admission.formula);
-        // Credits come back on virtual interfaces of their own, which are numbered after the channels.
+        // Credits return on virtual interfaces of their own, which are numbered after the channels.
         let channels = 0..experiment.channels.len();
         let vis = channels.clone().map(|i| experiment.vi(i, spec.receives));
         let credits = channels.map(|i| Vi { share: None, ..experiment.vi(i, None) });
@@ -224,7 +225,7 @@ impl<'a> Cluster<'a> {
         *free
     }
 
-    /// Tells what `node` did, and asks when it wants to be called next.
+    /// Handles the output of `node`, and schedules its next call.
     fn settle(&mut self, now: Time, node: usize, calendar: &mut Calendar<Event>) {
         while let Some((at, output)) = self.adapters[node].next_output() {
             self.hear(at.max(now), node, output, calendar);
@@ -249,7 +250,7 @@ impl<'a> Cluster<'a> {
                 let at = self.busy(self.programs[channel].sender, now, self.spec.reap);
                 calendar.schedule(at, Event::Noted { channel: message.vi });
             }
-            // Whoever returned credits does not wait for it.
+            // A program that returned credits does not wait for completion.
             ViaOutput::Sent(_) => {}
             ViaOutput::Received(message) if (message.vi as usize) < channels => {
                 let (channel, number) = (message.vi as usize, message.number);
@@ -275,7 +276,7 @@ impl<'a> Cluster<'a> {
                 tally.dropped_packets += 1;
                 self.ended(now);
             }
-            // Nobody has memory here.
+            // This world has no memory.
             ViaOutput::Moved(..) | ViaOutput::Posted(_) => {}
             ViaOutput::Did(step, message, base) => self.trace_step(now, step, message, base),
             ViaOutput::Worked(unit, what, message, since) => {
@@ -373,7 +374,8 @@ impl Meter {
         }
     }
 
-    /// A program is told that a message was sent; `from` when it had handed it over, if that counts. When it is due is asked where it is taken.
+    /// Notifies a program that a message was sent; `from` is its hand-over time, if that counts.
+    /// The deadline is checked where the message is taken.
     fn complete(&mut self, now: Time, from: Option<Time>) {
         self.tally.completed += 1;
         self.tally.packets += 1;
@@ -453,7 +455,7 @@ impl Measured for Cluster<'_> {
             }
             let first = match self.experiment.channels[channel].source {
                 SourceSpec::Closed { outstanding, .. } => outstanding,
-                // Whoever of two stands first in the file begins.
+                // The channel that is first in the file begins.
                 SourceSpec::Rounds { window, after, .. } if channel < after => window,
                 _ => 0,
             };

@@ -17,15 +17,16 @@ pub fn limits(length: RunLength) -> Limits {
 #[derive(Debug)]
 pub(super) struct Window<S> {
     pub(super) length: RunLength,
-    /// Packets that have come to their end: what a length in packets counts.
+    /// Packets that have left the system: the unit of a length in packets.
     pub(super) through: u64,
     pub(super) opened: Option<S>,
     pub(super) closed: Option<S>,
-    /// The next edge, by what is asked for each packet: its time, or how many packets are through by then; the largest for neither.
+    /// The next edge, by what is asked for each packet: its time, or how many packets are through
+    /// by then; the largest for neither.
     next: (Time, u64),
     /// Whether it is open.
     counts: bool,
-    /// When it was opened and closed; `Time::MAX` if that is to come.
+    /// When the window was opened and closed; `Time::MAX` if in the future.
     edges: [Time; 2],
 }
 
@@ -64,15 +65,16 @@ impl<S> Window<S> {
         opened <= at && at < closed
     }
 
-    /// A packet has come to its end: whether that passes an edge, at which one has to [look](Self::look).
+    /// A packet has left the system: whether that passes an edge, at which the caller has to
+    /// [look](Self::look).
     #[inline]
     pub(super) fn pass(&mut self) -> bool {
         self.through += 1;
         self.through >= self.next.1
     }
 
-    /// Notes how things stand at each edge that has been passed at `now` and had not been: `stands` is asked, and told whether it is the first.
-    /// Whether there was such an edge.
+    /// Takes a snapshot at each edge that `now` has passed: `stands` gets whether it is the first
+    /// edge. Returns whether there was one.
     #[inline]
     pub(super) fn look(&mut self, now: Time, mut stands: impl FnMut(bool) -> S) -> bool {
         if !self.is_passed(now) {
@@ -97,7 +99,7 @@ impl<S> Window<S> {
         now >= self.next.0 || self.through >= self.next.1
     }
 
-    /// Whether as many packets have come to their end as the run is to have.
+    /// Whether the run has had its number of packets.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.length, RunLength::Packets { total, .. } if self.through >= total)
     }

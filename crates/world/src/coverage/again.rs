@@ -1,10 +1,13 @@
-//! A station that a channel comes to more than once.
+//! A station that a channel visits more than once.
 //!
-//! To a table each time is a request of its own: a message that comes back is one of a channel whose logical arrivals here are those of the first time, later by the local deadlines and the
-//! longest ways between the two, and as far apart as its contract says. It waits like any other, and the first time waits for it like for any other. So what sums over
-//! requests holds as it is: the host with one null adapter, under O1, O2 and O3 and by deadlines or levels, and the port of a switch. What comes in
-//! is counted hop by hop (`traffic/senders.rs`), and so are best effort and timers. What other analyses count by channel (flows that share a rate, frames in an adapter of stages, cores, several links)
-//! has not been looked at with one that counts twice.
+//! A table counts each visit as a request of its own. A message that returns belongs to a channel
+//! of which the logical arrivals here are those of the first visit, later by the local deadlines
+//! and the longest path delays between the two, and as far apart as its contract says. The two
+//! visits wait for each other like any two channels. So sums over requests hold unchanged: the host
+//! with one null adapter, under O1, O2 and O3 and by deadlines or levels, and the port of a switch.
+//! Arrivals are counted hop by hop (`traffic/senders.rs`), and so are best effort and timers.
+//! Analyses that count by channel (flows that share a rate, frames in an adapter of stages, cores,
+//! several links) have not been checked for a channel that counts twice.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +16,7 @@ use laxity_admission::ResourceModel;
 use super::covered::{Covered, Uncovered};
 use crate::experiment::{Adapter, ChannelSpec, Experiment};
 
-/// The stations to which some channel comes again.
+/// The stations that some channel visits more than once.
 pub(super) fn stations(experiment: &Experiment) -> BTreeSet<usize> {
     let again = |channel: &ChannelSpec| {
         let mut passed = BTreeSet::new();
@@ -22,7 +25,8 @@ pub(super) fn stations(experiment: &Experiment) -> BTreeSet<usize> {
     experiment.channels.iter().flat_map(again).collect()
 }
 
-/// Refuses `station`, to which a channel comes again and which is so covered, if that analysis does not count it twice.
+/// Refuses `station`, which a channel visits more than once, if its analysis does not count the
+/// channel twice.
 pub(super) fn counted(experiment: &Experiment, station: usize, covered: &Covered) -> Result<(), Uncovered> {
     let one_null_adapter = experiment.nodes.get(station).is_none_or(|node| match &node.adapters[..] {
         [attached] => matches!(experiment.adapters[attached.adapter], Adapter::Null(_)),

@@ -1,4 +1,5 @@
-//! Which hosts with several cores have bounds: `laxity_admission::CoresTable` has the proof, and what it takes for granted.
+//! Which hosts with several cores have bounds: `laxity_admission::CoresTable` has the proof, and
+//! what it takes for granted.
 
 use laxity_admission::ResourceModel;
 use laxity_model::adapter::Notification;

@@ -1,4 +1,4 @@
-//! What says of a station that it is covered, and as what, or why not.
+//! Whether a station is covered, by which analysis, or why not.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::experiment::Experiment;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Uncovered(pub &'static str);
 
-/// Who of an experiment's stations an analysis covers by what they are told to do: the nodes, then the ports.
+/// The stations that an analysis covers by their policies: the nodes, then the ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Coverage {
     /// How each is analysed, or why not.
     pub(crate) stations: Vec<Result<Covered, Uncovered>>,
-    /// What may happen to frames over each network that nothing bounds where they come in.
+    /// Impairments of each network that no analysis bounds where frames arrive.
     pub(crate) networks: Vec<Result<(), Uncovered>>,
 }
 
@@ -31,13 +31,14 @@ pub(crate) struct Covered {
     pub(crate) link: Link,
     /// Those of further adapters of a host, by their links.
     pub(crate) further: Vec<Link>,
-    /// The link is shared by rates in this order; at a port nothing else here says anything then but the link.
+    /// The link is rate-based, in this order; at a port all other fields but the link are then
+    /// unused.
     pub(crate) rates: Option<Order>,
     /// Stages by rates that have each packet as it is made.
     pub(crate) row: Option<Row>,
     /// CPU and link both go by fixed priorities, else both by EDF.
     pub(crate) by_level: bool,
-    /// Priorities that are told apart among guaranteed channels; `None` for EDF, which needs none.
+    /// Distinct priorities of guaranteed channels; `None` for EDF, which needs none.
     pub(crate) levels: Option<u32>,
     /// Handlers work ahead of time.
     pub(crate) ahead: bool,
@@ -64,7 +65,8 @@ impl Covered {
 }
 
 impl Coverage {
-    /// `stations`, of which those that hear from one without a bound have none either: see the module.
+    /// `stations`, of which those that hear from one without a bound have none either: see the
+    /// module.
     pub(crate) fn spread<T>(
         &self,
         experiment: &Experiment,

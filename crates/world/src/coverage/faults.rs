@@ -1,29 +1,47 @@
-//! Which faults a bound can speak about: a part of an adapter that stands still for so long, so often.
+//! Faults that a bound can cover: a part of an adapter that stalls for a given time, at given
+//! intervals.
 //!
-//! While a resource of the adapter does nothing, whoever holds it or wants it stands still, and goes on where it was when that is over. In the second phase of a message
-//! (`laxity_admission::station::window`) somebody goes on at each instant but for what is charged by itself; so a stall is charged like what comes in and keeps a resource from what goes out: with all of it, each time that it
-//! may strike. Stalls that last `x` and begin `y` apart are in any time `δ` at most
+//! While a resource of the adapter stalls, the packets that hold or need it stand still, and go on
+//! afterwards where they were. In the second phase of a message
+//! (`laxity_admission::station::window`) some packet makes progress at each instant that is not
+//! charged by itself. A stall is therefore charged like an incoming frame that keeps a resource
+//! from outgoing packets: in full, each time that it may strike. Stalls that last `x` and begin `y`
+//! apart are in any time `δ` at most
 //!
 //! ```text
 //! 1 + ⌈δ/y⌉                                                                    (1)
 //! ```
 //!
-//! with the one in progress, and one that happens once is one. How far apart completions are is not less for it: of those that come in a time each has been served in it, or was under way before.
+//! with the one in progress; a stall that happens once counts one. The distance of completions is
+//! not shorter for it: each of the completions in an interval has been served in it, or was under
+//! way before.
 //!
-//! *Where the adapter has each packet as it is made* (`laxity_admission::station::open`) there is no window, and the argument goes back along the way of a level instead; but it needs no more. Each
-//! instant of `(τ, x)` is charged there to one stage, in whose queue or server something of the level is. Take the instants at which the resource is stalled away: they are at most (1) times `x`, and
-//! are charged to it. At each of the others that stage's server works, or it waits for a resource or a place, and then whoever has that works, word for word as without a stall, and on what is left of what it
-//! had before: no work is done twice, and none is made by standing still. What a server had when `y` came, and for what a stage before has a resource, is a length of work too, so `once` and `L(n)` are the same. The stalled stage
-//! may meanwhile gather packets below the level behind it; they were below before, and the server takes what is of the level first when it goes on. What it holds of the level was handed over in `(τ, x)` and is charged
-//! for itself, or was there at `τ_k`, which by its choice nothing was.
+//! *Where the adapter has each packet as it is made* (`laxity_admission::station::open`) there is
+//! no window, and the argument follows the path of a level backwards instead, with no further
+//! condition. Each instant of `(τ, x)` is charged there to one stage, of which the queue or server
+//! has something of the level. Remove the instants at which the resource is stalled: they are at
+//! most
+//! (1) times `x`, and are charged to the resource. At each other instant that stage's server works,
+//!     or it waits for a resource or a slot of which the holder works, as without a stall and on
+//!     the rest of its previous work: a stall neither repeats nor creates work. The packet that a
+//!     server had when `y` arrived, and for which a stage before has a resource, is a length of
+//!     work too, so `once` and `L(n)` are unchanged. The stalled stage may meanwhile gather packets
+//!     below the level; they were below before, and the server takes packets of the level first
+//!     when it goes on. The packets of the level in the stage were handed over in `(τ, x)` and are
+//!     charged for themselves, or were there at `τ_k`, which its choice excludes.
 //!
-//! It is otherwise where the adapter is fast enough for whatever the host may make (`open.rs`, the method *fed*): that takes each packet to find the stages as it would have them alone, and behind a stall
-//! they are full for as long as it takes to catch up, however long ago it was. So there it is not used beside a fault.
+//! The method *fed* in `open.rs`, for an adapter that is faster than its host, is different. It
+//! assumes that each packet finds the stages as if it were alone, but behind a stall they are full
+//! until they catch up, however long ago the stall was. So *fed* is not used beside a fault.
 //!
-//! Faults are of an adapter, and a host may have several: what breaks in one is nothing to the links of the others, whose packets are interrupts to it whenever they come (`laxity_admission::Beside`).
+//! Faults belong to an adapter, and a host may have several. A fault in one adapter does not affect
+//! the links of the others, to which its packets are interrupts at any time
+//! (`laxity_admission::Beside`).
 //!
-//! Nothing is said where the stall holds up what comes in (a host would hear of frames later than its deadlines count), where a driver may take a stall for the end of the adapter, nor on a ring, whose token it
-//! would keep. An adapter that stops, takes nothing, or loses interrupts does so until somebody notices, and when that is nothing bounds.
+//! A station has no bound where the stall delays incoming frames (a host would notice frames later
+//! than its deadlines count), where a driver may take a stall for a failure of the adapter, or on a
+//! ring, of which the token the stall would keep. An adapter that stops, accepts no packets, or
+//! loses interrupts does so until this is noticed, and that time has no bound.
 
 use laxity_admission::{Above, Interference};
 use laxity_model::adapter::Breakdown;
@@ -56,12 +74,12 @@ pub(super) fn bounded(experiment: &Experiment, node: usize) -> Result<(), Uncove
     Ok(())
 }
 
-/// What breaks in the adapter of a link of a node.
+/// Faults in the adapter of a link of a node.
 pub(super) fn faults_at(experiment: &Experiment, at: (usize, LinkId)) -> impl Iterator<Item = &FaultSpec> {
     experiment.faults.iter().filter(move |fault| (fault.node, fault.link) == at)
 }
 
-/// What stalls take of the adapter of a link of a node, by (1).
+/// The time that stalls take from the adapter of a link of a node, by (1).
 pub(crate) fn stalls(experiment: &Experiment, at: (usize, LinkId)) -> impl Iterator<Item = Interference> {
     faults_at(experiment, at).filter_map(|fault| {
         let (burst, interval) = match fault.every {

@@ -1,4 +1,4 @@
-//! Which analysis covers a host, by what its CPU and its links are told to do.
+//! The analysis that covers a host, by the policies of its CPU and its links.
 
 use laxity_admission::ResourceModel;
 use laxity_model::node::DriverConfig;
@@ -23,7 +23,7 @@ pub(super) fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
     }
 }
 
-/// What a host that is so told to work is to an analysis; its link is for others to say.
+/// The analysis of a host by its policies, without its link.
 pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     let Host {
         profile: _,
@@ -34,7 +34,8 @@ pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         subsystem,
         ideal,
         computing,
-        // Of an adapter that is alone at one, as a resource of its own; of others see `several` in `coverage.rs`.
+        // Of an adapter that is alone at one, as a resource of its own; of others see `several` in
+        // `coverage.rs`.
         buses: _,
         // See `patient`.
         driver: _,
@@ -44,7 +45,8 @@ pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     let Config { cores, processing, order, early, preemption, link: link_config, packet: _, enforcement } =
         subsystem;
     let Preemption { real_time, early: early_block, best_effort: _, immediate } = preemption;
-    // Ahead on the link is one more lower packet with the adapter; `early` of the link may be anything.
+    // Ahead on the link is one more lower packet with the adapter; `early` of the link may be
+    // anything.
     let LinkConfig { paradigm, core: _, order: link_order, early: _, depth, frame: _, speed: _ } =
         link_config;
     let model = match (paradigm, immediate) {
@@ -57,7 +59,7 @@ pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     };
     let scheduled = *paradigm != LinkParadigm::Adapter;
     let (by_level, at_link) = (by_level(*order), by_level(*link_order));
-    // Nothing ever waits at the host's link, unless it is held there.
+    // No packet waits at the host's link, unless the link holds it.
     let passes = !scheduled && !link_order.holds();
     let rates = Some(*link_order).filter(|order| scheduled && order.has_latency());
     if let Some(order) = rates {
@@ -91,7 +93,8 @@ pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
             "a handler that works ahead and never yields does so for as long as messages come",
         ));
     }
-    // Who computes what is left is one more lower block; a budget is one more deadline (see `promise/computing.rs`).
+    // An application without a budget is one more lower block; a budget is one more deadline (see
+    // `promise/computing.rs`).
     let budgeted = |ComputingSpec { name: _, core: _, slice: _, budget }: &ComputingSpec| budget.is_some();
     if by_level && computing.iter().any(budgeted) {
         return Err(Uncovered("levels of budgets are not those that admission proves bounds for"));
@@ -105,7 +108,8 @@ pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     Ok(Covered { model, link, further, rates, row: None, by_level, levels, ahead, depth: *depth })
 }
 
-/// Whether a host's link may be shared by rates in `order`: `laxity_admission::RatedHost` has the proof.
+/// Whether a host's link may be shared by rates in `order`: `laxity_admission::RatedHost` has the
+/// proof.
 fn by_rates(
     order: Order,
     model: ResourceModel,
@@ -130,8 +134,8 @@ fn by_rates(
     Err(Uncovered(why))
 }
 
-/// Whether who goes by `order` goes by fixed priorities, or by EDF of current work before best effort; no promise is made from
-/// the others.
+/// Whether `order` is fixed priorities (`true`), or EDF of current work before best effort
+/// (`false`); the other orders have no bounds here.
 pub(super) fn by_level(order: Order) -> Option<bool> {
     match order {
         Order::MultiClassEdf => Some(false),

@@ -1,8 +1,10 @@
-//! What an adapter does with the frames that come in, as the proofs see it: `laxity_admission::station::receive` has the argument.
+//! The receive side of an adapter, as the proofs see it: `laxity_admission::station::receive` has
+//! the argument.
 //!
-//! A message counts as arrived at a host when its time at the one before and the longest way have passed, and of that way the stages that
-//! frames come in by, and the wait until the host is told, are a part. What comes in disturbs what goes out where both want a resource;
-//! since each frame is also one response that the host counts, it is charged there ([`Incoming::held`]).
+//! A message counts as arrived at a host when its time at the station before and the longest path
+//! delay have passed. The receive stages and the wait until the host is notified are part of that
+//! delay. Incoming frames disturb outgoing ones where both need a resource; since each frame is
+//! also one response that the host counts, it is charged there ([`Incoming::held`]).
 
 use laxity_admission::station::{self, Medium, Source, Spacing};
 use laxity_model::adapter::{
@@ -18,7 +20,7 @@ use super::stage::{phase, served};
 use crate::experiment::{Adapter, Experiment};
 use crate::traffic::senders::by_sender;
 
-/// What comes in at a node.
+/// The receive side of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Incoming {
     /// How long after its last bit the host may hear of a frame.
@@ -27,7 +29,7 @@ pub(crate) struct Incoming {
     pub(crate) held: Span,
 }
 
-/// What comes in at the first adapter of `node`, or why nothing bounds how long it takes.
+/// The receive side of the first adapter of `node`, or why its delay has no bound.
 pub(crate) fn incoming(experiment: &Experiment, node: usize) -> Result<Incoming, Uncovered> {
     incoming_by(experiment, node, LinkId::FIRST)
 }
@@ -62,7 +64,7 @@ fn incoming_by(experiment: &Experiment, node: usize, link: LinkId) -> Result<Inc
     Ok(Incoming { notice: stay.saturating_add(waits), held })
 }
 
-/// The stages that frames from `sources` come in by.
+/// The stages on the receive path of frames from `sources`.
 fn row(
     experiment: &Experiment,
     node: usize,
@@ -88,17 +90,17 @@ fn row(
     })
 }
 
-/// What comes in at an adapter of stages, as (4) of `laxity_admission::station::receive` counts it.
+/// Incoming frames at an adapter of stages, counted by (4) of `laxity_admission::station::receive`.
 pub(crate) struct Frames {
     row: station::Incoming,
     /// For how long each is in the adapter.
     pub(crate) stay: Span,
-    /// For how long the host is not told that it is there.
+    /// The longest time until the host is notified of a frame.
     pub(crate) told: Span,
 }
 
 impl Frames {
-    /// Of the first adapter of `node`; `None` if it has no stages, nothing comes in, or nothing bounds that.
+    /// For the first adapter of `node`; `None` without stages, incoming frames, or a bound.
     pub(crate) fn of(experiment: &Experiment, node: usize, description: &Description) -> Option<Self> {
         let sources = sources_by(experiment, node, LinkId::FIRST);
         let row = row(experiment, node, description, sources).ok()?;
@@ -111,7 +113,7 @@ impl Frames {
         self.row.before_the_first(self.stay)
     }
 
-    /// How many come in within `span`.
+    /// The number of frames that arrive within `span`.
     pub(crate) fn within(&self, span: Span) -> Option<u64> {
         self.row.within(span)
     }
@@ -122,7 +124,8 @@ impl Frames {
     }
 }
 
-/// Per station, how long after its last bit it may hear of a frame; nothing where that cannot be said.
+/// Per station, the longest time from a frame's last bit until the station notices it; zero where
+/// that is not known.
 pub(crate) fn notices(experiment: &Experiment) -> Vec<Span> {
     (0..experiment.stations()).map(|station| notice(experiment, station)).collect()
 }
@@ -136,7 +139,7 @@ pub(crate) fn notice(experiment: &Experiment, station: usize) -> Span {
     experiment.links_of(station).map(by).max().unwrap_or_default()
 }
 
-/// How long the host may not be told of responses of this kind.
+/// The longest time until the host is notified of responses of this kind.
 pub(super) fn told(description: &Description, what: Answers) -> Span {
     let interface = &description.interface;
     let about = |queue: &&ResponseQueue| queue.answers == Answers::All || queue.answers == what;
@@ -145,7 +148,8 @@ pub(super) fn told(description: &Description, what: Answers) -> Span {
         delay.max(interval)
     };
     match interface.notification {
-        // One that was written before the last interrupt was announced by it, so the next is that much later at most.
+        // One that was written before the last interrupt was announced by it, so the next is that
+        // much later at most.
         Notification::Interrupt => {
             interface.responses.iter().filter(about).map(waits).max().unwrap_or_default()
         }
@@ -153,7 +157,8 @@ pub(super) fn told(description: &Description, what: Answers) -> Span {
     }
 }
 
-/// Resources that both ways want, and for how long at most what goes out has one of them, if its packets have up to `largest`.
+/// Resources that both ways want, and for how long at most what goes out has one of them, if its
+/// packets have up to `largest`.
 fn shared(description: &Description, largest: Bytes) -> Result<(Vec<usize>, Span), Uncovered> {
     let comes_in = || description.receive.iter().flat_map(|stage| &stage.phases);
     let goes_out =
@@ -184,8 +189,8 @@ fn shared(description: &Description, largest: Bytes) -> Result<(Vec<usize>, Span
     Ok((shared, longest))
 }
 
-/// How far apart frames of at least `size` and at most `largest` leave a station over a network, whatever is done there; zero if nothing
-/// says so.
+/// The least distance of frames of at least `size` and at most `largest` that leave a station over
+/// a network; zero if it is not known.
 pub(crate) fn frames_apart(
     experiment: &Experiment,
     from: (usize, usize),
@@ -195,7 +200,7 @@ pub(crate) fn frames_apart(
     spacing(experiment, from).map_or(Span::ZERO, |spacing| source(spacing).apart())
 }
 
-/// What a frame takes of the link from `before` to a network, at least.
+/// The least time of a frame on the link from `before` to a network.
 fn spacing(experiment: &Experiment, (before, network): (usize, usize)) -> Result<Spacing, Uncovered> {
     let link = experiment.link_to(before, network);
     if let Some(link) = experiment.link(before, link) {

@@ -1,24 +1,36 @@
-//! Which packets of a node pass each other in its adapter, where several are in it at a time.
+//! Which packets of a node overtake each other in its adapter, where it has several at a time.
 //!
-//! A queue is chosen by class, level or flow, and queues are served by priority or in turn. What a proof has to know of all that
-//! is who passes whom ([`Order`]). Which levels there are at a node is known: those that admission gives out, or that channels name, and
-//! under EDF none. Which of several equal queues a flow has is not asked: any two flows may share one, and any two not.
+//! A queue is chosen by class, level or flow, and queues are served by priority or in turn. The
+//! proofs need only which packets overtake which ([`Order`]). The levels at a node are known: those
+//! that admission assigns, or that channels name; under EDF there are none. The queue of a flow
+//! among several equal ones is left open: any two flows may share one, and any two may not.
 //!
-//! *In turn.* Let a packet have `a` before it in its queue, of `D` that are under way, and `Q − 1` other queues be served in turn with it. Between two of its
-//! queue each of the others is served once, so `(a + 1)(Q − 1) ≤ D (Q − 1)` packets pass, whoever they are. That is so as long as nobody
-//! waits for a place behind those queues.
+//! *In turn.* Let a packet have `a` packets before it in its queue, of `D` under way, and let `Q −
+//! 1` other queues be served in turn with it. Between two packets of its queue each other queue is
+//! served once, so `(a + 1)(Q − 1) ≤ D (Q − 1)` packets overtake it. This holds as long as no
+//! packet waits for a slot behind those queues.
 //!
-//! *Another order than the host's.* Within a level any order will do (`laxity_admission`), so a queue may go by whatever it likes among what is real time, if all of that is one level: by rates
-//! (VirtualClock, WFQ, WF2Q+, SCFQ, SFQ, H-SFQ, DRR), by what packets carry (FIFO+, hop laxity), or by deadlines where the host has levels. Three things are asked of it.
+//! *Another order than the host's.* Any order is valid within a level (`laxity_admission`). So a
+//! queue may have any order among real-time packets, if all of them are one level: by rates
+//! (VirtualClock, WFQ, WF2Q+, SCFQ, SFQ, H-SFQ, DRR), by values in packets (FIFO+, hop laxity), or
+//! by deadlines where the host has levels. There are three conditions.
 //!
-//! * *It serves what is of the level before what is not*, and at once. Best effort has no rate unless it says a `share`, and what has none goes when nothing else waits, as what exceeds a contract does. Best effort that
-//!   has one and waits in the same queue is served between ([`Passing::shared`]): it takes no more than its rate, but nobody knows how soon, and in a window it has a place each time that it is through. There only a slow host
-//!   helps ([`super::at_once`]), or queues of their own.
-//! * *It holds nothing back.* Stop-and-go, HRR and RCSP let a server idle that could serve, and a busy period is no longer one.
-//! * *Nothing is early there.* A queue by rates takes what is ahead of its time like anything else, and it would be of no level.
+//! * *The queue serves packets of the level before others*, and at once. Best effort without a
+//!   `share` has no rate; packets without a rate are served when no other packet waits, like
+//!   packets that exceed a contract. Best effort with a rate in the same queue is served in between
+//!   ([`Passing::shared`]): it takes no more than its rate, but the time of its service is not
+//!   bounded, and in a window it has a slot again after each service. A remedy is a slow host
+//!   ([`super::at_once`]), or separate queues.
+//! * *The queue is work-conserving.* Stop-and-go, HRR and RCSP leave a server idle that could
+//!   serve, and a busy period is then interrupted.
+//! * *No packet is early there.* A rate-based queue serves an early packet like any other, and the
+//!   packet would be of no level.
 //!
-//! What that comes to is, as of a link by rates, when all that have a rate are through together (`rates/together.rs` of crate admission), with a window or without. Packets that pass the last one of a message are handed over before it has left, and are of
-//! messages that have come by then, so they are counted among those of the level, whoever passes whom: `x` of (1) in `laxity_admission::station::window` goes on to the end.
+//! The result is as for a rate-based link: the time when all packets with a rate are through
+//! together (`rates/together.rs` of crate admission), with or without a window. Packets that
+//! overtake the last one of a message are handed over before it has left, and are of messages that
+//! have arrived by then. They are therefore counted among those of the level, in any order: `x` of
+//! (1) in `laxity_admission::station::window` holds to the end.
 
 use laxity_model::adapter::{
     CommandQueue, Description, Overload, Phase, Queue, Selection, Stage, Takes, Tells,
@@ -38,9 +50,9 @@ pub(super) struct Window {
     pub(super) depth: u32,
     /// The host goes by levels, else by deadlines.
     pub(super) by_level: bool,
-    /// The host hands over nothing ahead of its time, which a queue in the adapter would take for urgent.
+    /// The host hands over no early packet, which a queue in the adapter would take for urgent.
     pub(super) nothing_early: bool,
-    /// What is sent there.
+    /// The kinds of packets sent there.
     pub(super) kinds: Vec<Kind>,
 }
 
@@ -54,14 +66,15 @@ pub(super) struct Kind {
     rated: bool,
 }
 
-/// Who passes whom.
+/// Which packets overtake which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Passing {
-    /// Who is more urgent passes who is less.
+    /// Packets of a higher priority overtake those of a lower one.
     pub(super) urgent: bool,
-    /// Whoever they are, so many pass a packet at most.
+    /// The maximum number of packets that overtake a packet, of any kind.
     pub(super) packets: u64,
-    /// Real time passes real time in another order than the host's: to a bound all of it is one level.
+    /// Real time passes real time in another order than the host's: to a bound all of it is one
+    /// level.
     pub(super) alike: bool,
     /// Best effort passes real time for having a rate.
     pub(super) shared: bool,
@@ -75,7 +88,7 @@ struct Line {
     order: Order,
 }
 
-/// What `node` sends, whose host goes by levels or not.
+/// The kinds of packets that `node` sends; `by_level` says whether its host goes by levels.
 pub(super) fn kinds(experiment: &Experiment, node: usize, by_level: bool) -> Vec<Kind> {
     let lowest = LEVELS as u8 - 1;
     let mut kinds = Vec::new();
@@ -124,7 +137,7 @@ impl Passing {
 }
 
 impl Window {
-    /// One packet is in the adapter at a time: it meets nobody, and has all the room there is.
+    /// One packet is in the adapter at a time, with all buffers to itself.
     pub(super) fn is_one(&self) -> bool {
         self.depth == 1
     }
@@ -137,7 +150,7 @@ impl Window {
         self.kinds.iter().flat_map(|kind| kind.tags())
     }
 
-    /// Who passes whom before the adapter has fetched anything.
+    /// The overtaking before the adapter has fetched a packet.
     pub(super) fn commands(&self, description: &Description) -> Result<Passing, Uncovered> {
         let queues = &description.interface.queues;
         if self.is_one() {
@@ -154,7 +167,7 @@ impl Window {
         self.passing(&lines, description.interface.selection)
     }
 
-    /// Who passes whom at `stage`, and how many places it has if they are not enough.
+    /// The overtaking at `stage`, and its number of slots if they are not enough.
     pub(super) fn stage(
         &self,
         stage: &Stage,
@@ -170,7 +183,7 @@ impl Window {
             return Err(Uncovered("packets that are served side by side may pass each other"));
         }
         let line = |queue: &Queue| {
-            // What is dropped for being late has no bound: see `policing.rs`.
+            // Packets dropped for lateness have no bound: see `policing.rs`.
             let Queue { takes, order, frame: _, priority, slots: _, overload: _, late: _, margin: _, spread } =
                 *queue;
             Line { takes, priority, spread, order }
@@ -190,14 +203,14 @@ impl Window {
             places = places.min(queue.slots).or(queue.slots);
         }
         if self.kinds.is_empty() {
-            // Nothing is sent, so any number of places holds it.
+            // The node sends no packet, so any number of slots is enough.
             let blocks = queues.iter().filter(|queue| queue.overload == Overload::Block);
             places = blocks.filter(|queue| !self.holds(queue.slots)).filter_map(|queue| queue.slots).min();
         }
         Ok((passing, places))
     }
 
-    /// What has a rate and no guarantee.
+    /// Tags with a rate and no guarantee.
     fn rated(&self) -> impl Iterator<Item = Tag> {
         let rated = self.kinds.iter().filter(|kind| kind.class == Class::BestEffort && kind.rated);
         rated.flat_map(|kind| kind.tags())
@@ -256,7 +269,7 @@ impl Window {
             }
             Order::Edf | Order::MultiClassEdf if !self.by_level => Ok(Way::Urgent),
             Order::FixedPriority if self.by_level => Ok(Way::Urgent),
-            // Levels that nobody gave out may set best effort before what has a deadline.
+            // Levels that admission did not assign may put best effort before guaranteed packets.
             Order::FixedPriority => Err(Uncovered("host and adapter go by different orders")),
             _ if order.serves_rates_first() => Ok(Way::ByRate),
             _ => Ok(Way::Otherwise),
@@ -269,7 +282,7 @@ impl Window {
 enum Way {
     /// None.
     AsCome,
-    /// Who is more urgent at the host.
+    /// Packets of a higher priority at the host.
     Urgent,
     /// Any, and what else has a rate is between.
     ByRate,
@@ -277,10 +290,11 @@ enum Way {
     Otherwise,
 }
 
-/// Whether the servers of `stage` are done in the order in which they began.
+/// Whether the servers of `stage` finish in the order in which they began.
 ///
-/// What comes first takes all alike, whatever their size and number; and what is left, if anything, is one phase for which they wait for the same resources, of which
-/// one has a single server: among those of a stage it is for the oldest.
+/// The first part takes the same time for packets of any size and number. The rest, if any, is one
+/// phase in which they wait for the same resources, of which one has a single server: among the
+/// servers of a stage it serves the oldest.
 fn keeps_order(stage: &Stage, description: &Description) -> bool {
     let alike = |phase: &Phase| {
         let delay = &phase.delay;

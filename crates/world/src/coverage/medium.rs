@@ -1,4 +1,4 @@
-//! What a described adapter's frames go over, and what a token ring leaves a node.
+//! The medium of a described adapter, and the capacity that a token ring leaves a node.
 
 use laxity_admission::station::{Medium, Turns};
 use laxity_model::adapter::Description;
@@ -45,7 +45,7 @@ pub(super) fn medium(
     Ok(turns.map_or(Medium::Own, Medium::Ring))
 }
 
-/// What the token of `network` leaves `node`.
+/// The capacity that the token of `network` leaves `node`.
 fn turns(
     experiment: &Experiment,
     (number, network): (usize, &Network),

@@ -1,20 +1,25 @@
-//! Adapters that hold channels to their contracts, and drop what is late.
+//! Adapters that police contracts, and drop late packets.
 //!
-//! *Policing.* Let the messages of a channel, or the pieces of it that are messages of its contract, count as arrived at its first host at `ℓ_0 ≤ ℓ_1 ≤ …`,
-//! `I_min` apart. That host works ahead of them by `H` at most, and what has a bound leaves each station no later than its
-//! end-to-end deadline `D`, or comes to its receiver a link later. So the packets that an adapter there sees in an interval `δ` are of messages with
-//! `ℓ` in an interval of `δ + H + D`, of which there are at most `(δ + H + D) / I_min + 1`, each of `M_max` bytes or fewer. A bucket of `B_max` messages
-//! with a tolerance `τ` lets that through if
+//! *Policing.* Let the messages of a channel, or the pieces of it that are messages of its
+//! contract, count as arrived at its first host at `ℓ_0 ≤ ℓ_1 ≤ …`, `I_min` apart. That host works
+//! ahead of them by `H` at most. A packet with a bound leaves each station no later than its
+//! end-to-end deadline `D`, or arrives at its receiver a link later. So the packets that an adapter
+//! there sees in an interval `δ` are of messages with `ℓ` in an interval of `δ + H + D`, of which
+//! there are at most `(δ + H + D) / I_min + 1`, each of `M_max` bytes or fewer. A bucket of `B_max`
+//! messages with a tolerance `τ` passes that if
 //!
 //! ```text
 //! H + D ≤ (B_max − 1) I_min + τ,
 //! ```
 //!
-//! so nothing that has a bound exceeds its contract there. If that is not so, a channel that keeps it may lose packets.
+//! so no channel with a bound exceeds its contract there. Otherwise a channel that keeps its
+//! contract may lose packets.
 //!
-//! *Late* is what is due at the end of its way before now. What has a bound is through with each station of its way before that, and
-//! what has none is never due. If anything that has a bound were dropped for being late, the first of it would be late though nothing had been
-//! dropped before, which is what its bound excludes. A *margin* takes for late what may be in time, and with one there is no bound.
+//! *Late* is a packet that is due at the end of its path before now. A packet with a bound is
+//! through with each station of its path before that, and a packet without one is never due.
+//! Suppose that a packet with a bound were dropped for lateness. The first such packet would be
+//! late although no packet had been dropped before, which its bound excludes. A *margin* also drops
+//! packets that may be in time, so there is no bound with a margin.
 
 use laxity_model::adapter::{Description, Late, Policing};
 use laxity_qos::discipline::Class;

@@ -1,7 +1,8 @@
 //! Which hosts that receive have a bound, and why others have none.
 //!
-//! The proof is `laxity_admission::reception::bound`. It needs to know of every interface how often the adapter is heard and how much is taken
-//! each time, so one interface without a limit leaves all channels of the host without a bound.
+//! The proof is `laxity_admission::reception::bound`. It needs to know of every interface how often
+//! the adapter is heard and how much is taken each time, so one interface without a limit leaves
+//! all channels of the host without a bound.
 
 use laxity_admission::reception::bound::{Host, Service, Turn, Worker};
 use laxity_model::reception::{Cost, InterfaceConfig, ProgramConfig, ReceptionCosts, Ticks};
@@ -23,7 +24,7 @@ pub(crate) fn receiving(experiment: &Experiment) -> Result<Host, Uncovered> {
     }
     for CommandSpec { at: _, command } in &experiment.commands {
         match command {
-            // Whatever comes and when, it keeps its contract.
+            // A channel keeps its contract whenever it begins and ends.
             Command::Create(_) | Command::Clear(_) => {}
             Command::Mode(..) => {
                 return Err(Uncovered(
@@ -58,7 +59,7 @@ struct Fixed {
 }
 
 fn fixed(costs: &ReceptionCosts) -> Result<Fixed, Uncovered> {
-    // What a program does is its own to say.
+    // The time of a program is part of its own description.
     let ReceptionCosts { interrupt, poll, switch, announce, protocol, program: _ } = *costs;
     Ok(Fixed {
         interrupt: always(interrupt)?,
@@ -88,7 +89,7 @@ fn service(experiment: &Experiment, i: usize, costs: &Fixed) -> Result<Service, 
         early_drop,
         buffers,
         buffers_real_time,
-        // What is late or due last goes before anything is spent on it. Nothing with a bound is late.
+        // Late packets are dropped before any work for them. No packet with a bound is late.
         discard: _,
         ticks,
     } = &experiment.interfaces[i].config;
@@ -110,7 +111,8 @@ fn service(experiment: &Experiment, i: usize, costs: &Fixed) -> Result<Service, 
         (None, _) => None,
     };
     if let Turn::Reserved { spare, .. } = turn {
-        // Or what is refused would not count as something for programs to do, and there would be no end to what is spare.
+        // Or what is refused would not count as something for programs to do, and there would be no
+        // end to what is spare.
         let open = buffers.map(|all| all - buffers_real_time);
         if open.is_none_or(|open| open <= spare) {
             return Err(Uncovered("spare packets are bounded by the programs, which need buffers for them"));
@@ -139,7 +141,8 @@ fn service(experiment: &Experiment, i: usize, costs: &Fixed) -> Result<Service, 
     })
 }
 
-/// When a policy has its turns, `refusal` being what refusing a packet takes; or why nothing bounds them.
+/// The turns of a policy, where `refusal` is the time to refuse a packet; or why they have no
+/// bound.
 fn turn(policy: &Policy, ticks: Option<&Ticks>, refusal: Option<Span>) -> Result<Turn, Uncovered> {
     const FLOOD: &str = "interrupts that come as packets come leave no CPU for sure";
     match policy {

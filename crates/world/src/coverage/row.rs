@@ -1,4 +1,5 @@
-//! The stages of a described adapter as the proofs see them: in which order packets go through, what they may wait for, and what of it has no bound.
+//! The stages of a described adapter as the proofs see them: in which order packets go through,
+//! what they may wait for, and what of it has no bound.
 
 use laxity_admission::station::{self, Overtaking, Station};
 use laxity_model::adapter::{
@@ -17,7 +18,7 @@ use super::sources::sources;
 use super::stage::{served, slowed, trailers};
 use crate::experiment::{ChannelSpec, Experiment, Host};
 
-/// The stages of `node` as the proofs see them, and who may overtake whom.
+/// The stages of `node` as the proofs see them, and which packets may overtake which.
 pub(super) fn row(
     experiment: &Experiment,
     node: usize,
@@ -60,7 +61,8 @@ pub(super) fn row(
         stages.push(stage);
     }
     for (n, stage) in transmit.iter().enumerate() {
-        // Who is not chosen for want of room behind waits as one does whom a stage cannot pass on, only earlier.
+        // A packet that is not chosen for want of slots behind waits like one that a stage cannot
+        // pass on, only earlier.
         let ahead = stage.ahead.filter(|ahead| ahead.saturating_add(1) < window.depth);
         if let (Some(ahead), Some(next)) = (ahead, stages.get_mut(n + 1)) {
             next.places = next.places.min(Some(ahead)).or(Some(ahead));
@@ -91,7 +93,7 @@ pub(super) fn row(
     Ok((station, passing))
 }
 
-/// Refuses an adapter whose phases stop while the CPU of `host` copies, if it does.
+/// Refuses an adapter of which the phases stop while the CPU of `host` copies, if it does.
 fn undisturbed(host: &Host, description: &Description) -> Result<(), Uncovered> {
     let costs = &host.costs;
     let copies =
@@ -102,8 +104,9 @@ fn undisturbed(host: &Host, description: &Description) -> Result<(), Uncovered> 
     }
 }
 
-/// Refuses packets that pass each other at a resource, or between the segments of one, where there are several; and of several, or of what comes in if anything does, what they take with a trailer,
-/// which is no sum of lines ([`trailers`]).
+/// Refuses packets that overtake each other at a resource, or between the segments of one, where
+/// there are several. With several packets, or incoming frames, also refuses a trailer of which the
+/// cost is no sum of lines ([`trailers`]).
 fn whole(description: &Description, window: &Window, comes_in: bool) -> Result<(), Uncovered> {
     let Description { resources, transmit, receive, .. } = description;
     let receive: &[Stage] = if comes_in { receive } else { &[] };
@@ -114,7 +117,8 @@ fn whole(description: &Description, window: &Window, comes_in: bool) -> Result<(
     if added(receive) || added(transmit) && !window.is_one() {
         return Err(Uncovered("no analysis covers what is added to a packet before it is cut into segments"));
     }
-    // Who holds what the host takes is seen to by `undisturbed`; a bus with nobody else at it is as any resource, and with others see `several`.
+    // Resources that the host uses are checked by `undisturbed`; a bus of one adapter is like any
+    // resource, and for more see `several`.
     let passes =
         |Resource { name: _, servers: _, preemptive: _, urgent, host: _, bus: _ }: &Resource| *urgent;
     let out = || transmit.iter().flat_map(|stage| &stage.phases);
@@ -133,7 +137,7 @@ fn whole(description: &Description, window: &Window, comes_in: bool) -> Result<(
     }
 }
 
-/// How long the response about a packet waits at least, if nothing else is said in its queue meanwhile.
+/// The least wait of a response about a packet, if its queue gets no other response meanwhile.
 fn gathers(description: &Description) -> Span {
     let Interface { notification, responses, .. } = &description.interface;
     let own = |queue: &ResponseQueue| match (queue.answers, queue.moderation.frames) {
@@ -150,7 +154,8 @@ fn gathers(description: &Description) -> Span {
     sent.filter(|_| waits).unwrap_or_default()
 }
 
-/// What the CPU of `host` does for each packet, where it does that in the order of completions and at once.
+/// The CPU work of `host` for each packet, where it is done in the order of completions and at
+/// once.
 fn starts(host: &Host, description: &Description) -> Option<Span> {
     let config = &host.subsystem;
     let in_order = |queue: &&ResponseQueue| queue.answers != Answers::Received;
@@ -165,7 +170,8 @@ fn starts(host: &Host, description: &Description) -> Option<Span> {
     (at_once && queues == 1 && !tells).then(|| costs.interrupt.saturating_add(costs.link_scheduling))
 }
 
-/// Refuses an adapter that may wait for the host to read what it has said, and a host that looks before it is told.
+/// Refuses an adapter that may wait for the host to read its responses, and a host that polls
+/// before it is notified.
 fn answers(
     experiment: &Experiment,
     node: usize,
@@ -193,7 +199,8 @@ fn answers(
     Ok(())
 }
 
-/// Refuses, of an adapter without a window, what tells packets apart by more than their class, and what serves several together.
+/// Refuses, for an adapter without a window, distinctions of packets beyond their class, and batch
+/// service.
 pub(super) fn plain(description: &Description) -> Result<(), Uncovered> {
     let queues = || description.transmit.iter().flat_map(|stage| &stage.queues);
     let commands = &description.interface.queues;
@@ -212,7 +219,8 @@ pub(super) fn plain(description: &Description) -> Result<(), Uncovered> {
 }
 
 impl Window {
-    /// How many buffers there are, if there need not be enough; `own` is the least that a channel has to itself.
+    /// How many buffers there are, if there need not be enough; `own` is the least that a channel
+    /// has to itself.
     fn limit(&self, buffers: &Buffers, own: u32) -> Option<u32> {
         let room = match buffers.pool {
             Pool::Unlimited => None,

@@ -1,4 +1,4 @@
-//! Where frames come from to a node, and the largest that it sends.
+//! The sources of frames to a node, and its largest sent frame.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,11 @@ use laxity_units::Bytes;
 
 use crate::experiment::Experiment;
 
-/// By a node or port and the network between, the smallest and the largest frame that comes from there.
+/// By a node or port and the network between, the smallest and the largest frame from there.
 pub(crate) type Sources = BTreeMap<(usize, usize), (Bytes, Bytes)>;
 
-/// Where frames come from to any adapter of `node`, a node or port and the network between: the smallest and the largest.
+/// The sources of frames to any adapter of `node`, by node or port and the network between: the
+/// smallest and the largest frame.
 pub(crate) fn sources(experiment: &Experiment, node: usize) -> Sources {
     let mut sources = BTreeMap::new();
     for channel in &experiment.channels {

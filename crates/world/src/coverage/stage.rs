@@ -1,5 +1,5 @@
-//! A stage of a described adapter as the proof sees it: what it takes for a packet, without the queues before it, of which `row.rs` and
-//! `lines.rs` say whether they matter.
+//! A stage of a described adapter as the proof sees it: what it takes for a packet, without the
+//! queues before it, of which `row.rs` and `lines.rs` say whether they matter.
 
 use laxity_admission::station;
 use laxity_model::adapter::{Phase, Stage, Takes, Tells};
@@ -8,7 +8,7 @@ use laxity_units::{Bytes, Span};
 
 /// A stage without its queues.
 pub(super) fn served(stage: &Stage) -> station::Stage {
-    // For `ahead` see `row.rs`; of what comes in it holds nobody up who is furthest.
+    // For `ahead` see `row.rs`; on the receive path the foremost frame blocks no other.
     let Stage { name, servers, batch, linger, queues: _, selection: _, phases, ahead: _ } = stage;
     station::Stage {
         name: name.clone(),
@@ -21,9 +21,10 @@ pub(super) fn served(stage: &Stage) -> station::Stage {
     }
 }
 
-/// A phase, whoever goes through it.
+/// A phase, for any packet.
 pub(super) fn phase(phase: &Phase) -> station::Phase {
-    // Whose time it is is all one once a description is read; for buffers see `behind` of `station.rs`.
+    // The owner of the time does not matter once a description is read; for buffers see `behind` of
+    // `station.rs`.
     let Phase {
         delay,
         takes,
@@ -57,7 +58,8 @@ pub(super) fn phase(phase: &Phase) -> station::Phase {
     }
 }
 
-/// A frame takes what the slower of adapter and link takes; both together in each of their terms is no less.
+/// A frame takes what the slower of adapter and link takes; both together in each of their terms is
+/// no less.
 pub(super) fn slowed(phase: &mut station::Phase, link: LinkCosts) {
     let delay = &mut phase.delay;
     delay.fixed = delay.fixed.max(link.transmit(Bytes::ZERO));
@@ -65,8 +67,10 @@ pub(super) fn slowed(phase: &mut station::Phase, link: LinkCosts) {
     delay.per_byte_past = delay.per_byte_past.max(link.per_byte);
 }
 
-/// What trailers add to the phases of `stage` at most, behind a `link`, each as a phase by itself, which a packet may be without: with `n + t` bytes there are no more than `⌈n/s⌉ + ⌈t/s⌉` segments, and
-/// `t` more bytes at the dearer price. Of one packet in the adapter it is all one in which order its phases are.
+/// The largest addition of trailers to the phases of `stage`, behind a `link`, each as an optional
+/// phase of its own: with `n + t` bytes there are no more than `⌈n/s⌉ + ⌈t/s⌉` segments, and `t`
+/// more bytes at the higher price. With one packet in the adapter the order of its phases does not
+/// matter.
 pub(super) fn trailers(stage: &Stage, link: LinkCosts) -> impl Iterator<Item = station::Phase> {
     stage.phases.iter().filter(|phase| !phase.trailer.is_zero()).map(move |with| {
         let bytes = with.delay.per_byte.max(with.delay.per_byte_past);

@@ -1,8 +1,9 @@
-//! Which described adapters have a bound, and as what the proof sees them.
+//! Described adapters that have a bound, and their model in the proof.
 //!
-//! The proof is `laxity_admission::station::window`. With one packet in the adapter at a time hardly anything of a description can
-//! break it. With several, packets may pass each other (`lines.rs`), be lost for want of room, or be kept from being fetched, and each of
-//! those is either shown not to matter or has no bound. What comes in is `incoming.rs`'s.
+//! The proof is `laxity_admission::station::window`. With one packet in the adapter at a time most
+//! descriptions are covered. With several, packets may overtake each other (`lines.rs`), be lost
+//! for want of slots, or be kept from being fetched; each of these is shown to be harmless or has
+//! no bound. The receive side is in `incoming.rs`.
 
 use std::sync::Arc;
 
@@ -19,8 +20,9 @@ use super::row::{own, row};
 use super::sources::largest;
 use crate::experiment::{Experiment, Host, Task};
 
-/// What analysis covers `node`, whose adapter is described and whose host goes by `host`: with packets in a window, or, where the
-/// host's link queue is always empty, with each packet as it is made; if both do, by what promises more.
+/// The analysis that covers `node`, of which the adapter is described and of which the host goes by
+/// `host`: with packets in a window, or, where the host's link queue is always empty, with each
+/// packet as it is made. If both cover it, the one with the better promise.
 pub(super) fn covered(
     experiment: &Experiment,
     node: usize,
@@ -72,7 +74,7 @@ pub(super) fn covered(
     }
     let behind = behind(experiment, node, description, &window(most, held)).map(|(behind, alike)| {
         let link = Link::Behind(Arc::new(behind));
-        // Of a CPU by levels that is told apart from its link it is all one in which order packets go there.
+        // If the CPU's levels do not order the link, the order of packets there does not matter.
         let levels = if alike && !host.is_levelled() { Some(1) } else { host.levels };
         Covered { link, levels, depth: most, ..host.clone() }
     });
@@ -97,10 +99,11 @@ fn goes_by_rates(description: &Description) -> bool {
     queues.any(|queue| queue.order.serves_rates_first())
 }
 
-/// Packets that are under way at `node`, at most: `depth`, or as many as there are buffers for, each having one until it is complete.
+/// Packets that are under way at `node`, at most: `depth`, or as many as there are buffers for,
+/// each having one until it is complete.
 fn under_way(experiment: &Experiment, node: usize, depth: u32) -> u32 {
     if let Task::Fill(_) = experiment.task {
-        // Copies have buffers of their own, and nobody knows yet how many there will be.
+        // Copies have buffers of their own, and the number of copies is not known yet.
         return depth;
     }
     let mut all = 0u64;
@@ -115,11 +118,12 @@ fn under_way(experiment: &Experiment, node: usize, depth: u32) -> u32 {
             _ => return depth,
         }
     }
-    // With room for all, nothing ever waits for the window.
+    // With slots for all, no packet waits for the window.
     if all < u64::from(depth) { all.max(1) as u32 } else { depth }
 }
 
-/// What is behind the link scheduler of `node`, with so many packets under way, and whether real time is one level there.
+/// The part behind the link scheduler of `node`, with that number of packets under way, and whether
+/// real time is one level there.
 fn behind(
     experiment: &Experiment,
     node: usize,
@@ -159,7 +163,7 @@ fn patient(host: &Host, behind: &Behind, largest: Bytes) -> Result<(), Uncovered
         .saturating_add(costs.interrupt.saturating_mul(u64::from(behind.interrupts().all)))
         .saturating_add(costs.link_scheduling);
     let once = behind.once().iter().fold(Span::ZERO, |sum, term| sum.saturating_add(term.cost));
-    // Twice, for what comes behind may hold up an interrupt.
+    // Twice, because an incoming frame may delay an interrupt.
     let longest = packet.saturating_mul(2 * depth).saturating_add(once);
     match after <= longest || behind.interrupts().waited_for > 0 {
         true => Err(Uncovered("the driver resets the adapter while it does what it was given")),

@@ -1,7 +1,8 @@
-//! Which clusters of virtual interfaces have bounds, and the requests that their messages make.
+//! Clusters of virtual interfaces that have bounds, and the requests that their messages make.
 //!
-//! The analysis is `laxity_admission::holistic`; here is why an adapter ([`laxity_model::via`]) is four of its servers, a processor `P`, HDMA
-//! `H`, NSDMA `N` and NRDMA `R`, beside a process for each end of a virtual interface. A message makes these requests:
+//! The analysis is `laxity_admission::holistic`. This module argues why an adapter
+//! ([`laxity_model::via`]) is four of its servers, a processor `P`, HDMA `H`, NSDMA `N` and NRDMA
+//! `R`, beside a process for each end of a virtual interface. A message makes these requests:
 //!
 //! ```text
 //!  program    post
@@ -9,56 +10,81 @@
 //!  receiver   R ▸ P program ▸ H data ▸ P status ▸ H status ▸ (P finish) ▸ program
 //! ```
 //!
-//! * **P** is never idle while something has happened that it has not noticed: it handles something, or looks. Fewer looks than a round
-//!   has lie between two things that it handles, and before the first; so each is charged its handling and a round of looks, and if it
-//!   inserts into a queue, a passage of all that may wait there. What is noticed at each unit in the order of its coming, and units in turn, is
-//!   some order.
-//! * **H** takes the next request when it is done with one, in the order of coming, or under QoSVIA in that of stamps: then everybody with a
-//!   bandwidth goes before everybody without, whose stamp is ∞, but for the `guard` at the head that stay where they are. Where best
-//!   effort has a rate set aside it has stamps, too, and the order is some order. So it is with N's queue, in software or hardware.
-//! * **N** has a hardware queue and does so too; or it has none, and stands still from the end of a message until P has noticed that and
-//!   programmed the next. In between P handles no more than one thing of each other unit, as units have turns: each message keeps N for the
-//!   longest of those, too.
+//! * **P** is never idle while an event is unnoticed: it handles an event, or polls. Less than a
+//!   round of polls lies between two events that it handles, and before the first. So each event is
+//!   charged its handling and a round of polls, and an insertion into a queue is charged a pass
+//!   over all that may wait there. P notices events of a unit in the order of their arrival, and
+//!   units in turn, which is some order.
+//! * **H** takes the next request when it is done with one, in the order of arrival, or under
+//!   QoSVIA by stamps. By stamps every request with a bandwidth goes before every one without, of
+//!   which the stamp is ∞, except for the `guard` at the head, which keeps its order. Where best
+//!   effort has a reserved rate it has stamps too, and the order is some order. N's queue, in
+//!   software or hardware, is alike.
+//! * **N** has a hardware queue and works like H; or it has none, and stands still from the end of
+//!   a message until P has noticed that and programmed the next. In between P handles at most one
+//!   event of each other unit, as units have turns: each message keeps N for the longest of those,
+//!   too.
 //! * **R** takes the next message when it has one.
 //!
-//! * **Units as one.** While an adapter has a message one of its units works, or P looks. So `P` and `H`, or all of a node, are taken as one server
-//!   too ([`Taken`]), and whoever is promised something is promised the least of what follows.
+//! * **Units as one.** While an adapter has a message one of its units works, or P polls. So `P`
+//!   and `H`, or all of a node, are also analysed as one server ([`Taken`]), and a channel is
+//!   promised the least of the bounds.
 //!
-//! * **Groups** keep a doorbell that is noted outside until the rate of all of them allows it in, or HDMA has nothing to do. In between HDMA is at work, so taken as one (`P` and `H`, or all) the
-//!   adapter still works while something waits, in some order; taken apart it may not.
+//! * **Groups** keep a noted doorbell outside until the rate of all groups admits it, or HDMA is
+//!   idle. In between HDMA works, so as one server (`P` and `H`, or all) the adapter still works
+//!   while a message waits, in some order; as separate servers it may not.
 //!
-//! * **Doorbells told apart** ([`Doorbells::Apart`]): P looks at all units before it handles something, and handles what has a bandwidth first; so is it at R, where what waits in the network
-//!   has lanes. Then everybody with a bandwidth goes before everybody without at each of the four, however much those ask for: best effort without an end is no more than the one thing that is in
-//!   hand. Whoever is let in by turns has the stamp ∞. A doorbell of who keeps its contract is within its bandwidth when it is rung, if its program is no more than an interval late, which is asked of
-//!   the answer ([`Path::early`]). N's standing still is noticed before all else where somebody with a bandwidth waits for it, so that it stands for one thing that P has in hand, and P has a message
-//!   of others to see off for each that does. A way through these servers is looked at as a whole, too ([`laxity_admission::holistic::along`]).
+//! * **Doorbells told apart** ([`Doorbells::Apart`]): P polls all units before it handles an event,
+//!   and handles events with a bandwidth first; R does so too, where messages in the network have
+//!   lanes. Then messages with a bandwidth go before those without at each of the four servers,
+//!   whatever the load: endless best effort is only the one event in progress. A message admitted
+//!   by turns has the stamp ∞. A doorbell of a channel that keeps its contract is within its
+//!   bandwidth when it is rung, if its program is at most an interval late, which is checked on the
+//!   result ([`Path::early`]). P notices that N stands still before all else where a message with a
+//!   bandwidth waits for N. So N stands still for one event that P has in progress, and P sees off
+//!   one message of others for each such event. A path through these servers is also analysed as a
+//!   whole ([`laxity_admission::holistic::along`]).
 //!
-//! With a *rate set aside* there ([`Limits::best_effort`]) best effort is one flow more with a bandwidth, each way (`shared.rs`): the clock of an adapter gives stamps to what is rung for no closer than one message's time at that
-//! rate, and to what has come likewise, and from then on that goes first wherever it is. Whatever it waited for before was in nobody's way, and how late a stamp is used is the responses of the units on its way.
+//! With a *reserved rate* there ([`Limits::best_effort`]) best effort is one more flow with a
+//! bandwidth, in each direction (`shared.rs`). The clock of an adapter stamps doorbells no closer
+//! than one message's time at that rate, and arrived messages likewise; from then on these messages
+//! go first everywhere. Before its stamp a message delays no other, and the responses of the units
+//! on its path bound how late a stamp is used.
 //!
-//! *Who posts more than its contract* is nobody here: a program holds a message until its logical arrival if it is promised something, and one that was refused is not connected. A program at an emulated adapter may, and
-//! nothing is promised beside it by this; but what it comes to is known, and `emulator/tests/via_beside.rs` holds adapters to it. Where it sends it has two stamps at once and then one in each interval, since a stamp is
-//! given when its clock is an interval ahead at most. Where it comes it has what had stamps there, as it comes, and what had none when its clock has come to the present: if the last of those is given at `p` in a window from `s`
-//! to `t`, it is no more than one and one in each interval until `p`, and then as much as was stamped at the sender, two and one in each interval, each as late as it may be. What waits behind one without a stamp is judged
-//! as that is, so nothing else adds to these three. To be given a stamp takes the processor's time once for each that was let in without.
+//! *Programs that exceed their contract* do not occur here: a program with a promise holds a
+//! message until its logical arrival, and a refused one is not connected. A program at an emulated
+//! adapter may, and this module promises no bound beside it. Its effect is still known, and
+//! `emulator/tests/via_beside.rs` holds adapters to it. At the sender it has two stamps at once and
+//! then one in each interval, since a stamp is given when its clock is an interval ahead at most.
+//! At the receiver arrive its messages with stamps, as they are, and those without, when its clock
+//! has reached the present. Let the last of those be stamped at `p` in a window from `s` to `t`.
+//! They are no more than one and one in each interval until `p`, and then those stamped at the
+//! sender, two and one in each interval, each as late as possible. A message behind one without a
+//! stamp is treated like it, so these three are all. A stamp takes the processor's time once for
+//! each message that was admitted without one.
 //!
-//! Under **SVIA** P is asked once for all that a message takes at a side, its transfers included, since it waits for each.
+//! Under **SVIA** P gets one request for the whole message at a side, its transfers included, since
+//! it waits for each.
 //!
-//! *Who comes how often.* What was promised something posts no sooner than its contract allows: its program holds a message until
-//! its logical arrival. Best effort is bounded if its send queues have an end (`depth`): a descriptor is posted where another has
-//! completed, so of each place in a queue no two messages pass any point on the sender's side within less than the least that a message takes
-//! from its doorbell to its completion. Without an end whoever rings without end keeps the processor at it, since doorbells are noticed in the
-//! order in which they are rung.
+//! *Message distances.* A channel with a promise posts no sooner than its contract allows: its
+//! program holds a message until its logical arrival. Best effort is bounded if its send queues are
+//! finite (`depth`). A descriptor is posted where another has completed, so two messages of one
+//! slot pass any point on the sender's side at least the shortest time from doorbell to completion
+//! apart. With an infinite queue endless doorbells keep the processor busy, since doorbells are
+//! noticed in the order in which they are rung.
 //!
-//! *A program that answers* what it receives (`rounds`) is one server for both.
+//! *A program that answers* its messages (`rounds`) is one server for both.
 //!
-//! **Delay** runs from the logical arrival until the receiving program has the message: the responses on the way, that of N without the
-//! message's own transmission, as the receiver has its first bit when it begins. **Jitter**: messages sent `I` apart are
-//! received at most `I` and the longest delay less the shortest apart, and θ is at most that difference over `I`.
+//! **Delay** runs from the logical arrival until the receiving program has the message: the
+//! responses on the path, that of N without the message's own transmission, as the receiver has its
+//! first bit when it begins. **Jitter**: messages sent `I` apart are received at most `I` and the
+//! longest delay less the shortest apart, and θ is at most that difference over `I`.
 //!
-//! *Played out* ([`ChannelSpec::playout`]) a message that came waits in its program's memory until so long after its logical arrival, in nobody's way, and is then seen. So it is with its program by
-//! the longest of two: what it takes otherwise, and the playout with the response of the program, to which it comes no less evenly than without. If the first is no longer than the
-//! playout nothing of the way is left in the delay: the shortest and the longest differ by what its program does meanwhile.
+//! *Played out* ([`ChannelSpec::playout`]): a message waits in its program's memory until that time
+//! after its logical arrival, delays no other message, and is then seen. Its delay is the longer of
+//! two: its delay without playout, and the playout with the response of the program, where messages
+//! arrive no less evenly than without. If the first is no longer than the playout, the delay does
+//! not depend on the path: the shortest and the longest differ by the program's work in between.
 
 use laxity_admission::holistic::{Flow, Server, Slots};
 use laxity_model::via::{Doorbells, Firmware, Limits, ViaConfig};
@@ -83,14 +109,15 @@ pub(crate) struct Path {
     pub(crate) flow: Flow,
     /// Those of its stages that its message waits for one after the other.
     pub(crate) critical: Vec<usize>,
-    /// What passes beside them, whatever happens: the wire; the transmission is taken back.
+    /// The fixed part beside them: the wire; the transmission is subtracted again.
     pub(crate) wire: Span,
     pub(crate) taken_back: Span,
     /// The shortest delay.
     pub(crate) shortest: Span,
     /// How long after it was sent it may be seen at the earliest.
     pub(crate) playout: Option<Span>,
-    /// If doorbells are told apart: the stage after which its doorbell is rung, and how much later than at least that may be done for its contract to be kept there.
+    /// If doorbells are told apart: the stage after which its doorbell is rung, and the largest
+    /// lateness beyond the least that still keeps its contract there.
     pub(crate) early: Option<(usize, Span)>,
 }
 
@@ -111,11 +138,12 @@ pub(crate) struct Cluster {
     pub(crate) servers: Vec<Server>,
     /// Per channel.
     pub(crate) paths: Vec<Path>,
-    /// Best effort that goes by a rate that is set aside for all of it at an adapter, where processes are told apart.
+    /// Best effort with a rate reserved for all of it at an adapter, where processes are told
+    /// apart.
     pub(crate) shared: Vec<Flow>,
 }
 
-/// What server `server` is, in words.
+/// The name of server `server`.
 pub(crate) fn server_name(experiment: &Experiment, taken: Taken, server: usize) -> String {
     let nodes = experiment.nodes.len();
     match server.checked_sub(nodes * OF_NODE) {
@@ -205,13 +233,13 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
     let Way { mut stages, critical, sending, turn, wire_begins, transmission } =
         way(experiment, spec, i, taken);
     let slots = match channel.class {
-        // Whatever is negotiated when, no two come closer than the largest bandwidth has it.
+        // At all renegotiations the largest bandwidth bounds the distance of two messages.
         Class::RealTime => Slots { count: 1, interval: spec.least_interval(i, channel) },
         Class::BestEffort => {
             let silent = matches!(channel.source, SourceSpec::None);
             let depth = if silent { 0 } else { spec.depth.unwrap_or(0) };
-            // Where processes are told apart, how long what comes in turn waits is asked by nobody.
-            // Whatever holds it up, no two of a place pass within a turn: nothing comes in lumps on this side.
+            // Where processes are told apart, the wait of requests in turn is not needed. Two
+            // messages of one slot are at least a turn apart, so there are no bursts on this side.
             let alone = if apart { stages.len() } else { sending + 1 };
             for stage in &mut stages[..alone] {
                 stage.parent = None;

@@ -1,34 +1,39 @@
-//! What a run leaves to chance: each a stream of random numbers with a name of its own.
+//! The random parts of a run, each with a named stream of random numbers.
 //!
-//! All names are here, for two reasons. Two that had the same by accident would draw the same numbers; and what is simulated in one
-//! run and real in another (a source, a clock, the work of a host that receives) has to draw the same in both.
+//! All names are here, for two reasons. Two equal names would draw the same numbers by accident. A
+//! part that is simulated in one run and real in another (a source, a clock, the work of a
+//! receiving host) has to draw the same numbers in both.
 
 use laxity_engine::{Seed, Stream};
 use laxity_model::reception::Interface;
 
 use super::{Experiment, Network};
 
-/// Whose chance it is. Channels, nodes, interfaces and faults are those in that place of the experiment.
+/// The owner of a stream. Channels, nodes, interfaces and faults are those at that position of the
+/// experiment.
 #[derive(Debug, Clone, Copy)]
 pub enum Chance<'a> {
     /// When a channel sends, and how much.
     Source(usize),
-    /// The same of the how-manyth virtual interface of a channel that has several; the first is the channel's [source](Chance::Source).
+    /// The same of the how-manyth virtual interface of a channel that has several; the first is the
+    /// channel's [source](Chance::Source).
     Stream(usize, u32),
-    /// Who waits how long after a collision in a network.
+    /// The back-off times after collisions in a network.
     Medium(&'a Network),
-    /// What happens to frames in a network, or on its way from one node to another if each has its own.
+    /// The impairments of frames in a network, or on the path from one node to another if each has
+    /// its own.
     Impairments(&'a Network, Option<(usize, usize)>),
     /// Which interrupts a fault takes.
     Fault(usize),
-    /// What a host that receives takes for a piece of work.
+    /// The time that a receiving host takes for a piece of work.
     ReceptionCosts,
     /// How far apart an interface's clock ticks.
     Clock(usize),
 }
 
 impl Experiment {
-    /// The stream of `whose`, from its beginning: the same whenever it is asked for, whatever the clock.
+    /// The stream of `whose`, from its beginning: the same whenever it is asked for, whatever the
+    /// clock.
     pub fn chance(&self, whose: Chance<'_>) -> Stream {
         let channel = |channel: usize| &self.channels[channel].name;
         let name = match whose {
@@ -47,7 +52,8 @@ impl Experiment {
         Seed::new(self.seed).stream(&name)
     }
 
-    /// The interfaces of a host that receives as they are when it begins, each with the chance of its own clock.
+    /// The interfaces of a host that receives as they are when it begins, each with the chance of
+    /// its own clock.
     pub fn interfaces_at_rest(&self) -> Vec<Interface> {
         let interfaces = self.interfaces.iter().enumerate();
         interfaces

@@ -1,4 +1,4 @@
-//! What a channel is, and what is sent on it.
+//! A channel and its traffic.
 
 use laxity_engine::Stream;
 use laxity_model::adapter::Delay;
@@ -17,7 +17,8 @@ use super::{Adapter, Carries, ChannelCores, Experiment, Misses, Refusal};
 pub struct ChannelSpec {
     /// Name, unique; copies are called `name-1`, `name-2` …
     pub name: String,
-    /// The stations it passes, the sender first: a node, ports of switches, other nodes; one more than once if it turns back.
+    /// The stations it passes, the sender first: a node, ports of switches, other nodes; one more
+    /// than once if it turns back.
     pub route: Vec<usize>,
     /// The networks over which it goes from each of them to the next.
     pub ways: Vec<usize>,
@@ -25,21 +26,23 @@ pub struct ChannelSpec {
     pub received: bool,
     /// Class of service.
     pub class: Class,
-    /// Its contract. For best effort the interval says nothing, and the sizes are what its source sends.
+    /// Its contract. For best effort the interval is not used, and the sizes are those of its
+    /// source.
     pub spec: TrafficSpec,
-    /// End-to-end deadline, from the logical arrival at the source to delivery, or to the end of the last transmission where no host
-    /// receives; `None` for best effort.
+    /// End-to-end deadline, from the logical arrival at the source to delivery, or to the end of
+    /// the last transmission where no host receives; `None` for best effort.
     pub deadline: Option<Span>,
-    /// What it says of the run if admission refuses it.
+    /// The effect on the run if admission refuses it.
     pub refusal: Refusal,
     /// The effect of its missed deadlines; `None` for what the experiment says.
     pub misses: Option<Misses>,
-    /// Its rate where resources are shared by rates: that of its contract, or what best effort is to have; [`Vtick::NONE`] for what
-    /// is left.
+    /// Its rate where resources are shared by rates: that of its contract, or what best effort is
+    /// to have; [`Vtick::NONE`] for what is left.
     pub share: Vtick,
     /// The place of the group with which it shares a rate.
     pub group: Option<usize>,
-    /// The process whose virtual interface it is, by a name that others of it have too; `None` for one that has no other.
+    /// The process that has the virtual interface, by a name that several channels may share;
+    /// `None` for a process of its own.
     pub process: Option<String>,
     /// Level under fixed priority, 0 the most urgent; `None` leaves it to admission.
     pub level: Option<u8>,
@@ -51,27 +54,30 @@ pub struct ChannelSpec {
     pub message_overflow: MessageOverflow,
     /// When the packet buffers are full.
     pub packet_overflow: PacketOverflow,
-    /// The program that takes its messages where it ends, at the CPU's own speed of 1; `None` if they are delivered when they are whole.
+    /// The program that takes its messages where it ends, at the CPU's own speed of 1; `None` if
+    /// they are delivered when they are whole.
     pub reader: Option<Reader>,
     /// Its cores, where hosts have several.
     pub cores: ChannelCores,
-    /// What it carries of its sender's port in an emulation, in place of what is sent.
+    /// The traffic of its sender's port that it carries in an emulation, in place of its source.
     pub carries: Option<Carries>,
-    /// The interface at which it comes in, what is sent being what arrives there; `None` for a channel that this host sends.
+    /// The interface at which it arrives, where its source is the arrival process; `None` for a
+    /// channel that this host sends.
     pub interface: Option<usize>,
-    /// The program that takes what comes in; 0 for a channel that this host sends.
+    /// The program that takes its messages; 0 for a channel that this host sends.
     pub program: usize,
-    /// So many sources send on it, each by itself; 1 unless it is a virtual interface.
+    /// The number of independent sources; 1 unless it is a virtual interface.
     pub streams: u32,
-    /// A message is with its program no sooner than so long after it was sent, as a virtual interface may have it; `None` for at once.
+    /// A message is with its program no sooner than so long after it was sent, as a virtual
+    /// interface may have it; `None` for at once.
     pub playout: Option<Span>,
     /// How far each of them starts further into its trace than the one before.
     pub stagger: Span,
-    /// What is sent.
+    /// Its source.
     pub source: SourceSpec,
 }
 
-/// Why a source without end would send for ever at one instant: nothing slows it down.
+/// Why an endless source would send for ever at one instant: no part of the system slows it down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForEver {
     /// Its handler never waits for a buffer.
@@ -106,7 +112,7 @@ impl ChannelSpec {
         &self.route[..self.route.len() - usize::from(self.received)]
     }
 
-    /// What its source `stream` of several sends.
+    /// The traffic of its source `stream` of several.
     pub fn source_of_stream(&self, stream: u32) -> SourceSpec {
         let mut spec = self.source.clone();
         if let SourceSpec::Timed { parameters: SourceParameters::Recorded(recorded), .. } = &mut spec
@@ -127,22 +133,23 @@ impl ChannelSpec {
     }
 }
 
-/// What a channel's application sends.
+/// The traffic of a channel's application.
 #[derive(Debug, Clone)]
 pub enum SourceSpec {
-    /// Nothing.
+    /// No traffic.
     None,
     /// Keeps the message queue full: whenever a slot is free, a message of such a size.
     Continuous(Sizes),
-    /// Has so many messages of such a size under way: whenever one is transmitted, or lost, the next is sent.
+    /// A number of messages of a size under way: whenever one is transmitted, or lost, the next is
+    /// sent.
     Closed {
         /// Their sizes.
         sizes: Sizes,
         /// How many; at least 1, at most the message queue's slots.
         outstanding: u32,
     },
-    /// Rounds of messages of such a size, each sent at once when a round of another channel has come: ping-pong, or ping-bulk. Whichever
-    /// of the two is first in the file begins.
+    /// Rounds of messages of a size, each sent at once when a round of another channel has arrived:
+    /// ping-pong, or ping-bulk. The first of the two in the file begins.
     Rounds {
         /// Their sizes.
         sizes: Sizes,
@@ -155,31 +162,33 @@ pub enum SourceSpec {
     Timed {
         /// The source.
         parameters: SourceParameters,
-        /// It starts later than the parameters say by less than this, as it is drawn; zero draws nothing.
+        /// Its start is later than the parameters say by a random time below this; zero draws no
+        /// number.
         jitter: Span,
     },
 }
 
 impl SourceSpec {
-    /// Whether there is always another message, sent when the host has room or has done with one before.
+    /// Whether there is always another message, sent when the host has room or has done with one
+    /// before.
     pub fn is_endless(&self) -> bool {
         matches!(self, SourceSpec::Continuous(_) | SourceSpec::Closed { .. } | SourceSpec::Rounds { .. })
     }
 
-    /// The messages without end, of sizes drawn from `random`; `None` for sources with times of their own, or nothing to
-    /// send.
+    /// The endless messages, of sizes drawn from `random`; `None` for sources with times of their
+    /// own, or without messages.
     pub fn endless(&self, random: Stream) -> Option<Endless> {
         match *self {
             SourceSpec::Continuous(sizes) => Some(Endless::new(sizes, random, None)),
             SourceSpec::Closed { sizes, outstanding } => Some(Endless::new(sizes, random, Some(outstanding))),
-            // Of virtual interfaces, whose world sends them itself.
+            // For virtual interfaces, of which the world sends them itself.
             SourceSpec::Rounds { .. } => None,
             SourceSpec::None | SourceSpec::Timed { .. } => None,
         }
     }
 
-    /// The source at its start, which draws what is left to chance from `random`; `None` for those without
-    /// times of their own.
+    /// The source at its start, which draws what is left to chance from `random`; `None` for those
+    /// without times of their own.
     pub fn source(&self, random: Stream) -> Option<Source> {
         self.source_from(Span::ZERO, random)
     }
@@ -204,8 +213,9 @@ impl SourceSpec {
 impl ChannelSpec {
     /// The smallest message that a virtual interface carries for this channel, in bytes.
     ///
-    /// That is the smallest message of the contract. A message larger than the contract allows goes in pieces, and the last
-    /// piece may have one byte; so the result is one byte for a source that may send such messages.
+    /// That is the smallest message of the contract. A message larger than the contract allows goes
+    /// in pieces, and the last piece may have one byte; so the result is one byte for a source that
+    /// may send such messages.
     pub fn smallest_piece(&self) -> Bytes {
         let TrafficSpec { max_message, min_message, .. } = self.spec;
         let of = |sizes: Sizes| match sizes {

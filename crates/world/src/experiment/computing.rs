@@ -1,4 +1,4 @@
-//! What computes at a host beside its communication.
+//! Applications that compute at a host beside its communication.
 
 use laxity_admission::{Request, RequestError, Work};
 use laxity_qos::channel::{Budget, ChannelId, Computing, CoreId};
@@ -13,7 +13,7 @@ pub struct ComputingSpec {
     pub core: Option<CoreId>,
     /// How long it keeps the CPU at most before others are asked; not zero.
     pub slice: Span,
-    /// What it has to do; `None` for as much as there is time for.
+    /// Its budget; `None` for the residual capacity.
     pub budget: Option<BudgetSpec>,
 }
 
@@ -33,7 +33,8 @@ pub struct BudgetSpec {
 }
 
 impl ComputingSpec {
-    /// What the host is told, of the application on `core` that is called `flow` where the CPU is shared by rates.
+    /// The host's configuration of the application on `core`, which is called `flow` where the CPU
+    /// is shared by rates.
     pub(crate) fn config(&self, flow: ChannelId, core: CoreId) -> Computing {
         let budget = self.budget.map(|budget| Budget {
             time: budget.time,
@@ -45,7 +46,7 @@ impl ComputingSpec {
         Computing { flow, core, slice: self.slice, budget }
     }
 
-    /// What it asks of admission; nothing of what is left.
+    /// Its request to admission; `None` for the residual capacity.
     pub(crate) fn request(&self) -> Option<Result<Request, RequestError>> {
         let BudgetSpec { time, period, deadline, .. } = self.budget?;
         Some(Request::computing(Work { time, slice: self.slice }, period, deadline))

@@ -1,11 +1,14 @@
-//! Which core of a host does what.
+//! The placement of work on the cores of a host.
 //!
-//! Whoever places something says so where it is; what is said of nothing goes in turn: channels that start at the host, pass it or end there, in
-//! the order of the file, then applications that compute, to core 0, 1, 2 … and around. An application that sends is on the core of
-//! its channel's handler, and so is a program that receives. Interrupts, held packets and the link scheduler's thread are core 0's.
+//! A scenario may place each item explicitly. All others are placed in turn: channels that start at
+//! the host, pass it or end there, in the order of the file, then applications that compute, to
+//! core 0, 1, 2 … and again from 0. An application that sends is on the core of its channel's
+//! handler, and so is a program that receives. Interrupts, held packets and the link scheduler's
+//! thread are on core 0.
 //!
-//! Placing by utilisation instead (first fit, worst fit) would be the usual heuristic of partitioned scheduling, but nothing is known of that of best
-//! effort, and another message size would move other channels to other cores; in turn, who is placed where can be read off the file.
+//! Placement by utilisation (first fit, worst fit) is the usual heuristic of partitioned
+//! scheduling. But the utilisation of best effort is unknown, and a change of one message size
+//! would move other channels to other cores. Placement in turn can be read off the file.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +16,7 @@ use laxity_qos::channel::{ChannelId, CoreId};
 
 use super::{ChannelSpec, Experiment};
 
-/// What a channel says of its cores.
+/// The cores that a channel names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ChannelCores {
     /// Of its handlers, at hosts of its way that have several.
@@ -60,7 +63,7 @@ impl Placement {
             core
         };
         for (number, ChannelSpec { route, cores: said, .. }) in (0..).zip(&experiment.channels) {
-            // Where a channel comes again it is on the core that it has.
+            // A channel that returns to a node keeps its core there.
             let comes = |(hop, node): &(usize, &usize)| cores(**node) > 1 && !route[..*hop].contains(*node);
             for (_, &node) in route.iter().enumerate().filter(comes) {
                 let handler = said.handler.unwrap_or_else(|| next(node));

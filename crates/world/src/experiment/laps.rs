@@ -1,9 +1,12 @@
-//! By which numbers stations know channels.
+//! The numbers by which stations know channels.
 //!
-//! A channel may come to a station again: a packet that a relay sent on is sent back through it. What a station keeps of a channel, it then has to
-//! keep twice, for the second time has packets, room and a deadline of its own. So a route is taken apart into *laps*, each of which passes no station twice, and each has a
-//! number by which stations, adapters and queues know it: the first of every channel that channel's own, those that follow the numbers behind all channels. A packet changes its
-//! number where one lap ends and the next begins, on its way between the two; whoever speaks of channels ([`Laps::channel`]) sees nothing of it.
+//! A channel may visit a station more than once: a relay sends a packet on, and it is sent back
+//! through the relay. The station has to keep the channel's state twice, since the second visit has
+//! packets, buffers and a deadline of its own. A route is therefore divided into *laps*, each of
+//! which passes no station twice. Each lap has a number by which stations, adapters and queues know
+//! it: the first lap has the channel's own number, the others have numbers behind those of all
+//! channels. A packet changes its number between two laps; code that works with channels
+//! ([`Laps::channel`]) does not see the change.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,7 +22,8 @@ pub struct Laps {
     channels: usize,
     /// Those behind the channels: the channel of each, and its hops.
     further: Vec<(usize, Range<usize>)>,
-    /// By channel that turns back: where its own begin among `further`, and how many hops its first has.
+    /// By channel that turns back: where its own begin among `further`, and how many hops its first
+    /// has.
     turning: BTreeMap<usize, (usize, usize)>,
 }
 
@@ -48,7 +52,8 @@ impl Laps {
         self.len() == 0
     }
 
-    /// The laps of channel `i`, whose route has so many `hops`, in their order: the number of each, and its hops.
+    /// The laps of channel `i`, of which the route has `hops` hops, in their order: the number of
+    /// each, and its hops.
     pub fn of(&self, i: usize, hops: usize) -> impl Iterator<Item = (ChannelId, Range<usize>)> + use<'_> {
         let (begin, first) = self.turning.get(&i).copied().unwrap_or((self.further.len(), hops));
         let further = (begin..).zip(&self.further[begin..]).take_while(move |(_, (of, _))| *of == i);
@@ -74,7 +79,8 @@ impl Laps {
         }
     }
 
-    /// The number of the lap behind that of `number`, of a channel that turns back there. Panics if none is.
+    /// The number of the lap behind that of `number`, of a channel that turns back there. Panics if
+    /// none is.
     pub fn after(&self, number: ChannelId) -> ChannelId {
         match number.0 as usize {
             first if first < self.channels => self.number(self.turning[&first].0),
@@ -109,7 +115,7 @@ fn laps_of(route: &[usize]) -> Vec<Range<usize>> {
 }
 
 impl ChannelSpec {
-    /// The hops of its route at which it is at `station`: one for most, none where it never comes.
+    /// The hops of its route at which it is at `station`: one for most, none where it never is.
     pub fn passages(&self, station: usize) -> impl Iterator<Item = usize> + '_ {
         self.route.iter().enumerate().filter(move |(_, other)| **other == station).map(|(hop, _)| hop)
     }
@@ -124,7 +130,7 @@ impl ChannelSpec {
         hop < self.senders().len()
     }
 
-    /// Whether it comes to `station` from another.
+    /// Whether it arrives at `station` from another.
     pub fn comes_to(&self, station: usize) -> bool {
         self.passages(station).any(|hop| hop > 0)
     }
@@ -134,7 +140,7 @@ impl ChannelSpec {
         self.class == Class::BestEffort || self.message_overflow == MessageOverflow::BestEffort
     }
 
-    /// Whether it comes to some station again.
+    /// Whether it visits a station more than once.
     pub fn turns_back(&self) -> bool {
         laps_of(&self.route).len() > 1
     }

@@ -35,7 +35,7 @@ impl Experiment {
 
     /// The links of `node`, one for each of its adapters.
     pub fn links_of(&self, node: usize) -> impl Iterator<Item = LinkId> + use<> {
-        // A scenario has at most so many.
+        // The number of adapters in a scenario fits in a `u8`.
         (0..self.nodes[node].adapters.len() as u8).map(LinkId)
     }
 
@@ -71,7 +71,8 @@ impl Experiment {
         self.outlets.get(station.checked_sub(self.nodes.len())?)
     }
 
-    /// The links of the node at that hop of `channel` by which it comes in or leaves; the first if it does neither.
+    /// The links of the node at that hop of `channel` by which it arrives or leaves; the first if
+    /// it does neither.
     pub fn links_at(&self, channel: &ChannelSpec, hop: usize) -> BTreeSet<LinkId> {
         let node = channel.route[hop];
         let ways = channel.ways.iter().take(hop + 1).skip(hop.saturating_sub(1));
@@ -79,8 +80,8 @@ impl Experiment {
         if links.is_empty() { BTreeSet::from([LinkId::FIRST]) } else { links }
     }
 
-    /// What follows the name of something at `station`, to tell it from its like elsewhere; nothing at the first of nodes that
-    /// have no names.
+    /// The suffix of a name at `station`, which distinguishes it from the same name elsewhere;
+    /// empty at the first of nodes without names.
     pub fn suffix(&self, station: usize) -> String {
         match self.nodes.get(station) {
             Some(NodeSpec { name: None, .. }) if station == 0 => String::new(),
@@ -96,7 +97,7 @@ impl Experiment {
         }
     }
 
-    /// What `station` is called: a port by its switch and where it leads.
+    /// The name of `station`: a port by its switch and its destination.
     pub fn name(&self, station: usize) -> String {
         match self.outlet(station) {
             Some(outlet) => format!("{}.{}", self.switches[outlet.switch].name, outlet.to),
@@ -114,7 +115,8 @@ impl Experiment {
 
     /// How far ahead of their time packets may leave `station`, if it holds them.
     ///
-    /// A link whose host makes packets ahead holds them if it goes by an order that does; if not, they leave as they are made.
+    /// A link of which the host works ahead holds packets if its order does; otherwise they leave
+    /// as they are made.
     pub fn horizon(&self, station: usize) -> Span {
         let Some(outlet) = self.outlet(station) else {
             let Config { early, link, .. } = &self.host(station).subsystem;
@@ -123,7 +125,8 @@ impl Experiment {
         outlet.config.early.horizon
     }
 
-    /// Whether what comes to `station` before its logical arrival there waits for that, but for what goes ahead within the horizon.
+    /// Whether packets that arrive at `station` before their logical arrival there are held until
+    /// then, except within the horizon.
     pub fn holds(&self, station: usize) -> bool {
         let link = || self.outlet(station).is_none().then(|| self.host(station).subsystem.link.order);
         waits_for_arrivals(self.order(station)) || link().is_some_and(waits_for_arrivals)
@@ -137,14 +140,15 @@ impl Experiment {
         }
     }
 
-    /// How the host of `node` is told to work, and how fast its first link is.
+    /// The configuration of the host of `node`, with the rate of its first link.
     pub fn subsystem(&self, node: usize) -> Config {
         let mut config = self.host(node).subsystem;
         config.link.speed = self.speed(node, LinkId::FIRST);
         config
     }
 
-    /// How fast a link of `node` is: as its adapter, or of a described one what holds a packet for longest.
+    /// How fast a link of `node` is: as its adapter, or of a described one what holds a packet for
+    /// longest.
     pub fn speed(&self, node: usize, link: LinkId) -> LinkCosts {
         match self.adapter_of(node, link) {
             Adapter::Null(link) => *link,
@@ -155,7 +159,8 @@ impl Experiment {
         }
     }
 
-    /// The link behind `station`, of several the one by that number, as far as packets of it take a time that can be said.
+    /// The link behind `station`, of several the one by that number, as far as packets of it take a
+    /// time that can be said.
     pub fn link(&self, station: usize, link: LinkId) -> Option<LinkCosts> {
         match self.outlet(station) {
             Some(outlet) => Some(outlet.config.link),
@@ -166,25 +171,28 @@ impl Experiment {
         }
     }
 
-    /// Whether the first link of `channel` frames its packets, so that a frame from elsewhere leaves its own header behind there.
+    /// Whether the first link of `channel` frames its packets, so that a frame from elsewhere
+    /// leaves its own header behind there.
     pub fn is_framed(&self, channel: &ChannelSpec) -> bool {
         channel.ways.first().is_some_and(|way| self.networks[*way].framed)
     }
 
-    /// How long a packet may be on its way from hop `hop` of `channel` to the next, none lost, from when the link is free again.
+    /// How long a packet may be on its way from hop `hop` of `channel` to the next, none lost, from
+    /// when the link is free again.
     pub fn longest_way(&self, channel: &ChannelSpec, hop: usize) -> Span {
         let network = &self.networks[channel.ways[hop]];
         let way = network.longest_way().saturating_add(self.latency_into(channel.route[hop + 1]));
         way.saturating_sub(self.gap_behind(channel, hop))
     }
 
-    /// How long before the link behind hop `hop` of `channel` is free again the last byte of a frame has left it: the interframe
-    /// gap, which delays the next frame and not this one.
+    /// The time between the last byte of a frame and the end of the link's busy time behind hop
+    /// `hop` of `channel`: the interframe gap, which delays the next frame and not this one.
     ///
-    /// Zero where no cable is modelled (`propagation` is zero): the link is an abstract server there, and a frame comes when its
-    /// transmission time is over. Zero too before a port that cuts through, where [`head_start`](Self::head_start) counts from
-    /// the beginning of a frame. A station that cannot say when a frame will have left hands it over when the link is free; of
-    /// the gap it counts as much as the way to the next station takes.
+    /// Zero where no cable is modelled (`propagation` is zero): the link is an abstract server
+    /// there, and a frame arrives when its transmission time is over. Zero too before a port that
+    /// cuts through, where [`head_start`](Self::head_start) counts from the beginning of a frame. A
+    /// station that does not know the end of a transmission ahead hands the frame over when the
+    /// link is free; the gap then counts at most the delay to the next station.
     pub fn gap_behind(&self, channel: &ChannelSpec, hop: usize) -> Span {
         let Some(&next) = channel.route.get(hop + 1) else { return Span::ZERO };
         let propagation = self.networks[channel.ways[hop]].propagation;
@@ -202,8 +210,8 @@ impl Experiment {
         if foretold { gap } else { gap.min(propagation.saturating_add(self.latency_into(next))) }
     }
 
-    /// The time of a frame from hop `hop` of `channel` to the next, counted from when the link is free again; and if the frame is there before
-    /// that, by how much.
+    /// The time of a frame from hop `hop` of `channel` to the next, counted from when the link is
+    /// free again; and if the frame is there before that, by how much.
     pub fn shortest_way(&self, channel: &ChannelSpec, hop: usize) -> (Span, Span) {
         let Some(&next) = channel.route.get(hop + 1) else { return (Span::ZERO, Span::ZERO) };
         let propagation = self.networks[channel.ways[hop]].propagation;
@@ -211,8 +219,9 @@ impl Experiment {
         (way.saturating_sub(gap), gap.saturating_sub(way))
     }
 
-    /// How long before the last bit of a packet has left hop `hop` of `channel` the next may begin to send it: a cut-through
-    /// switch does as soon as it has the header, and so late that it never has to wait for the rest.
+    /// How long before the last bit of a packet has left hop `hop` of `channel` the next may begin
+    /// to send it: a cut-through switch does as soon as it has the header, and so late that it
+    /// never has to wait for the rest.
     pub fn head_start(&self, channel: &ChannelSpec, hop: usize, packet: Bytes) -> Span {
         let next = channel.route[hop + 1];
         let links = self.outlet(next).zip(self.link(channel.route[hop], self.link_out(channel, hop)));
@@ -229,7 +238,8 @@ impl Experiment {
         switch.is_some_and(|switch| switch.forwarding == Forwarding::CutThrough)
     }
 
-    /// The nodes whose packets are at the next station before their links are free again, and by which of their links.
+    /// The nodes of which the packets are at the next station before their links are free again,
+    /// and these links.
     pub fn feeders_ahead(&self) -> BTreeSet<(usize, LinkId)> {
         self.feeders(|channel, hop| !self.shortest_way(channel, hop).1.is_zero())
     }
@@ -239,7 +249,8 @@ impl Experiment {
         self.feeders(|channel, hop| self.cuts_through(channel.route[hop + 1]))
     }
 
-    /// The nodes at the hops of channels that `of` selects, and by which of their links the channels leave.
+    /// The nodes at the hops of channels that `of` selects, and by which of their links the
+    /// channels leave.
     fn feeders(&self, of: impl Fn(&ChannelSpec, usize) -> bool) -> BTreeSet<(usize, LinkId)> {
         let hops = |channel: &ChannelSpec| channel.ways.len();
         let each = self.channels.iter().flat_map(|channel| (0..hops(channel)).map(move |hop| (channel, hop)));
@@ -248,13 +259,13 @@ impl Experiment {
         selected.map(|(channel, hop)| (channel.route[hop], self.link_out(channel, hop))).collect()
     }
 
-    /// What a frame that has come takes to be in a queue of `station`.
+    /// The time from the arrival of a frame until it is in a queue of `station`.
     pub fn latency_into(&self, station: usize) -> Span {
         self.outlet(station).map_or(Span::ZERO, |outlet| self.switches[outlet.switch].latency)
     }
 
-    /// The local deadline of `channel` at each hop where admission divides nothing: an equal part of its deadline, without the
-    /// propagation between the hops.
+    /// The local deadline of `channel` at each hop where admission divides no deadline: an equal
+    /// part of its deadline, without the propagation between the hops.
     pub fn equal_part(&self, channel: &ChannelSpec) -> Option<Span> {
         let hops = self.hops(channel).count();
         let ways = (0..hops - 1).map(|hop| self.longest_way(channel, hop));
@@ -281,7 +292,8 @@ impl Experiment {
     }
 }
 
-/// Bytes of a frame after which a cut-through switch knows where it goes: preamble and header of Ethernet.
+/// Bytes of a frame after which a cut-through switch knows where it goes: preamble and header of
+/// Ethernet.
 const HEADER: Bytes = Bytes::new(22);
 
 /// A switch.
@@ -311,7 +323,7 @@ pub enum Forwarding {
 pub struct Outlet {
     /// Which of the switches.
     pub switch: usize,
-    /// What is at the other end of its link.
+    /// The name of the other end of its link.
     pub to: String,
     /// Its queue, memory and link.
     pub config: PortConfig,
@@ -342,7 +354,7 @@ pub struct Attached {
     pub name: Option<String>,
     /// Which of the adapters it is.
     pub adapter: usize,
-    /// The networks that it is at, where the node has several to tell apart.
+    /// Its networks, where the node has several.
     pub networks: Vec<usize>,
     /// The cores that its response queues interrupt, in turn; at least one.
     pub interrupts: Vec<CoreId>,
@@ -360,9 +372,10 @@ impl Attached {
 pub struct Network {
     /// Its name, unique; `None` for the only one.
     pub name: Option<String>,
-    /// The nodes at it, by their places in [`Experiment::nodes`]; the medium numbers them in this order.
+    /// The nodes at it, by their places in [`Experiment::nodes`]; the medium numbers them in this
+    /// order.
     pub members: Vec<usize>,
-    /// Who may send when.
+    /// The medium access.
     pub medium: MediumSpec,
     /// Whether its packets are framed as Ethernet's.
     pub framed: bool,
@@ -370,13 +383,13 @@ pub struct Network {
     pub tagged: bool,
     /// Propagation delay of each link.
     pub propagation: Span,
-    /// What happens to frames on their way.
+    /// Impairments of frames on their path.
     pub impairments: ImpairmentParameters,
 }
 
 impl Network {
-    /// Bytes of the frame that carries a packet of `size`, from the destination address to the last byte of data: of a packet that
-    /// is not framed its own, which are all that take time.
+    /// Bytes of the frame that carries a packet of `size`, from the destination address to the last
+    /// byte of data: of a packet that is not framed its own, which are all that take time.
     pub fn frame(&self, size: Bytes) -> Bytes {
         match (self.framed, self.tagged) {
             (false, _) => size,
@@ -393,7 +406,8 @@ impl Network {
     }
 }
 
-/// Whether a queue in `order` lets nothing of real time go before its logical arrival, but within a horizon.
+/// Whether a queue in `order` holds real-time packets until their logical arrival, except within a
+/// horizon.
 fn waits_for_arrivals(order: Order) -> bool {
     matches!(order, Order::MultiClassEdf | Order::FixedPriority)
 }

@@ -1,4 +1,4 @@
-//! A cluster whose adapters have virtual interfaces: each channel is one.
+//! A cluster of which the adapters have virtual interfaces: each channel is one.
 
 use std::collections::BTreeSet;
 
@@ -16,31 +16,32 @@ pub struct Renegotiation {
     pub at: Time,
     /// The channel.
     pub channel: usize,
-    /// What it has negotiated then: a message of the largest size in this time.
+    /// The interval that it has negotiated then, for one message of the largest size.
     pub interval: Span,
 }
 
 /// The nodes of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViaSpec {
-    /// What every adapter is like.
+    /// The configuration of every adapter.
     pub adapter: ViaConfig,
-    /// What a program takes to post a descriptor and ring its doorbell.
+    /// A program's time to post a descriptor and ring its doorbell.
     pub post: Span,
-    /// What a program takes to see that something is complete.
+    /// A program's time to see a completion.
     pub reap: Span,
-    /// From the first bit out of one adapter to the first bit at another: wires, and a switch that cuts through.
+    /// From the first bit out of one adapter to the first bit at another: wires, and a switch that
+    /// cuts through.
     pub latency: Span,
-    /// Receive descriptors that a program posts for each of its virtual interfaces at the start, and again when it has taken a
-    /// message; `None` for always enough, without a doorbell.
+    /// Receive descriptors that a program posts for each of its virtual interfaces at the start,
+    /// and again when it has taken a message; `None` for always enough, without a doorbell.
     pub receives: Option<u32>,
-    /// Messages of a virtual interface that may be sent and not yet taken, by a layer above that returns credits; `None`
-    /// without one.
+    /// Messages of a virtual interface that may be sent and not yet taken, by a layer above that
+    /// returns credits; `None` without one.
     pub credits: Option<u32>,
-    /// Descriptors that the send queue of a virtual interface without a bandwidth holds, whose program then waits; `None` for any
-    /// number.
+    /// The number of descriptors in the send queue of a virtual interface without a bandwidth, of
+    /// which the program then waits; `None` for any number.
     pub depth: Option<u32>,
-    /// What is negotiated anew during the run.
+    /// Renegotiations during the run.
     pub renegotiations: Vec<Renegotiation>,
 }
 
@@ -53,7 +54,7 @@ impl ViaSpec {
 }
 
 impl Experiment {
-    /// The channel `i` as a virtual interface with so many receive descriptors posted.
+    /// The channel `i` as a virtual interface with `receives` receive descriptors posted.
     pub fn vi(&self, i: usize, receives: Option<u32>) -> Vi {
         let channel = &self.channels[i];
         let of_process = |other: &ChannelSpec| channel.process.is_some() && other.process == channel.process;
@@ -72,7 +73,8 @@ impl ChannelSpec {
 }
 
 impl Experiment {
-    /// The rate at an adapter of all outermost groups together of whose virtual interfaces some send there; `None` if there are none.
+    /// The sum of the rates at an adapter of all outermost groups with sending virtual interfaces
+    /// there; `None` if there are none.
     pub fn grouped_rate(&self, node: usize) -> Option<Rate> {
         let outermost = |group: usize| {
             let outwards = std::iter::successors(Some(group), |group| self.groups[*group].within);

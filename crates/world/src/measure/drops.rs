@@ -1,4 +1,4 @@
-//! What was dropped, by cause.
+//! Dropped messages, by cause.
 
 use laxity_qos::channel::Dropped;
 
@@ -7,19 +7,19 @@ use crate::causes;
 /// A number at the place of each cause.
 type Counts = [u64; causes::ALL.len()];
 
-/// How many messages were dropped for each cause: a number at the place of each, since under overload every other packet is counted here. Of most channels nothing is dropped,
-/// and they keep no numbers.
+/// The number of messages dropped for each cause, indexed by cause, since under overload every
+/// other packet is counted here. Most channels drop no message and keep no numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Drops(Option<Box<Counts>>);
 
 impl Drops {
-    /// So many more were dropped for that cause.
+    /// Adds `count` drops for that cause.
     #[inline]
     pub(crate) fn add(&mut self, cause: Dropped, count: u64) {
         self.0.get_or_insert_default()[cause as usize] += count;
     }
 
-    /// What was dropped since `earlier`.
+    /// The drops since `earlier`.
     pub(crate) fn since(&self, earlier: &Drops) -> Drops {
         let mut since = self.clone();
         if let (Some(counts), Some(earlier)) = (&mut since.0, &earlier.0) {

@@ -1,17 +1,18 @@
 //! Jitter as the receiving program sees it.
 //!
-//! Of a virtual interface that has negotiated one message in `I`, the program expects messages "to be separated by at most the
-//! negotiated inter-arrival time at the receiver end. Else, it incurs a jitter for that message, with a *jitter duration* equal to
-//! the difference between the inter-receipt time of the messages and the negotiated inter-arrival time. *Jitter fraction* (θ) is a
-//! normalized version of this metric, where the mean jitter duration (over all the messages) is divided by the negotiated
-//! inter-arrival time" (Nagar et al., section 4).
+//! Of a virtual interface that has negotiated one message in `I`, the program expects messages "to
+//! be separated by at most the negotiated inter-arrival time at the receiver end. Else, it incurs a
+//! jitter for that message, with a *jitter duration* equal to the difference between the
+//! inter-receipt time of the messages and the negotiated inter-arrival time. *Jitter fraction* (θ)
+//! is a normalized version of this metric, where the mean jitter duration (over all the messages)
+//! is divided by the negotiated inter-arrival time" (Nagar et al., section 4).
 
 use laxity_units::{Span, Time};
 
-/// What one channel's receiver has seen.
+/// The observations of one channel's receiver.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gaps {
-    /// One after the other; none of a channel that has negotiated nothing.
+    /// Negotiations in their order; empty for a channel without any.
     negotiated: Vec<Negotiated>,
     /// When the last came, its logical arrival, and under which negotiation it was sent.
     last: Option<(Time, Time, usize)>,
@@ -19,10 +20,10 @@ pub(crate) struct Gaps {
     uneven: bool,
 }
 
-/// Sources whose interval is no whole number of picoseconds round each instant.
+/// Sources of which the interval is no whole number of picoseconds round each instant.
 const ROUNDING: Span = Span::from_ps(1);
 
-/// What was seen of messages of one negotiation.
+/// The observations of messages of one negotiation.
 #[derive(Debug, Clone, Copy)]
 struct Negotiated {
     interval: Span,
@@ -38,7 +39,7 @@ impl Negotiated {
 }
 
 impl Gaps {
-    /// Of a channel with that inter-arrival time; `None` for one that has negotiated nothing.
+    /// For a channel with that inter-arrival time; `None` for one without a negotiation.
     pub(crate) fn new(negotiated: Option<Span>) -> Self {
         let mut gaps = Self::default();
         negotiated.into_iter().for_each(|interval| gaps.renegotiate(interval));
@@ -55,14 +56,15 @@ impl Gaps {
         self.negotiated.len().saturating_sub(1)
     }
 
-    /// Whether the logical arrivals of all counted messages were one inter-arrival time apart, as was negotiated. A bound on θ
-    /// is for such sources: by as much as a message is sent late, the message is received late as well.
+    /// Whether the logical arrivals of all counted messages were one inter-arrival time apart, as
+    /// was negotiated. A bound on θ is for such sources: by as much as a message is sent late, the
+    /// message is received late as well.
     pub(crate) fn is_even(&self) -> bool {
         !self.uneven
     }
 
-    /// A message is received whose logical arrival was at `sent`, under negotiation `of`; `counted` if within the window. Nothing was negotiated between the
-    /// last message of one and the first of the next.
+    /// A message is received of which the logical arrival was at `sent`, under negotiation `of`;
+    /// `counted` if within the window. The gap between two negotiations is not negotiated.
     pub(crate) fn receive(&mut self, now: Time, sent: Time, of: usize, counted: bool) {
         let last = self.last.replace((now, sent, of));
         let Some((last, before, _)) = last.filter(|(.., before)| counted && *before == of) else { return };
@@ -122,8 +124,9 @@ mod tests {
         assert_eq!((none.mean(), none.fraction(), none.share()), (None, None, None));
     }
 
-    /// Messages 100 us apart are even, but for a picosecond of rounding, however they are received. A new negotiation begins
-    /// anew, whenever its first message is sent, and what is outside the window is not judged.
+    /// Messages 100 us apart are even, but for a picosecond of rounding, however they are received.
+    /// A new negotiation begins anew, whenever its first message is sent, and what is outside the
+    /// window is not judged.
     #[test]
     fn a_source_is_even_that_sends_at_the_negotiated_rate() {
         let (us, ps) = (Span::from_us, Span::from_ps);
@@ -149,7 +152,8 @@ mod tests {
         let at = |us: u64| Time::ZERO + Span::from_us(us);
         gaps.receive(at(0), at(0), 0, true);
         gaps.renegotiate(Span::from_us(50));
-        // One that was on its way, 20 late of 100; then a gap that nobody negotiated; then 5 and 0 late of 50.
+        // One that was on its way, 20 late of 100; then a gap without a negotiation; then 5 and 0
+        // late of 50.
         for (us, of) in [(120, 0), (500, 1), (555, 1), (600, 1)] {
             gaps.receive(at(us), at(us), of, true);
         }

@@ -1,10 +1,11 @@
 //! How many messages were there by their deadline, of those that were sent within their contract.
 //!
-//! Counts of late messages are of messages that arrive, so a channel that drops every tenth message misses no deadline. An
-//! application has another question: of the messages that it sent, how many were there by their deadline. A message that
-//! was dropped, lost, refused or left in a queue was not. A message beyond the contract has no guarantee and does not
-//! count: with `ℓ` for the logical arrival, by a clock that only messages within the contract move, a message sent at `t`
-//! is within the contract if
+//! Counts of late messages are of messages that arrive, so a channel that drops every tenth message
+//! misses no deadline. An application has another question: of the messages that it sent, how many
+//! were there by their deadline. A message that was dropped, lost, refused or left in a queue was
+//! not. A message beyond the contract has no guarantee and does not count: with `ℓ` for the logical
+//! arrival, by a clock that only messages within the contract move, a message sent at `t` is within
+//! the contract if
 //!
 //! ```text
 //! ℓ ≤ t + (B_max − 1) I_min.
@@ -12,8 +13,8 @@
 //!
 //! Messages count if they were sent in the window and their deadlines lie in the run.
 //!
-//! A host on a thread of its own says only at the end what it sent and how that was answered, so what came is kept until
-//! then and both are gone through in order.
+//! A host on a thread of its own says only at the end what it sent and how that was answered, so
+//! what came is kept until then and both are gone through in order.
 
 use std::collections::VecDeque;
 
@@ -23,12 +24,13 @@ use laxity_qos::short_queue::ShortQueue;
 use laxity_qos::traffic::{LogicalClock, TrafficSpec};
 use laxity_units::{Bytes, Span, Time};
 
-/// What a host elsewhere says of the messages of a channel.
+/// The report of a host elsewhere on the messages of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
     /// One was offered.
     Offered,
-    /// The first that was offered and not answered, or one of what is sent without end, was answered.
+    /// The first that was offered and not answered, or one of what is sent without end, was
+    /// answered.
     Answered(Bytes, Sent),
 }
 
@@ -36,25 +38,28 @@ pub enum Said {
 #[derive(Debug, Clone)]
 pub(crate) struct Punctuality {
     deadline: Span,
-    /// What the host counts logical arrivals by; `None` where it enforces no contract.
+    /// The host's clock of logical arrivals; `None` where it enforces no contract.
     clock: Option<LogicalClock>,
-    /// The clock of the contract by which messages count, moved by those alone; `None` if all of them count.
+    /// The clock of the contract by which messages count, moved by those alone; `None` if all of
+    /// them count.
     contract: Option<LogicalClock>,
     /// When messages were offered that are not answered yet, and whether in the window.
     offered: ShortQueue<(Time, bool)>,
-    /// Those that are under way, by their numbers, in which they come and mostly go.
+    /// Messages under way, by their numbers, in which they arrive and usually leave.
     under_way: VecDeque<UnderWay>,
     /// By how much our clock is ahead of the host's, which takes back what it drops.
     ahead: Span,
-    /// Deadlines of those that came, were dropped or lost, and whether in time; as soon as they are past, they are counted.
+    /// Deadlines of those that came, were dropped or lost, and whether in time; as soon as they are
+    /// past, they are counted.
     settled: ShortQueue<(Time, bool)>,
     in_time: u64,
     due: u64,
-    /// What came, and from when its deadline counts, until the host has said what it sent; `None` if it is here.
+    /// Arrivals and the starts of their deadlines, until the host has reported its messages; `None`
+    /// if the host is here.
     came: Option<Vec<(Time, u64, Time)>>,
 }
 
-/// A message that was taken and has not come.
+/// A message that was taken and has not arrived.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
     message: u64,
@@ -96,20 +101,20 @@ impl Punctuality {
         conforms
     }
 
-    /// The same of a host that tells at the end.
+    /// The same for a host that reports at the end.
     #[must_use]
     pub(crate) fn told_later(self) -> Self {
         Self { came: Some(Vec::new()), ..self }
     }
 
-    /// A message is to come: asks for where it will lie, first and at last.
+    /// Prefetches the slots of a message.
     #[inline]
     pub(crate) fn fetch(&self) {
         fetch_back(&self.under_way);
         self.settled.fetch_back();
     }
 
-    /// The host tells what it sent in a run whose window was from `opened` to `closed`.
+    /// Applies the host's report on a run of which the window was from `opened` to `closed`.
     pub(crate) fn hear(&mut self, said: &[(Time, Said)], opened: Time, closed: Time) {
         let mut came = self.came.take().unwrap_or_default().into_iter().peekable();
         for (at, said) in said {
@@ -130,7 +135,8 @@ impl Punctuality {
         self.offered.push_back((now, counted));
     }
 
-    /// The message that was offered first was answered; `counted` if now is in the window, for what is never offered.
+    /// The message that was offered first was answered; `counted` if now is in the window, for what
+    /// is never offered.
     pub(crate) fn answer(&mut self, now: Time, size: Bytes, answer: Sent, counted: bool) {
         let counted = self.offered.pop_front().map_or(counted, |(_, counted)| counted);
         let counted = counted & (answer == Sent::WouldBlock || self.conforms(now, size));
@@ -164,7 +170,7 @@ impl Punctuality {
         self.under_way.remove(place)
     }
 
-    /// Message `message`, whose deadline counts from `due_from`, is where it was to go.
+    /// Message `message`, of which the deadline counts from `due_from`, is at its destination.
     pub(crate) fn arrive(&mut self, now: Time, message: u64, due_from: Time) {
         if let Some(came) = &mut self.came {
             came.push((now, message, due_from));
@@ -199,7 +205,8 @@ impl Punctuality {
         self.in_time += u64::from(in_time);
     }
 
-    /// The messages that count in a run that ends at `end`, and those that came in time; `None` if none counts.
+    /// The messages that count in a run that ends at `end`, and those that came in time; `None` if
+    /// none counts.
     pub(crate) fn kept(mut self, end: Time) -> Option<Kept> {
         self.settled.retain(|(due, _)| *due <= end);
         while !self.settled.is_empty() {
@@ -217,7 +224,7 @@ impl Punctuality {
 /// The outcome of the messages of a channel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Kept {
-    /// Messages sent within their contract whose deadlines lie in the run.
+    /// Messages sent within their contract of which the deadlines lie in the run.
     pub(crate) due: u64,
     /// Those among them that came in time.
     pub(crate) in_time: u64,
@@ -286,12 +293,13 @@ mod tests {
         punctuality.offer(ms(1), true);
         punctuality.answer(ms(1), SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
         assert_eq!(punctuality.clone().share(ms(100)), Some(0.75));
-        // The application waits for room that never comes.
+        // The application waits for a slot that is never free.
         punctuality.offer(ms(90), true);
         assert_eq!((punctuality.clone().share(ms(94)), punctuality.share(ms(95))), (Some(0.75), Some(0.6)));
     }
 
-    /// Every other one comes late. Of a long run what waits to be counted is the last that was in time, until the next comes.
+    /// Every other one is late. In a long run only the last message that was in time waits to be
+    /// counted, until the next arrives.
     #[test]
     fn what_is_past_is_counted_and_gone() {
         let mut punctuality = Punctuality::new(Span::from_ms(5), None);
@@ -306,8 +314,9 @@ mod tests {
         assert_eq!(punctuality.share(ms(20_000)), Some(0.5));
     }
 
-    /// Of five messages at once the contract covers three, and one more after each interval. The two that exceed the contract
-    /// do not count, whatever becomes of them, and do not move the clock of the contract.
+    /// Of five messages at once the contract covers three, and one more after each interval. The
+    /// two that exceed the contract do not count, whatever becomes of them, and do not move the
+    /// clock of the contract.
     #[test]
     fn what_exceeds_the_contract_does_not_count() {
         let mut punctuality = Punctuality::new(Span::from_ms(5), Some(SPEC)).within(SPEC);
@@ -321,7 +330,8 @@ mod tests {
             punctuality.answer(ms(0), SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
         }
         assert_eq!(punctuality.clone().kept(ms(100)), Some(Kept { due: 3, in_time: 3 }));
-        // One message a picosecond early, which is beyond the contract, and one in time, which is lost.
+        // One message a picosecond early, which is beyond the contract, and one in time, which is
+        // lost.
         for at in [ms(10) - Span::from_ps(1), ms(10)] {
             punctuality.offer(at, true);
             punctuality.answer(at, SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
@@ -343,7 +353,8 @@ mod tests {
         assert_eq!(punctuality.share(ms(100)), Some(1.0));
     }
 
-    /// Due at 5 and 15, they come at 5 and just after 15; what is due at 25 is asked about from then on.
+    /// Due at 5 and 15, they arrive at 5 and just after 15; the one due at 25 is checked from then
+    /// on.
     #[test]
     fn what_comes_when_it_is_due_is_in_time() {
         let mut punctuality = burst();
@@ -354,7 +365,8 @@ mod tests {
         assert_eq!(punctuality.share(ms(25)), Some(1.0 / 3.0));
     }
 
-    /// A run may end before what came in it is due: that is asked about if the two are at the same time.
+    /// A run may end before what came in it is due: that is asked about if the two are at the same
+    /// time.
     #[test]
     fn what_is_due_when_the_run_ends_is_asked_about() {
         let mut punctuality = burst();
@@ -363,8 +375,9 @@ mod tests {
         assert_eq!(punctuality.share(ms(4)), None);
     }
 
-    /// Of four messages at once the second was dropped after it had been taken, so the third is due from 10 on where our clock has 20, and the fourth at 25 where it has 35: by 30
-    /// both that have not come are late.
+    /// Of four messages at once the second was dropped after it had been taken. So the third is due
+    /// from 10 on where our clock has 20, and the fourth at 25 where it has 35: by 30 both missing
+    /// ones are late.
     #[test]
     fn what_the_host_takes_back_makes_later_messages_due_sooner() {
         let mut punctuality = burst();
@@ -375,7 +388,8 @@ mod tests {
         assert_eq!(punctuality.share(ms(30)), Some(0.5));
     }
 
-    /// Answered as the window opens and as it closes, the first is of it. It comes at the instant at which it is said to have been sent.
+    /// Responses as the window opens and as it closes: the first is in the window. It arrives at
+    /// the instant at which it is said to have been sent.
     #[test]
     fn what_is_told_at_the_edges_is_counted_at_the_first() {
         let size = SPEC.max_message;

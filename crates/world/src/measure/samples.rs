@@ -1,7 +1,8 @@
 //! Distributions of what a run measures, each in a [`Sketch`].
 //!
-//! Values that are measured together are stored together, as one row. Rows wait in a short batch, and a full batch goes
-//! into the sketches at once: for a single value, the buckets of a sketch would be fetched into the cache each time.
+//! Values that are measured together are stored together, as one row. Rows wait in a short batch,
+//! and a full batch goes into the sketches at once: for a single value, the buckets of a sketch
+//! would be fetched into the cache each time.
 
 use laxity_qos::ahead::fetch_end;
 use laxity_qos::seldom::seldom;
@@ -46,7 +47,8 @@ impl<const N: usize> Rows<N> {
         fetch_end(&self.batch);
     }
 
-    /// Makes capacity for another row: four times as much until the batch is full, then by emptying the batch.
+    /// Makes capacity for another row: four times as much until the batch is full, then by emptying
+    /// the batch.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self) {
@@ -66,7 +68,7 @@ impl<const N: usize> Rows<N> {
         self.batch.clear();
     }
 
-    /// The distributions in a few numbers, and as curves if those are asked for; `None` each if nothing was counted.
+    /// The distributions in a few numbers, and as curves if `curve`; `None` each without values.
     pub(crate) fn summaries(mut self, curve: bool) -> [Option<Summary>; N] {
         self.fold();
         match self.sketches {
@@ -112,8 +114,8 @@ fn curve_of(ranks: &Ranks, count: u64) -> Vec<(f64, f64)> {
     shares(count).map(|share| (share, ranks.at(share))).collect()
 }
 
-/// Shares at which a curve of `count` values is told, ascending: every 2 %, eight in each decade of either tail as far as there are
-/// values in it, and the two ends.
+/// Shares at which a curve of `count` values is given, ascending: every 2 %, eight in each decade
+/// of either tail as far as there are values in it, and the two ends.
 fn shares(count: u64) -> impl Iterator<Item = f64> {
     // 2 % is where the tails begin: 10^(-14/8) is just below.
     let tail =
@@ -150,7 +152,8 @@ mod tests {
         assert_eq!(Samples::default().summary(true), None);
     }
 
-    /// A curve has the value of each share by nearest rank, and goes as far into both tails as there are values.
+    /// A curve has the value of each share by nearest rank, and goes as far into both tails as
+    /// there are values.
     #[test]
     fn a_curve_reaches_both_ends() {
         for n in [1u32, 2, 99, 1000, 20_000] {
@@ -169,7 +172,8 @@ mod tests {
         }
     }
 
-    /// A row counts once, whether it is in a sketch or in the batch, and each column has its own values.
+    /// A row counts once, whether it is in a sketch or in the batch, and each column has its own
+    /// values.
     #[test]
     fn no_row_is_left_out() {
         for n in [1, 2, 5, BATCH - 1, BATCH, BATCH + 1, 10 * BATCH + 3] {

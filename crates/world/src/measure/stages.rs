@@ -1,4 +1,4 @@
-//! What is counted beside channels: of stages of adapters, and of applications that compute.
+//! Counts beside channels: of stages of adapters, and of applications that compute.
 
 use laxity_model::adapter::Adapter;
 use laxity_qos::channel::Computed;
@@ -8,14 +8,14 @@ use super::{Rows, Samples};
 use crate::experiment::Experiment;
 use crate::sketch::picoseconds;
 
-/// What is counted of a stage.
+/// The counts of a stage.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StageMeter {
     /// Of each packet for how long it waited, and was served.
     pub(crate) passages: Rows<2>,
 }
 
-/// What is counted of an application that computes.
+/// The counts of an application that computes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ComputingMeter {
     /// Budgets done in the window.

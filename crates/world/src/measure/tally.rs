@@ -1,8 +1,8 @@
-//! What is counted of a channel, and of a stretch of a run.
+//! The counts of a channel, and of a part of a run.
 //!
-//! A count is a running total, and the window has two edges: what happened in it is the total at the one less that at
-//! the other. Whoever counts need not know of windows, and no column of a row can count another stretch than its
-//! neighbour.
+//! A count is a running total, and the window has two edges: its count is the total at the one less
+//! that at the other. The counting code does not depend on windows, and all columns of a row count
+//! the same part.
 
 use laxity_qos::channel::Counters;
 use laxity_units::Bytes;
@@ -55,7 +55,7 @@ impl Tally {
         self
     }
 
-    /// What was counted since `earlier`.
+    /// The counts since `earlier`.
     pub(crate) fn since(&self, earlier: &Tally) -> Tally {
         Tally {
             messages: self.messages.saturating_sub(earlier.messages),
@@ -76,7 +76,8 @@ impl Tally {
         }
     }
 
-    /// Messages that were past their deadline, transmitted or delivered: one that is both counts once.
+    /// Messages that were past their deadline, transmitted or delivered: one that is both counts
+    /// once.
     pub(crate) fn late(&self) -> u64 {
         self.missed_messages.max(self.delivered_late)
     }

@@ -1,4 +1,5 @@
-//! Admission of an experiment's channels in their order, with all of them in place, and of copies of one.
+//! Admission of an experiment's channels in their order, with all of them in place, and of copies
+//! of one.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,8 @@ use super::{backlog, computing, via};
 use crate::coverage::{Uncovered, coverage, notices, receiving};
 use crate::experiment::{ChannelSpec, Experiment, Host, LocalDeadline};
 
-/// Admits the channels of `experiment` in order, by `formula`; or why none of them can be promised anything.
+/// Admits the channels of `experiment` in order, by `formula`; or why none of them can be promised
+/// anything.
 pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
     if !experiment.interfaces.is_empty() {
         return Ok(Promises { formula, channels: where_they_come_in(experiment)?, computing: Vec::new() });
@@ -54,7 +56,7 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
     Ok(Promises { formula, channels: channels.collect(), computing })
 }
 
-/// What every station promises, with all channels in place.
+/// The promise of every station, with all channels in place.
 struct All<'a> {
     experiment: &'a Experiment,
     formula: Formula,
@@ -66,7 +68,7 @@ struct All<'a> {
 }
 
 impl All<'_> {
-    /// What is promised to channel `i` where it has `reserved`; how many of its packets there may be is for others to say.
+    /// The promise to channel `i` where it has `reserved`, without the number of its packets.
     fn hop(&self, i: usize, Reserved { hop, node, role, id, asked }: &Reserved) -> Hop {
         let (experiment, node) = (self.experiment, *node);
         let bound = self.bounds[node][id];
@@ -101,7 +103,7 @@ impl All<'_> {
     }
 }
 
-/// What the channels of a host that receives are promised, in their order.
+/// The promises to the channels of a receiving host, in their order.
 fn where_they_come_in(experiment: &Experiment) -> Result<Vec<Promise>, Uncovered> {
     let host = receiving(experiment)?;
     let asked = |i| Some((i, request_where_it_comes_in(experiment, i)?));
@@ -128,23 +130,25 @@ pub(super) fn request_where_it_comes_in(experiment: &Experiment, i: usize) -> Op
     })
 }
 
-/// What admission by `formula` promises each channel of `experiment`: nothing without a formula, or where none covers it.
+/// The promise of admission by `formula` to each channel of `experiment`: best effort without a
+/// formula, or where no formula covers it.
 pub fn of_channels(experiment: &Experiment, formula: Option<Formula>) -> Vec<Promise> {
     let promises = formula.and_then(|formula| promises(experiment, formula).ok());
     promises
         .map_or_else(|| vec![Promise::BestEffort; experiment.channels.len()], |promises| promises.channels)
 }
 
-/// What came of filling hosts with copies of a channel.
+/// The result of filling hosts with copies of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Filled {
-    /// So many copies were admitted.
+    /// The number of admitted copies.
     pub admitted: u64,
     /// None was refused: it was stopped, and there may be more.
     pub stopped: bool,
 }
 
-/// Looks that a fill may take, some half a minute, where each copy takes the square of those before it.
+/// Looks that a fill may take, some half a minute, where each copy takes the square of those before
+/// it.
 const MOST_LOOKS: u64 = 1 << 34;
 
 /// How many copies of channel `index` are admitted after all others, up to `limit`.
@@ -191,7 +195,7 @@ pub fn fill(
 pub fn service(experiment: &Experiment, formula: Formula) -> Option<Span> {
     let tables = Tables::new(experiment, &coverage(experiment).ok()?, formula);
     let channel = &experiment.channels[0];
-    // What a lone message takes does not depend on what it asks for.
+    // The time of a lone message does not depend on its request.
     let request = Request::new(channel.spec, channel.spec.min_interval).ok()?;
     Some(tables.terms_of_sender(experiment, channel, &request)?.1.total())
 }
@@ -203,7 +207,8 @@ pub(super) fn request(channel: &ChannelSpec) -> Result<Option<Request>, Uncovere
     Request::new(channel.spec, deadline).map(Some).map_err(|_| Uncovered("a contract is out of range"))
 }
 
-/// Per node and application, by when a budget is done after the beginning of its period; nothing where none is promised.
+/// Per node and application, the response time of its budget from the beginning of a period; `None`
+/// without a promise.
 pub fn of_computing(experiment: &Experiment, formula: Option<Formula>) -> Vec<Vec<Option<Span>>> {
     let hosts = || (0..experiment.nodes.len()).map(|node| experiment.host(node));
     let asks = hosts().any(|host| host.computing.iter().any(|application| application.budget.is_some()));

@@ -1,13 +1,15 @@
 //! The analyses of one station that compete, each with a table of its own.
 //!
-//! Arrivals are counted in several ways (`arrivals.rs`), and so is the CPU time of starts and completions of packets
-//! ([`Counting`]). Each way is valid. The way with the shortest bounds depends on all work of the station: one way may leave no
-//! CPU time where another leaves nearly all of it. An early choice of one way refused a host at 350 times the speed of its
-//! profile, and admitted the same channels at 300 and at 600 times.
+//! Arrivals are counted in several ways (`arrivals.rs`), and so is the CPU time of starts and
+//! completions of packets ([`Counting`]). Each way is valid. The way with the shortest bounds
+//! depends on all work of the station: one way may leave no CPU time where another leaves nearly
+//! all of it. An early choice of one way refused a host at 350 times the speed of its profile, and
+//! admitted the same channels at 300 and at 600 times.
 //!
-//! A station therefore has a table for each combination. A channel is admitted if at least one table admits it beside all
-//! channels before. A table that refuses a channel is left out until the channel is released. The promise is that of the table
-//! whose bounds have the least sum: EDF orders by the bounds of a station, so one analysis has to cover all its channels.
+//! A station therefore has a table for each combination. A channel is admitted if at least one
+//! table admits it beside all channels before. A table that refuses a channel is left out until the
+//! channel is released. The promise is that of the table of which the bounds have the least sum:
+//! EDF orders by the bounds of a station, so one analysis has to cover all its channels.
 //!
 //! # The bound of a single channel
 //!
@@ -15,8 +17,8 @@
 //! and `S` for each channel. These tables differ in the work above the handlers alone. Each channel
 //! is promised the least of their bounds.
 //!
-//! Let `G_a` bound the work above the handlers in table `a`. Let `G(t)` be the most of that work in
-//! any window of length `t`. `G` is subadditive, and `G ≤ G_a` for each `a`. The response times
+//! Let `G_a` bound the work above the handlers in table `a`. Let `G(t)` be the maximum of that work
+//! in any window of length `t`. `G` is subadditive, and `G ≤ G_a` for each `a`. The response times
 //! under `G` are therefore no longer than those in each table.
 //!
 //! * Under `D_order` the least bounds are deadlines between the response times under `G` and
@@ -24,8 +26,8 @@
 //! * Under the demand test and under fixed priorities the station does not order by its bounds.
 //!   Each bound holds by itself.
 //!
-//! If no analysis lengthens a bound when a station gets better, then their combination lengthens none: an analysis that
-//! admitted the channels still admits them.
+//! If no analysis lengthens a bound when a station gets better, then their combination lengthens
+//! none: an analysis that admitted the channels still admits them.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,7 +99,7 @@ pub(super) struct Analyses {
     all: Vec<Analysis>,
     /// Channels that were ever admitted.
     named: u64,
-    /// The table that promises, until a channel comes or goes.
+    /// The table that promises, until a channel is added or released.
     promising: Cell<Option<usize>>,
 }
 
@@ -175,12 +177,13 @@ impl Analyses {
         released
     }
 
-    /// How many copies of `asked`, and of `most`, it would surely admit one after the other; none where that is not told at once.
+    /// The number of copies of `asked`, at most `most`, that it would surely admit one after the
+    /// other; zero where that is not known at once.
     pub(super) fn alike(&self, asked: &Asked, most: u64) -> u64 {
         self.valid().map(|analysis| analysis.station.alike(asked, most)).min().unwrap_or(0)
     }
 
-    /// Admits so many, no more than that.
+    /// Admits `number` copies, no more than that.
     pub(super) fn request_alike(&mut self, asked: &Asked, number: u64) {
         for analysis in self.all.iter_mut().filter(|analysis| analysis.missing.is_empty()) {
             analysis.station.request_alike(asked, number);
@@ -208,7 +211,8 @@ impl Analyses {
         self.any().latest_deadline(asked)
     }
 
-    /// The table that promises: of all that have all channels the one of which the bounds have the least sum.
+    /// The table that promises: of all that have all channels the one of which the bounds have the
+    /// least sum.
     fn promising(&self) -> &Analysis {
         if let Some(place) = self.promising.get() {
             return &self.all[place];
@@ -256,7 +260,8 @@ impl Analyses {
         terms.min_by_key(|(_, service)| service.total())
     }
 
-    /// What a channel that leaves here brings to a link that is shared by rates: see [`Pays::Before`](laxity_admission::Pays).
+    /// The rest of a burst that a channel passes on to a rate-based link after this station: see
+    /// [`Pays::Before`](laxity_admission::Pays).
     pub(super) fn handed_on(&self, asked: &Asked) -> Option<Span> {
         self.any().handed_on(asked)
     }
@@ -266,7 +271,7 @@ impl Analyses {
         self.any().goes_by()
     }
 
-    /// Whether a request looks at all pairs of those who are there.
+    /// Whether a request checks all pairs of channels.
     pub(super) fn looks_at_pairs(&self) -> bool {
         matches!(self.any(), Station::Host(_))
     }
@@ -297,7 +302,8 @@ fn alike(one: &Bound, other: &Bound) -> bool {
     of(one) == of(other)
 }
 
-/// How far a refusal is from being none: time and places can be counted, a share of all time is more, and what has no end is the most.
+/// How far a refusal is from being none: time and places can be counted, a share of all time is
+/// more, and what has no end is the most.
 fn severity(refusal: &Refusal) -> (u8, u64) {
     match refusal.deficit {
         Deficit::Time(late) => (0, late.as_ps()),

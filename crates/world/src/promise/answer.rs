@@ -1,4 +1,4 @@
-//! What admission answers.
+//! The results of admission.
 
 use laxity_admission::reception::bound::{self, Missing};
 use laxity_admission::{Bound, Breakdown, Formula, Reason, Refusal};
@@ -8,31 +8,34 @@ use laxity_units::Span;
 use crate::coverage::Uncovered;
 use crate::experiment::Experiment;
 
-/// What admission answered to an experiment.
+/// The result of admission for an experiment.
 #[derive(Debug, Clone)]
 pub struct Promises {
-    /// Whose formulas.
+    /// The formulas.
     pub formula: Formula,
     /// Per channel, in the experiment's order.
     pub channels: Vec<Promise>,
-    /// Per node and application that computes there: by when each budget is done, from the beginning of its period.
+    /// Per node and application that computes there: by when each budget is done, from the
+    /// beginning of its period.
     pub computing: Vec<Vec<Option<Span>>>,
 }
 
-/// What admission answered to one channel.
+/// The result of admission for one channel.
 #[derive(Debug, Clone)]
 pub enum Promise {
-    /// Best effort asks for nothing.
+    /// Best effort makes no request.
     BestEffort,
-    /// Admitted at every host of its way, in its order; the last may be missing if it only receives.
+    /// Admitted at every host of its way, in its order; the last may be missing if it only
+    /// receives.
     Admitted(Vec<Hop>),
-    /// Promised nothing, since no analysis covers its way; admitted as far as one does, for the others' sake.
+    /// Without a promise, since no analysis covers its path; admitted as far as one does, to
+    /// protect the others.
     Unbounded(Uncovered, Vec<Hop>),
     /// Not admitted.
     Refused(Refused),
-    /// Admitted where it comes in.
+    /// Admitted where it arrives.
     Received(bound::Bound),
-    /// Not admitted where it comes in: for which channel something is missing, and what.
+    /// Not admitted where it arrives: the channel that lacks a resource, and the resource.
     Unreceived(bound::Refusal),
     /// A virtual interface that both ends and the link can keep.
     Connected(Connection),
@@ -40,14 +43,14 @@ pub enum Promise {
     Unconnected(String),
 }
 
-/// What one host promises a channel, with all channels in place.
+/// The promise of one host to a channel, with all channels in place.
 #[derive(Debug, Clone)]
 pub struct Hop {
     /// Which hop of the channel's route it is.
     pub hop: usize,
     /// The host.
     pub node: usize,
-    /// What the channel does there.
+    /// The role of the channel there.
     pub role: Role,
     /// The bound and what it is made of.
     pub bound: Bound,
@@ -57,14 +60,16 @@ pub struct Hop {
     pub service: Breakdown,
     /// The deadline that EDF orders by, from the logical arrival here.
     pub local_deadline: Span,
-    /// The delay that is promised: the bound, or the deadline where EDF orders by that and nothing less is proved. A
-    /// message arrives logically at the next hop when this delay and the longest way have passed.
+    /// The promised delay: the bound, or the deadline where EDF orders by that and no lower bound
+    /// is proved. A message arrives logically at the next hop when this delay and the longest path
+    /// delay have passed.
     pub kept: Span,
     /// The longest way to the next hop; zero from the last.
     pub way: Span,
     /// Packets of it that there may be at a time: with buffers for them none is lost.
     pub backlog: u64,
-    /// Frames of all who come in there that may be in the adapter at a time, if that has stages and it comes in there.
+    /// The maximum number of frames of all channels in the adapter at a time, if that has stages
+    /// and the channel arrives there.
     pub frames: Option<u64>,
 }
 
@@ -88,8 +93,8 @@ impl Refused {
 }
 
 impl Promise {
-    /// The bound from the logical arrival to the end of the last transmission, if there is one; of a channel that comes in from its
-    /// arrival to its program.
+    /// The bound from the logical arrival to the end of the last transmission, if there is one; for
+    /// an incoming channel from its arrival to its program.
     pub fn bound(&self) -> Option<Span> {
         if let Promise::Received(received) = self {
             return Some(received.bound);
@@ -99,7 +104,8 @@ impl Promise {
         Some(through(&hops[..=last]))
     }
 
-    /// The bound from the logical arrival until the receiving host has the whole message, if a host receives.
+    /// The bound from the logical arrival until the receiving host has the whole message, if a host
+    /// receives.
     pub fn delivery_bound(&self) -> Option<Span> {
         if let Promise::Connected(connection) = self {
             return Some(connection.longest);
@@ -127,7 +133,7 @@ impl Promise {
         }
     }
 
-    /// What the hosts promise where the channel is admitted, in the order of its way.
+    /// The promises of the hosts where the channel is admitted, in the order of its path.
     pub fn hops(&self) -> &[Hop] {
         match self {
             Promise::Admitted(hops) | Promise::Unbounded(_, hops) => hops,
@@ -135,12 +141,14 @@ impl Promise {
         }
     }
 
-    /// By how much the promised delay at that hop is less than the deadline that EDF orders by there.
+    /// By how much the promised delay at that hop is less than the deadline that EDF orders by
+    /// there.
     pub fn spare(&self, hop: usize) -> Span {
         self.at(hop).map_or(Span::ZERO, |hop| hop.local_deadline.saturating_sub(hop.kept))
     }
 
-    /// The bound that the deadline is compared with: on delivery, or on the last transmission where there is none on delivery.
+    /// The bound that the deadline is compared with: on delivery, or on the last transmission where
+    /// there is none on delivery.
     pub fn end_to_end_bound(&self) -> Option<Span> {
         self.delivery_bound().or_else(|| self.bound())
     }
@@ -150,7 +158,7 @@ impl Promise {
         self.end_to_end_bound().is_some()
     }
 
-    /// What is promised at that hop of the channel's route, if it is admitted there.
+    /// The promise at that hop of the channel's route, if it is admitted there.
     pub fn at(&self, hop: usize) -> Option<&Hop> {
         self.hops().iter().find(|other| other.hop == hop)
     }
@@ -162,7 +170,7 @@ fn through(hops: &[Hop]) -> Span {
     before.iter().fold(last.kept, |all, hop| all.saturating_add(hop.kept).saturating_add(hop.way))
 }
 
-/// What a virtual interface is promised.
+/// The promise to a virtual interface.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Connection {
     /// The longest from a message's logical arrival until the receiving program has it.
@@ -178,7 +186,7 @@ pub struct Connection {
 pub struct Room {
     /// The key of the file that says it.
     pub key: &'static str,
-    /// What the file says.
+    /// The value in the file.
     pub has: u64,
     /// The least that would do.
     pub least: u64,

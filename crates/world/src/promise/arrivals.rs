@@ -1,13 +1,17 @@
-//! How many frames may come in at a host in a time: each is an interrupt, and may keep the adapter from what goes out.
+//! The number of frames that arrive at a host in an interval: each is an interrupt, and may keep
+//! the adapter from outgoing packets.
 //!
-//! *By the link* they come from, they are as far apart as the shortest takes, and *by the host* at its other end they have to be made (`traffic/departures.rs`). At 25 Gbit/s
-//! the first leaves nothing of a CPU, and of a port the second says nothing. There, and wherever that is less, they are told apart by who sent them (`traffic/senders.rs`, of which (1) and (2) are here).
+//! *By the link* from which they arrive, frames are as far apart as the shortest takes, and *by the
+//! host* at its other end they have to be made (`traffic/departures.rs`). At 25 Gbit/s the first
+//! leaves no CPU time, and for a port the second does not apply. There, and wherever that is less,
+//! frames are counted by their senders (`traffic/senders.rs`, of which (1) and (2) are here).
 //!
-//! What waited in ports does not come at once all the same: the last link lets it through one after the other, and where none of it is as short as what is guaranteed that may say more. So (1) is taken together
-//! with (2), or with the link for frames of the sizes that it has of those without a guarantee.
+//! Frames that waited in ports still do not arrive at once: the last link transmits them one after
+//! the other. Where they are longer than guaranteed frames, the link may give the lower count. So
+//! (1) is combined with (2), or with the link for frames of the sizes without a guarantee.
 //!
-//! Each way is valid. The way that leaves the most CPU time depends on the other work of the host, so a station has a table
-//! for each way (`analyses.rs`).
+//! Each way is valid. The way that leaves the maximum CPU time depends on the other work of the
+//! host, so a station has a table for each way (`analyses.rs`).
 
 use laxity_qos::channel::LinkId;
 use laxity_units::{Bytes, Span};
@@ -17,10 +21,10 @@ use crate::experiment::{ChannelSpec, Experiment};
 use crate::traffic::departures::{Departures, comes_by};
 use crate::traffic::senders::{BySender, by_sender};
 
-/// How many ways of counting what comes from a source there are at most.
+/// The maximum number of ways to count the arrivals from a source.
 const WAYS: usize = 4;
 
-/// How many choices of a way for each source are told apart.
+/// The maximum number of combinations of ways for the sources.
 const MOST_CHOICES: usize = 16;
 
 /// Which way of counting is taken of each source.
@@ -29,16 +33,19 @@ pub(super) enum Choice {
     /// The way by which frames alone are expected to take the least.
     #[default]
     Expected,
-    /// The ways of this choice, a number with a digit for each source that says the place of its way.
+    /// The ways of this choice, a number with a digit for each source that says the place of its
+    /// way.
     Number(usize),
     /// The way of this place wherever there is one, else as expected.
     Alike(usize),
 }
 
-/// A source, by each way of counting that is valid: by the link, by the host at its other end, by who sends, and by both.
+/// A source, by each valid way to count: by the link, by the host at its other end, by sender, and
+/// by both.
 type Source = [Option<Vec<Departures>>; WAYS];
 
-/// What comes in at `node`, by the adapter of that link or by any, where each frame costs `cost`, and is pushed together with others by up to `notice` on its way through the adapter.
+/// The arrivals at `node`, by the adapter of that link or by any. Each frame costs `cost`, and may
+/// be delayed towards others by up to `notice` in the adapter.
 pub(super) fn arrivals(
     experiment: &Experiment,
     at: (usize, Option<LinkId>),
@@ -64,7 +71,8 @@ pub(super) fn arrivals(
     Ok(all)
 }
 
-/// The choices that together have every way of every source, and as far as there are few also every combination.
+/// The choices that together have every way of every source, and as far as there are few also every
+/// combination.
 pub(super) fn choices(experiment: &Experiment, at: (usize, Option<LinkId>), notice: Span) -> Vec<Choice> {
     let Ok(sources) = by_source(experiment, at, notice) else { return vec![Choice::Expected] };
     let ways = sources.iter().map(|source| source.iter().flatten().count());
@@ -75,7 +83,8 @@ pub(super) fn choices(experiment: &Experiment, at: (usize, Option<LinkId>), noti
     }
 }
 
-/// Each source of what comes in at `node`, by the adapter of a link or by any, by the ways that count it.
+/// Each source of arrivals at `node`, by the adapter of a link or by any, by each valid way to
+/// count.
 fn by_source(
     experiment: &Experiment,
     (node, link): (usize, Option<LinkId>),
@@ -114,7 +123,8 @@ fn by_source(
     Ok(all)
 }
 
-/// Whether in any time `way` counts as many as `less`, or more; of two that are alike one of them, if it is `later`.
+/// Whether in any time `way` counts as many as `less`, or more; of two that are alike one of them,
+/// if it is `later`.
 fn is_more(way: &[Departures], less: &[Departures], later: bool) -> bool {
     match (way, less) {
         ([way], [less]) => {
@@ -127,7 +137,7 @@ fn is_more(way: &[Departures], less: &[Departures], later: bool) -> bool {
     }
 }
 
-/// How long somebody is busy with all of these alone, where each takes him `cost`, in picoseconds.
+/// The busy time of a CPU with all of these alone, at `cost` each, in picoseconds.
 fn busy(all: &[Departures], cost: Span) -> u128 {
     const PARTS: u128 = 1 << 40;
     let cost = u128::from(cost.as_ps());
@@ -140,7 +150,8 @@ fn busy(all: &[Departures], cost: Span) -> u128 {
     }
 }
 
-/// Of a station over a network, to a node, where frames have sizes from the one to the other: by the link, and by the host.
+/// Of a station over a network, to a node, where frames have sizes from the one to the other: by
+/// the link, and by the host.
 fn together(
     experiment: &Experiment,
     (from, node): ((usize, usize), usize),

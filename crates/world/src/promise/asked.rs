@@ -1,9 +1,9 @@
-//! What is asked of a station.
+//! The request to a station.
 
 use laxity_admission::{Place, RateRequest, Request};
 use laxity_qos::channel::{CoreId, LinkId};
 
-/// What is asked of a station.
+/// A request to a station.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
     pub(super) rate: RateRequest,
@@ -19,7 +19,7 @@ impl Asked {
         Place { core: self.core, link: self.link }
     }
 
-    /// What that is to the table of a link.
+    /// The request to the table of a link.
     pub(super) fn of_link(&self, link: LinkId) -> Request {
         if link == self.link { self.rate.request } else { self.rate.request.by_another_link() }
     }

@@ -1,8 +1,13 @@
-//! How many packets of a channel there may be at a station, so that with room for them none is lost.
+//! The number of packets of a channel that may be at a station: with that many buffer slots none is
+//! lost.
 //!
-//! Where a channel starts its buffers are its own, and admission counts them (`laxity_admission::Buffers`). Past that a message may come ahead of its time by as much as the station before could
-//! be early, its local deadline, the link's horizon and what the way and the host's notice of it may be shorter, and stays until its deadline here; messages are `I_min` apart, but for
-//! those that came ahead to the station before and were let go (`traffic/ahead.rs`; Kandlur, Shin and Ferrari 1994 count buffers alike). Where a port before holds nothing, it hands on how early a message came.
+//! Where a channel starts its buffers are its own, and admission counts them
+//! (`laxity_admission::Buffers`). At later stations a message may arrive early by the sum of four
+//! parts: the earliness at the station before, its local deadline, the link's horizon, and the
+//! variation of the path delay and the host's notice. It stays until its deadline here. Messages
+//! are `I_min` apart, except those that were early at the station before and were released
+//! (`traffic/ahead.rs`; Kandlur, Shin and Ferrari 1994 count buffers alike). A port before that
+//! does not hold packets passes their earliness on.
 
 use laxity_qos::channel::Role;
 use laxity_qos::discipline::Class;
@@ -22,15 +27,16 @@ pub(super) fn backlogs(experiment: &Experiment, i: usize, notices: &[Span], hops
     };
     for hop in hops {
         hop.backlog = match hop.role {
-            // Whoever makes packets waits for one of these.
+            // Every packet that is made waits for one of these.
             Role::Send => channel.packet_slots,
             Role::Relay | Role::Receive => held(experiment, i, hop.hop, notices[hop.node], local),
         };
     }
 }
 
-/// Packets of channel `i` that the station of hop `at` of its way, past the first, may have to hold, who hears of them late by up to `notice`; `local` says the local deadlines of
-/// the hops up to this.
+/// Packets of channel `i` that the station of hop `at` of its path, past the first, may have to
+/// hold. The station notices them up to `notice` late; `local` gives the local deadlines of the
+/// hops up to this.
 pub(crate) fn held(
     experiment: &Experiment,
     i: usize,

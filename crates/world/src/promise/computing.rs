@@ -1,4 +1,4 @@
-//! What hosts promise the applications that compute on them.
+//! The promises of hosts to the applications that compute on them.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use super::asked::Asked;
 use crate::coverage::Uncovered;
 use crate::experiment::Host;
 
-/// Reserves in `table` what the applications of `host` are to have, in their order; answers whose is which, or why not: whoever
-/// has not got the CPU that it needs is in nobody's analysis.
+/// Reserves in `table` the budgets of the applications of `host`, in their order. Returns their
+/// reservations, or the reason: without its CPU time an application is in no analysis.
 pub(super) fn reserve(
     host: &Host,
     table: &mut Analyses,
@@ -29,7 +29,8 @@ pub(super) fn reserve(
     host.computing.iter().enumerate().map(of).collect()
 }
 
-/// What is kept of what was reserved, where a host has a table: the deadline by which EDF goes, or what the demand test finds below it.
+/// The bound of each reservation, where a host has a table: the deadline by which EDF goes, or the
+/// lower bound of the demand test.
 pub(super) fn bounds(
     reserved: &[Vec<Option<AdmissionId>>],
     bounds: &[BTreeMap<AdmissionId, Bound>],

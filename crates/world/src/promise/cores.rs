@@ -1,6 +1,8 @@
-//! The table of a host with several cores: each is a host by itself, with what is placed there.
+//! The table of a host with several cores: each core is a host by itself, with the work that is
+//! placed there.
 //!
-//! Timers are taken to be on every core, though each has one; what comes in interrupts the core of its adapter.
+//! Timers are counted on every core, though each is on one; frames interrupt the core of their
+//! adapter.
 
 use laxity_admission::station::Link;
 use laxity_admission::{Caller, CoresTable, Environment, Formula, WayOut};
@@ -63,7 +65,9 @@ pub(super) fn table(
     Ok(Station::Cores(Box::new(table)))
 }
 
-/// Whether other cores of `node` put somebody in line for `core`: a handler for what they hear of, or for a packet buffer that it waits for, as no guaranteed message does that is on time, or an application of theirs a message.
+/// Whether other cores of `node` wake up a thread on `core`: a handler for their notifications, or
+/// for a packet buffer that it waits for (no guaranteed message on time does), or an application of
+/// theirs for a message.
 fn is_called(
     experiment: &Experiment,
     (node, placement): (usize, &Placement),

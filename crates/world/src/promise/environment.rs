@@ -1,4 +1,5 @@
-//! What a table is told of its station: costs, policies, who is there without a guarantee, and what is above all handlers.
+//! The parameters of a table: costs, policies, channels without a guarantee, and work above all
+//! handlers.
 
 use laxity_admission::station::Link;
 use laxity_admission::{Above, BestEffort, Environment, Formula, Interference, ResourceModel, Timers};
@@ -45,7 +46,7 @@ pub(super) fn environment(
     let best_effort =
         experiment.channels.iter().flat_map(|c| best_effort(experiment, c, (node, at))).collect();
     if experiment.outlet(node).is_some() {
-        // A port is a host that pays for nothing: what is left is its link.
+        // A port is a host without costs: only its link remains.
         return Ok(Environment {
             host: HostCosts::default(),
             link,
@@ -76,7 +77,8 @@ pub(super) fn environment(
     }
     let left = host.computing.iter().filter(|application| application.budget.is_none());
     Ok(Environment {
-        // Each response interrupts, or is found by a look, which is paid for by itself (`looks`) and costs no more then.
+        // Each response interrupts, or is found by a look, which is paid for by itself (`looks`)
+        // and costs no more then.
         host: costs(host, model),
         link,
         packet: config.packet,
@@ -109,7 +111,7 @@ pub(super) fn environment(
     })
 }
 
-/// What `host` pays for: where it hands packets over as it makes them, that is part of making one.
+/// The costs of `host`: where it hands packets over as it makes them, that is part of making one.
 fn costs(host: &Host, model: ResourceModel) -> HostCosts {
     let costs = host.costs.interrupted_for_each().with_packets_of(host.subsystem.packet);
     if !matches!(model, ResourceModel::Handed | ResourceModel::ApartHanded) {
@@ -125,13 +127,15 @@ fn costs(host: &Host, model: ResourceModel) -> HostCosts {
     }
 }
 
-/// What a channel has at a node without a guarantee each time that it passes: all of it, or what exceeds its contract. To a link of the node, one of another is elsewhere.
+/// The best effort of a channel at a node at each of its visits: all of it, or the part beyond its
+/// contract. For a link of the node, the part on another link is elsewhere.
 pub(super) fn best_effort(
     experiment: &Experiment,
     channel: &ChannelSpec,
     (node, link): (usize, LinkId),
 ) -> impl Iterator<Item = BestEffort> {
-    // Most have nothing, and each is asked at every station: those before their way is looked at.
+    // Most channels have none, and the check runs at every station: it is before the look at their
+    // path.
     let hops = channel.has_best_effort().then(|| experiment.hops(channel)).into_iter().flatten();
     let here = hops.enumerate().filter(move |(_, (other, _))| *other == node);
     here.map(move |(hop, (_, role))| BestEffort {
@@ -190,8 +194,9 @@ pub(super) fn choices_at(experiment: &Experiment, node: usize) -> Vec<Choice> {
     }
 }
 
-/// Every packet that comes in interrupts, and may keep what goes out from a resource of the adapter before. What its way through that
-/// adapter and jitter push together comes at once. By the adapter of that link, or by any.
+/// Every arriving packet interrupts, and may keep outgoing packets from a resource of the adapter
+/// before. Packets that adapter delays and jitter push together arrive at once. By the adapter of
+/// that link, or by any.
 pub(super) fn receptions(
     experiment: &Experiment,
     node: usize,
@@ -218,7 +223,7 @@ pub(super) fn looks(experiment: &Experiment, node: usize) -> Option<Interference
     looks.then_some(Interference { above: Above::Interrupt, cost, adapter: Span::ZERO, burst: 1, interval })
 }
 
-/// What is ahead of its time at `node` is waited for by timers, and so are periods of applications.
+/// Timers for early packets at `node`, and for periods of applications.
 pub(super) fn timers(experiment: &Experiment, node: usize) -> Vec<Interference> {
     let host = experiment.host(node);
     let Config { early, link, .. } = &host.subsystem;

@@ -1,23 +1,34 @@
-//! Whether the adapter of a host has room for the frames that come in.
+//! Whether the adapter of a host has buffers for the incoming frames.
 //!
-//! What comes in and finds no buffer, no place before a stage, or no place in which the host is told of it, is lost. How many frames there may be in the adapter at a time
-//! is (4) of `laxity_admission::station::receive::counted`, by links and by how many are sent; those of guaranteed channels alone are counted by contract, (1) of `traffic/senders.rs`. With `N` of all
-//! and `G` of guaranteed channels nothing of these is lost where
+//! A frame is lost if it finds no buffer, no slot before a stage, or no slot for its response. The
+//! number of frames in the adapter at a time is (4) of
+//! `laxity_admission::station::receive::counted`, by links and by the number sent; those of
+//! guaranteed channels alone are counted by contract, (1) of `traffic/senders.rs`. Let `N` count
+//! all frames and `G` those of guaranteed channels. No guaranteed frame is lost where
 //!
-//! * buffers for all are at least `N`; or, where best effort that waits gives its own up, `G` and one for each packet that a server may have, from which nobody takes it;
-//! * buffers of a channel's own are at least as many as there may be of its own frames;
-//! * places of a queue are at least `N`, or before the first stage what (5) there has, or `G` if best effort does not wait there or gives way. A stage behind the first may hold up those before it, and loses none.
+//! * buffers for all are at least `N`; or, where waiting best effort gives its buffers up, `G` and
+//!   one for each packet in a server, which keeps its buffer;
+//! * buffers of a channel's own are at least the maximum of its own frames;
+//! * slots of a queue are at least `N`, or before the first stage the number in (5) there, or `G`
+//!   if best effort does not wait there or gives way. A stage behind the first may block those
+//!   before it, and loses none.
 //!
-//! *Responses* have their places until the host has served them. It hears of each within `told`, and serves it within `R`: interrupts go before all else but a start of the link
-//! that is under way, and in the order in which they come, so before it there are those that wait when it comes. Of `D` packets under way, or as many as there are buffers for, these are `k`
-//! for each at most, which take `c`, what they start included; of what came in, `r` each, those that came within `R` before it, and looks and timers likewise:
+//! *Responses* have their slots until the host has served them. The host notices each within
+//! `told`, and serves it within `R`. Interrupts go before all else but a start of the link that is
+//! under way, and in the order of their arrival; so a response waits for those that are there
+//! before it. Of `D` packets under way, or as many as there are buffers for, these are `k` for each
+//! at most, which take `c`, including the starts. Incoming frames take `r` each, those that arrived
+//! within `R` before it, and polls and timers likewise:
 //!
 //! ```text
 //! R = (start + k D c + Σ_g (b_g + 1) r) / (1 − Σ_g r/i_g).                                  (1)
 //! ```
 //!
-//! So of frames that came in no more wait there than come in within the longest time in the adapter, `told` and `R`; nor more than (6) of `counted.rs` says, which knows that they are
-//! served while they come: with `k D` tokens; or with none and `k B c` once, as while nothing but interrupts is served nobody makes a packet, and of those that are made each is complete once. Where one queue is for both, of packets that are complete there are `k D` besides.
+//! So the incoming frames that wait there are at most those that arrive within the longest time in
+//! the adapter, `told` and `R`. They are also at most (6) of `counted.rs`, which includes their
+//! service: with `k D` tokens; or with none and `k B c` once, as while only interrupts are served
+//! no packet is made, and each made packet is complete once. Where one queue is for both
+//! directions, add `k D` for complete packets.
 
 use laxity_admission::station::{self, Group};
 use laxity_admission::{Claimant, Deficit, Reason, Refusal, Resource};
@@ -35,11 +46,11 @@ use crate::experiment::{Adapter, ChannelSpec, Experiment};
 use crate::traffic::departures::{Departures, buffers};
 use crate::traffic::senders::by_contract;
 
-/// What may come in at an adapter of stages, and what it has too little of for that.
+/// Incoming frames at an adapter of stages, and its shortfall of buffers for them.
 pub(super) struct Inside {
-    /// Frames that may be in it at a time; `None` if nothing bounds that.
+    /// The maximum number of frames in it at a time; `None` without a bound.
     pub(super) all: Option<u64>,
-    /// What a guaranteed channel may lose frames for.
+    /// The shortfalls by which a guaranteed channel may lose frames.
     short: Vec<Short>,
     /// Buffers, where a channel has some to itself.
     own: Option<Pool>,
@@ -52,12 +63,13 @@ struct Short {
     resource: Resource,
     key: &'static str,
     has: u64,
-    /// With so many there is enough; `None` if nothing bounds that.
+    /// The number that is enough; `None` without a bound.
     needs: Option<u64>,
 }
 
 impl Inside {
-    /// Of `node`, which is so covered; `None` if nothing comes in there, or by an adapter that loses nothing.
+    /// For `node`, which is so covered; `None` without incoming frames, or by an adapter that loses
+    /// no frame.
     pub(super) fn of(experiment: &Experiment, node: usize, covered: &Covered) -> Option<Self> {
         let [attached] = &experiment.nodes.get(node)?.adapters[..] else { return None };
         let Adapter::Described(description) = &experiment.adapters[attached.adapter] else { return None };
@@ -77,7 +89,7 @@ impl Inside {
         Some(Self { all: counts.all(stay), short, own, stay })
     }
 
-    /// What `channel`, which comes in at `hop` of its way, may lose frames for.
+    /// The shortfalls by which `channel`, which arrives at `hop` of its path, may lose frames.
     fn short<'a>(
         &'a self,
         experiment: &'a Experiment,
@@ -103,7 +115,7 @@ impl Inside {
         self.short.iter().copied().chain(own).filter(Short::is_short)
     }
 
-    /// Why `channel` is not admitted where it comes in at `hop` of its way, if so.
+    /// Why `channel` is not admitted where it arrives at `hop` of its path, if so.
     pub(super) fn refuses(
         &self,
         experiment: &Experiment,
@@ -116,7 +128,7 @@ impl Inside {
         })
     }
 
-    /// With how much room it would be; nothing if that has no end.
+    /// The numbers of buffers with which it would be admitted; empty if there is no bound.
     pub(super) fn rooms(&self, experiment: &Experiment, channel: &ChannelSpec, hop: usize) -> Vec<Room> {
         let of = |short: Short| Some(Room { key: short.key, has: short.has, least: short.needs? });
         self.short(experiment, channel, hop).map(of).collect::<Option<_>>().unwrap_or_default()
@@ -129,7 +141,7 @@ impl Short {
     }
 }
 
-/// What comes in at a node, counted.
+/// The counts of incoming frames at a node.
 struct Counts<'a> {
     experiment: &'a Experiment,
     node: usize,
@@ -137,7 +149,7 @@ struct Counts<'a> {
 }
 
 impl Counts<'_> {
-    /// `N`: of all that come in within `span`.
+    /// `N`: all arrivals within `span`.
     fn all(&self, span: Span) -> Option<u64> {
         self.frames.as_ref()?.within(span)
     }
@@ -162,7 +174,8 @@ impl Counts<'_> {
         let served =
             description.receive.iter().map(|stage| u64::from(stage.servers) * u64::from(stage.batch));
         let give_way = match overload {
-            // Whoever has been copied waits without a buffer to give up, and who is not copied may wait there, too.
+            // A copied frame waits without a buffer to give up, and frames that are not copied may
+            // wait there, too.
             Overload::Priority if !phases().any(|phase| phase.releases) => {
                 self.guaranteed(stay).map(|most| most.saturating_add(served.sum()))
             }
@@ -219,7 +232,8 @@ impl Counts<'_> {
         about.into_iter().zip(meets).filter_map(|(queue, meets)| of((queue, meets?))).collect()
     }
 
-    /// Frames that came in, or those of guaranteed channels alone, of which the host has not served the responses.
+    /// Frames that came in, or those of guaranteed channels alone, of which the host has not served
+    /// the responses.
     fn unserved(&self, covered: &Covered, alone: bool) -> Option<u64> {
         let frames = self.frames.as_ref()?;
         let notice = frames.stay.saturating_add(frames.told);
@@ -235,7 +249,7 @@ impl Counts<'_> {
         ways.into_iter().chain([guaranteed]).flatten().min()
     }
 
-    /// What the host does where it is interrupted; `None` if that is not known.
+    /// The host's work at interrupts; `None` if it is not known.
     fn host(&self, covered: &Covered, hears: Span) -> Option<station::Host> {
         let Self { experiment, node, frames: _ } = self;
         let host = experiment.host(*node);
@@ -267,7 +281,7 @@ impl Counts<'_> {
         choices.into_iter().filter_map(|choice| self.served_of(host, notice, choice)).min()
     }
 
-    /// `R`, by (1), where what comes in is counted by that choice.
+    /// `R`, by (1), where arrivals are counted by that choice.
     fn served_of(&self, host: &station::Host, notice: Span, choice: Choice) -> Option<Span> {
         const PARTS: u128 = station::Host::PARTS;
         let ps = |span: Span| u128::from(span.as_ps());
@@ -286,7 +300,8 @@ impl Counts<'_> {
     }
 }
 
-/// Of queues of which a packet joins the first that takes it, per queue whether those of guaranteed channels meet nobody else there; `None` if they never come there.
+/// Per queue, whether frames of guaranteed channels are alone there, where a packet joins the first
+/// queue that takes it; `None` if they are never there.
 fn guaranteed_by(takes: &[Takes]) -> Vec<Option<bool>> {
     let takes_all = |takes: &Takes, class| *takes == Takes::All || *takes == Takes::Only(class);
     let of = |n: usize| {
@@ -298,7 +313,7 @@ fn guaranteed_by(takes: &[Takes]) -> Vec<Option<bool>> {
     (0..takes.len()).map(of).collect()
 }
 
-/// What may come in of `channel`, after `hop` of its way.
+/// The arrivals of `channel` after `hop` of its path.
 fn of_channel(experiment: &Experiment, channel: &ChannelSpec, hop: usize) -> Option<Departures> {
     let pushed = experiment.networks[channel.ways[hop - 1]].impairments.jitter;
     Some(by_contract(experiment, channel, hop)?.pushed(pushed))

@@ -1,8 +1,10 @@
-//! What a channel asks of the stations of its way, one after the other.
+//! The requests of a channel to the stations of its path, one after the other.
 //!
-//! A station is asked for the contract and a deadline. Where links are shared by rates two things come from the stations before: what is left to pay of a burst that was paid for
-//! there (or nothing, where each pays for all of it: [`Tables::pays_once`](super::table::Tables)), and how early messages may come ([`Ahead`]): a message is gone by its logical arrival and the local deadline,
-//! which is at most what a station is asked for.
+//! A request has the contract and a deadline. For rate-based links two values are passed on from
+//! the stations before. The first is the rest of a burst that was paid for there (or zero, where
+//! each station pays for all of it: [`Tables::pays_once`](super::table::Tables)). The second is how
+//! early messages may arrive ([`Ahead`]): a message leaves by its logical arrival plus the local
+//! deadline, which is at most the requested one.
 
 use laxity_admission::{Buffers, Pays, Program, RateRequest, Request};
 use laxity_qos::channel::{ChannelId, CoreId, PacketOverflow, Role};
@@ -13,7 +15,7 @@ use super::environment::reader;
 use crate::experiment::{ChannelSpec, Experiment, Placement};
 use crate::traffic::ahead::Ahead;
 
-/// Where a channel has come to.
+/// The position of a channel on its path.
 pub(super) struct Leg<'a> {
     experiment: &'a Experiment,
     placement: &'a Placement,
@@ -36,7 +38,8 @@ impl<'a> Leg<'a> {
         Self { experiment, placement, channel, once, hop: 0, pays, ahead: Ahead::first(channel) }
     }
 
-    /// What it asks of the station that it has come to, asking for `request`, and having that role there. Past the first host it is given the room that it needs.
+    /// Its request to the station at its position, for `request` and with that role there. Past the
+    /// first host it gets the buffers that it needs.
     pub(super) fn asked(&self, (node, role): (usize, Role), request: Request) -> Asked {
         let (experiment, channel) = (self.experiment, self.channel);
         let request = match role {

@@ -1,14 +1,21 @@
-//! The tables of a host with several links: one for each by which guaranteed channels leave, of all channels.
+//! The tables of a host with several links: one for each link by which guaranteed channels leave,
+//! of all channels.
 //!
-//! A channel is admitted if every table has room for it: that of its own link with all that it does, the others with what it takes of the CPU
-//! ([`Request::by_another_link`](laxity_admission::Request::by_another_link)). EDF goes by the latest of the bounds that they have for it, which is what the channel is promised: by
-//! `D_order` a table's bounds hold under any local deadlines between its own bound and what was asked for. Under the demand test EDF goes by what was asked for,
-//! which is the same in all of them.
+//! A channel is admitted if every table admits it: that of its own link with all its work, the
+//! others with its CPU time
+//! ([`Request::by_another_link`](laxity_admission::Request::by_another_link)). EDF goes by the
+//! latest of their bounds for it, which is the promise: by `D_order` a table's bounds hold under
+//! any local deadlines between its own bound and the requested one. Under the demand test EDF goes
+//! by the requested deadline, which is the same in all tables.
 //!
-//! Where levels order instead, nothing goes by a deadline, and what is promised is the own link's bound; of what ends here, which leaves by none, the least of all, since each table's is one. But a channel has one level,
-//! which is its place in a table as there are no more channels than levels, and a bound holds with those above it that its table has above it. By `D_order` a newcomer's place is the highest that those
-//! below tolerate, and how much they do hangs on the waits of the table. What they tolerate at one place they tolerate further down; so the lowest of these places is the highest in which all tables agree, and all have
-//! the channels in one order.
+//! Under levels no order depends on a deadline, and the promise is the own link's bound. A channel
+//! that ends here leaves by no link; its promise is the least bound of all tables, since each is
+//! valid. But a channel has one level, which is its position in a table as there are no more
+//! channels than levels, and a bound holds only with the channels above it that its table has above
+//! it. By `D_order` a newcomer's position is the highest that the channels below tolerate, which
+//! depends on the waits of the table. A position that they tolerate stays tolerable further down.
+//! So the lowest of these positions is the highest in which all tables agree, and all have the
+//! channels in one order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,11 +30,12 @@ use super::backlog::held;
 use crate::coverage::{Uncovered, notice};
 use crate::experiment::{ChannelSpec, Experiment, Task};
 
-/// What a host with several links has promised.
+/// The promises of a host with several links.
 pub(super) struct Links {
     /// By the links that they are of; at least one.
     tables: Vec<(LinkId, AdmissionTable)>,
-    /// By its name in the first table: the link that a channel leaves by, if it does, and its name in each.
+    /// By its name in the first table: the link that a channel leaves by, if it does, and its name
+    /// in each.
     names: BTreeMap<AdmissionId, (Option<LinkId>, Vec<AdmissionId>)>,
 }
 
@@ -55,7 +63,8 @@ impl Links {
         Ok(name)
     }
 
-    /// The highest place that all tables would give it, where that has to be the same. Which of them refuses it at any says so when it is asked.
+    /// The highest place that all tables would give it, where that has to be the same. Which of
+    /// them refuses it at any says so when it is asked.
     fn highest_in_all(&self, asked: &Asked) -> usize {
         if !self.has_one_order() {
             return 0;
@@ -64,7 +73,8 @@ impl Links {
         self.tables.iter().filter_map(of).max().unwrap_or(0)
     }
 
-    /// Whether the order of channels is more than each table's own affair. By the demand test it is that of deadlines.
+    /// Whether the order of channels is more than each table's own affair. By the demand test it is
+    /// that of deadlines.
     fn has_one_order(&self) -> bool {
         let first = &self.tables[0].1;
         first.has_levels() && first.test() == Test::DOrder
@@ -92,7 +102,8 @@ impl Links {
         self.tables.iter().map(of).try_fold(Span::ZERO, |least, one| Ok(least.max(one?)))
     }
 
-    /// The bounds by the names in the first table. What another table needs beyond a channel's own is time that others have.
+    /// The bounds by the names in the first table. The excess of another table over a channel's own
+    /// is time of other channels.
     pub(super) fn bounds(&self) -> Vec<Bound> {
         self.bounds_with_tables().into_iter().map(|(_, bound)| bound).collect()
     }
@@ -151,7 +162,8 @@ impl Links {
     }
 }
 
-/// The links by which guaranteed channels leave `node`; if none does, the first, for what ends there.
+/// The links by which guaranteed channels leave `node`; if none does, the first, for what ends
+/// there.
 pub(super) fn promising(experiment: &Experiment, node: usize) -> BTreeSet<LinkId> {
     let out = |channel: &'_ ChannelSpec| {
         channel.passages_from(node).map(|hop| experiment.link_out(channel, hop)).collect::<Vec<_>>()
@@ -191,15 +203,16 @@ pub(super) fn other_links(
     Ok(others)
 }
 
-/// Packets of channel `i` that may be at the node of that hop, which sends them, and not complete; `None` if that has no end.
+/// Packets of channel `i` that may be at the node of that hop, which sends them, and not complete;
+/// `None` if that has no end.
 fn room(experiment: &Experiment, i: usize, hop: usize) -> Option<u64> {
     let channel = &experiment.channels[i];
-    // Of copies nobody knows yet how many there will be.
+    // The number of copies is not known yet.
     if matches!(experiment.task, Task::Fill(_)) || channel.packet_overflow == PacketOverflow::DecayDeadline {
         return None;
     }
     let lanes = 1 + u64::from(channel.message_overflow == MessageOverflow::BestEffort);
-    // A relay has room for what may come ahead of its time. No local deadline is longer than the whole.
+    // A relay has buffers for early messages. No local deadline is longer than the whole.
     let local = |_| channel.deadline.unwrap_or(Span::MAX);
     let passing = held(experiment, i, hop, notice(experiment, channel.route[hop]), local);
     Some(channel.packet_slots.max(passing).saturating_mul(lanes))

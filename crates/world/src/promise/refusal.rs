@@ -1,6 +1,6 @@
-//! What a refused channel would have needed.
+//! The needs of a refused channel.
 //!
-//! *Refused* alone sends a reader to try deadlines by hand.
+//! *Refused* alone would leave a reader to try deadlines by hand.
 
 use laxity_admission::reception::bound;
 use laxity_admission::{Bound, Breakdown, Formula, Reason, Request, Term};
@@ -18,55 +18,61 @@ use crate::experiment::{ChannelSpec, Experiment};
 /// How far a refused channel is from admission.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Shortfall {
-    /// The least deadline that is admitted at every host beside all other channels; `None` if none is.
+    /// The least deadline that is admitted at every host beside all other channels; `None` if none
+    /// is.
     pub admissible: Option<Span>,
-    /// Message slots that the channel needs with that deadline, if it has fewer: several messages are under way then. Packet slots
-    /// follow from them unless the file says otherwise.
+    /// Message slots that the channel needs with that deadline, if it has fewer: several messages
+    /// are under way then. Packet slots follow from them unless the file says otherwise.
     pub slots: Option<u32>,
-    /// The largest term of the response time at the station that refuses: at that deadline, or if there is none without the
-    /// channels above. Where no station is known to refuse, where the response time is longest, or at the first.
+    /// The largest term of the response time at the station that refuses: at that deadline, or if
+    /// there is none without the channels above. Where no station is known to refuse, where the
+    /// response time is longest, or at the first.
     pub largest: Option<Term>,
     /// The station of that term, where the channel has several.
     pub station: Option<usize>,
 }
 
-/// What would be admitted in place of a channel that admission refused.
+/// A change of a refused channel that admission would accept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fit {
     /// With another deadline.
     pub shortfall: Shortfall,
-    /// The least interval, within a thousandth, with the deadline that it asks for, or else with that interval as its deadline, and which. `None` if it would at none.
+    /// The least interval, within a thousandth, with the requested deadline, or else with that
+    /// interval as its deadline, and which. `None` if no interval is accepted.
     ///
-    /// At a host or port that is beside all the other channels; of virtual interfaces, and where channels come in, beside those before it.
+    /// At a host or port this is beside all the other channels; for virtual interfaces, and where
+    /// channels arrive, beside those before it.
     pub interval: Option<(Span, Option<Span>)>,
-    /// With more room and all else as it is, beside those before it: all that there has to be more of. Empty if no room is what it lacks.
+    /// With more room and all else as it is, beside those before it: all that there has to be more
+    /// of. Empty if no room is what it lacks.
     pub room: Vec<Room>,
 }
 
-/// What would be admitted in place of channel `index`, to which admission by `formula` gave the answer `refused`.
+/// A change with which channel `index` would be admitted, to which admission by `formula` gave the
+/// result `refused`.
 pub fn fit(experiment: &Experiment, formula: Formula, index: usize, refused: &Promise) -> Fit {
     Advice::of(experiment, formula).fit(index, refused)
 }
 
-/// How far channel `index` of `experiment`, which admission by `formula` refused, is from being admitted beside all the
-/// other channels.
+/// How far channel `index` of `experiment`, which admission by `formula` refused, is from being
+/// admitted beside all the other channels.
 pub fn shortfall(experiment: &Experiment, formula: Formula, index: usize) -> Shortfall {
     Advice::of(experiment, formula).shortfall(index)
 }
 
-/// What channels are told that admission refused.
+/// Advice for channels that admission refused.
 ///
-/// Who is refused is in nobody's way, so whoever was is asked beside the same others: their tables are made once, when the first
-/// asks, and not for each.
+/// A refused channel reserves no capacity, so all refused channels are checked beside the same
+/// others. The tables of the others are made once, at the first check.
 pub struct Advice<'a> {
     experiment: &'a Experiment,
     formula: Formula,
     all: Option<All>,
-    /// Why there is no bound for anybody.
+    /// Why no channel has a bound.
     uncovered: Option<Option<Uncovered>>,
 }
 
-/// What hosts and ports have admitted of all channels.
+/// The reservations of hosts and ports for all channels.
 struct All {
     /// `None` where none can be had.
     tables: Option<Tables>,
@@ -75,12 +81,12 @@ struct All {
 }
 
 impl<'a> Advice<'a> {
-    /// To those whom admission by `formula` refused of `experiment`'s channels.
+    /// For the channels of `experiment` that admission by `formula` refused.
     pub fn of(experiment: &'a Experiment, formula: Formula) -> Self {
         Self { experiment, formula, all: None, uncovered: None }
     }
 
-    /// What would be admitted in place of channel `index`, to which the answer was `refused`.
+    /// A change with which channel `index` would be admitted, of which the result was `refused`.
     pub fn fit(&mut self, index: usize, refused: &Promise) -> Fit {
         let (experiment, formula) = (self.experiment, self.formula);
         self.beside_all_others(index, |mut beside| {
@@ -101,7 +107,7 @@ impl<'a> Advice<'a> {
         self.beside_all_others(index, |mut beside| beside.shortfall(None).unwrap_or_default())
     }
 
-    /// Why nobody is promised anything, if so.
+    /// Why no channel has a promise, if so.
     pub fn uncovered(&mut self) -> Option<Uncovered> {
         let (experiment, formula) = (self.experiment, self.formula);
         *self.uncovered.get_or_insert_with(|| promises(experiment, formula).err())
@@ -139,7 +145,7 @@ impl All {
     }
 }
 
-/// Everybody but a channel that was refused.
+/// All channels except a refused one.
 struct Beside<'a> {
     experiment: &'a Experiment,
     formula: Formula,
@@ -149,7 +155,8 @@ struct Beside<'a> {
 }
 
 impl Beside<'_> {
-    /// Room in the adapter where it comes in, if that is what it lacks: however many packets a channel may have elsewhere, there it is all that come in.
+    /// The buffers in the adapter where it arrives, if they are too few: whatever a channel's
+    /// number of packets elsewhere, all incoming ones count there.
     fn room_in_adapter(&self, refused: &Promise) -> Option<Vec<Room>> {
         let Promise::Refused(Refused { node, refusal }) = refused else { return None };
         let channel = &self.experiment.channels[self.index];
@@ -171,7 +178,8 @@ impl Beside<'_> {
         let tables = tables.as_mut()?;
         let channel = &experiment.channels[*index];
         let asked = request(channel).ok()??;
-        // With a deadline beyond its interval a channel has several messages under way, and the file gives it room for them.
+        // With a deadline beyond its interval a channel has several messages under way, and the
+        // file gives it room for them.
         let roomy = ChannelSpec {
             message_slots: channel.message_slots.max(NO_END as u32),
             packet_slots: channel.packet_slots.max(NO_END),
@@ -234,7 +242,8 @@ impl Beside<'_> {
                 admit::fits(&changed, *formula, *index)
             }
         };
-        // Turns are as long as the slowest takes for a packet, so there what is rarer may not fit where what is more frequent does.
+        // Turns are as long as the slowest takes for a packet, so there what is rarer may not fit
+        // where what is more frequent does.
         let order = |station: usize| match experiment.outlet(station) {
             Some(outlet) => outlet.config.order,
             None => experiment.host(station).subsystem.link.order,
@@ -251,14 +260,16 @@ impl Beside<'_> {
     }
 }
 
-/// The least beyond `asked` that fits, within a thousandth, as long as what is longer fits, too; `None` if what is 32 768 times as long does not, which is asked first, for
-/// mostly either little is missing or nothing helps.
+/// The least value beyond `asked` that fits, within a thousandth, as long as longer values fit,
+/// too. `None` if 32 768 times the value does not fit, which is checked first: in most cases either
+/// little is missing or no value helps.
 fn least(asked: Span, fits: &mut dyn FnMut(Span) -> bool) -> Option<Span> {
     let long = asked.saturating_mul(1 << 15);
     if fits(long) { between(asked, long, fits) } else { None }
 }
 
-/// The same where what is longer may not fit though something does: of as long, twice as long and so on the first that does decides.
+/// The same where what is longer may not fit though something does: of as long, twice as long and
+/// so on the first that does decides.
 fn least_of_some(asked: Span, fits: &mut dyn FnMut(Span) -> bool) -> Option<Span> {
     let mut twice = (1..=15).map(|times| asked.saturating_mul(1 << times));
     let long = twice.find(|span| fits(*span))?;
@@ -292,7 +303,8 @@ fn of_a_virtual_interface(experiment: &Experiment, index: usize) -> Option<Short
     Some(Shortfall { admissible, ..Shortfall::default() })
 }
 
-/// Per channel, why it has no bound to the host where it is received though it may have one to its last transmission.
+/// Per channel, why it has no bound to the host where it is received though it may have one to its
+/// last transmission.
 pub fn undelivered(experiment: &Experiment, formula: Formula) -> Vec<Option<Uncovered>> {
     let none = || vec![None; experiment.channels.len()];
     if experiment.via.is_some() || !experiment.interfaces.is_empty() {
@@ -303,7 +315,7 @@ pub fn undelivered(experiment: &Experiment, formula: Formula) -> Vec<Option<Unco
     experiment.channels.iter().map(|channel| tables.undelivered(channel)).collect()
 }
 
-/// The same of a channel that comes in: what it would be promised beside all others if it had any time.
+/// The same for an incoming channel: its promise beside all others without a deadline.
 fn where_it_comes_in(experiment: &Experiment, index: usize) -> Option<Shortfall> {
     let host = receiving(experiment).ok()?;
     let others = (0..experiment.channels.len()).filter(|i| *i != index);
@@ -349,7 +361,7 @@ mod tests {
             false
         });
         assert_eq!((none, asked), (None, 1));
-        // What is too long does not fit either.
+        // Too long values do not fit either.
         let found = least_of_some(ms(1), &mut |span| (ms(5)..ms(9)).contains(&span)).unwrap();
         assert!(found >= ms(5) && found <= ms(5) + Span::from_us(6), "{found}");
         assert_eq!(least_of_some(ms(1), &mut |span| span > ms(40_000)), None);

@@ -1,7 +1,9 @@
 //! The least room with which a channel is admitted that is refused for too little.
 //!
-//! A refusal for room says what is missing first; with that there, something else may be. So all that a file says about a channel's room is taken to have no end, and if that is
-//! admitted each is asked for by itself: how much room one thing takes does not hang on how much there is of another.
+//! A refusal for room says what is missing first; with that there, something else may be. So all
+//! that a file says about a channel's room is taken to have no end, and if that is admitted each is
+//! asked for by itself: how much room one thing takes does not hang on how much there is of
+//! another.
 
 use laxity_admission::Formula;
 use laxity_qos::discipline::Class;
@@ -10,7 +12,7 @@ use super::admit::fits;
 use super::answer::{Promise, Room};
 use crate::experiment::Experiment;
 
-/// What a file says about room.
+/// A number of buffers that a file sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
     Messages,
@@ -21,7 +23,7 @@ enum Of {
     BuffersOfRealTime,
 }
 
-/// More than anybody needs, and sums of it have no end either.
+/// More than any need; sums of it are infinite, too.
 pub(super) const NO_END: u64 = 1 << 30;
 
 impl Of {
@@ -39,12 +41,12 @@ impl Of {
         }
     }
 
-    /// What `experiment` says of channel `i`; `None` if it is not asked.
+    /// The value in `experiment` for channel `i`; `None` if it is not set.
     fn of(self, experiment: &Experiment, i: usize) -> Option<u64> {
         let channel = &experiment.channels[i];
         let here = channel.interface;
         let config = here.map(|interface| &experiment.interfaces[interface].config);
-        // Where best effort comes in too, what counts are those that it may not have.
+        // Where best effort arrives too, only buffers that it may not use count.
         let rest = experiment.channels.iter().any(|c| c.interface == here && c.class == Class::BestEffort);
         match self {
             Of::Messages if here.is_none() => Some(channel.message_slots.into()),
@@ -80,7 +82,8 @@ impl Of {
     }
 }
 
-/// What channel `i`, to which admission by `formula` gave the answer `refused`, has too little of; nothing if it lacks no room, or lacks more than that.
+/// The shortfall of buffers of channel `i`, to which admission by `formula` gave the result
+/// `refused`; empty if it lacks no buffers, or lacks more than buffers.
 pub(super) fn least(experiment: &Experiment, formula: Formula, i: usize, refused: &Promise) -> Vec<Room> {
     let all: Vec<(Of, u64)> = match refused.lacks_room() {
         true => Of::ALL.into_iter().filter_map(|of| Some((of, of.of(experiment, i)?))).collect(),

@@ -1,5 +1,6 @@
-//! The table of one station: of a host or port that goes by deadlines or levels, of a host with several links, of a port's link that is shared by rates, of a
-//! host with such a link, of one whose CPU goes by levels and its link by deadlines, or of one with several cores.
+//! The table of one station. The station is a host or port by deadlines or levels, a host with
+//! several links, a port with a rate-based link, a host with such a link, a host of which the CPU
+//! goes by levels and its link by deadlines, or a host with several cores.
 
 use laxity_admission::{
     AdmissionId, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LevelledHost, RateTable, RatedHost,
@@ -11,7 +12,7 @@ use laxity_units::Span;
 use super::asked::Asked;
 use super::links::Links;
 
-/// What a station has promised.
+/// The promises of a station.
 pub(super) enum Station {
     /// CPU and link by EDF, or by fixed priorities.
     Ordered(Box<AdmissionTable>),
@@ -43,7 +44,8 @@ impl Station {
         }
     }
 
-    /// How many copies of `asked`, and of `most`, it would surely admit one after the other; none where that is not told at once.
+    /// The number of copies of `asked`, at most `most`, that it would surely admit one after the
+    /// other; zero where that is not known at once.
     pub(super) fn alike(&self, asked: &Asked, most: u64) -> u64 {
         match self {
             Station::Ordered(table) => table.alike(&asked.rate.request, most),
@@ -55,7 +57,7 @@ impl Station {
         }
     }
 
-    /// Admits so many, no more than that.
+    /// Admits `number` copies, no more than that.
     pub(super) fn request_alike(&mut self, asked: &Asked, number: u64) {
         match self {
             Station::Ordered(table) => table.request_alike(asked.rate.request, number),
@@ -140,7 +142,8 @@ impl Station {
         }
     }
 
-    /// What a channel that leaves here brings to a link that is shared by rates: see [`Pays::Before`](laxity_admission::Pays).
+    /// The rest of a burst that a channel passes on to a rate-based link after this station: see
+    /// [`Pays::Before`](laxity_admission::Pays).
     pub(super) fn handed_on(&self, asked: &Asked) -> Option<Span> {
         match self {
             Station::Ordered(_) | Station::Several(_) | Station::Levelled(_) | Station::Cores(_) => None,

@@ -1,4 +1,4 @@
-//! One admission table for every host, told of all that passes it.
+//! One admission table for every host, with all channels that pass it.
 
 mod alike;
 
@@ -33,23 +33,23 @@ pub(super) struct Reserved {
     pub(super) hop: usize,
     /// The host.
     pub(super) node: usize,
-    /// What the channel does there.
+    /// The role of the channel there.
     pub(super) role: Role,
     /// Its place in the table.
     pub(super) id: AdmissionId,
-    /// What it asked for.
+    /// Its request.
     pub(super) asked: Asked,
 }
 
 /// The tables of all hosts that an analysis covers.
 pub(super) struct Tables {
     hosts: Vec<Result<Analyses, Uncovered>>,
-    /// Per station, what may come in at its adapter.
+    /// Per station, the incoming frames at its adapter.
     inside: Vec<Option<Inside>>,
-    /// What is reserved at each for applications that compute there.
+    /// The reservations at each for applications that compute there.
     computing: Vec<Vec<Option<AdmissionId>>>,
     formula: Formula,
-    /// Who is on which core, where hosts have several.
+    /// The placement on cores, where hosts have several.
     placement: Placement,
     /// Per station, how late it may hear of a frame.
     notices: Vec<Span>,
@@ -66,8 +66,9 @@ struct Forward {
 const TRIES: usize = 32;
 
 impl Forward {
-    /// Raises the least deadline of the hops at the station that `refused` for want of time, where there are several: each was
-    /// asked as if the others were not there. Answers whether there are.
+    /// Raises the least deadline of the hops at the station that `refused` for want of time, where
+    /// there are several: each was asked as if the others were not there. Answers whether there
+    /// are.
     fn raise(&mut self, refused: &Refused) -> bool {
         let Deficit::Time(missing) = refused.refusal.deficit else { return false };
         let at = |needs: &Needs| needs.node == refused.node;
@@ -83,7 +84,7 @@ impl Forward {
     }
 }
 
-/// What a channel has reserved: all that its bound takes, or as far as its way is covered.
+/// The reservations of a channel: all that its bound needs, or as far as its path is covered.
 pub(super) struct Reservation {
     pub(super) reserved: Vec<Reserved>,
     /// Why the channel has no bound all the same.
@@ -166,7 +167,8 @@ impl Tables {
 
     /// Reserves for `channel` at every host of its way as far as that is covered, or at none.
     ///
-    /// Where only the receiving host is not covered there is a bound all the same, to the end of the last transmission.
+    /// Where only the receiving host is not covered there is a bound all the same, to the end of
+    /// the last transmission.
     pub(super) fn admit(
         &mut self,
         experiment: &Experiment,
@@ -182,7 +184,7 @@ impl Tables {
         let mut tries = TRIES;
         loop {
             let mut deadlines = division::divide(&forward.hops, budget, experiment.admission.division)?;
-            // A hop that no analysis covers reserves nothing.
+            // A hop that no analysis covers reserves no capacity.
             deadlines.resize(hops, request.deadline());
             match self.reserve(experiment, channel, request, &deadlines) {
                 Err(refused) if tries > 0 && forward.raise(&refused) => tries -= 1,
@@ -191,7 +193,8 @@ impl Tables {
         }
     }
 
-    /// Reserves for `channel` with those local deadlines at every hop as far as the path is covered, or at none.
+    /// Reserves for `channel` with those local deadlines at every hop as far as the path is
+    /// covered, or at none.
     fn reserve(
         &mut self,
         experiment: &Experiment,
@@ -226,7 +229,7 @@ impl Tables {
         Ok(Reservation { reserved, unbounded: None })
     }
 
-    /// Whether [`admit`](Self::admit) would; reserves nothing.
+    /// Whether [`admit`](Self::admit) would succeed, without a reservation.
     pub(super) fn would_admit(
         &mut self,
         experiment: &Experiment,
@@ -245,7 +248,8 @@ impl Tables {
         }
     }
 
-    /// Asks each hop of the path for the least deadline that it can promise, as far as an analysis covers the path.
+    /// Asks each hop of the path for the least deadline that it can promise, as far as an analysis
+    /// covers the path.
     fn forward(
         &self,
         experiment: &Experiment,
@@ -276,7 +280,7 @@ impl Tables {
         Ok(Forward { hops, between })
     }
 
-    /// What may come in at the adapter of `node`, if it has stages.
+    /// The incoming frames at the adapter of `node`, if it has stages.
     pub(super) fn inside(&self, node: usize) -> Option<&Inside> {
         self.inside[node].as_ref()
     }
@@ -297,8 +301,8 @@ impl Tables {
         hops.into_iter().filter(move |(_, role)| formula == Formula::Corrected || *role != Role::Receive)
     }
 
-    /// The least end-to-end deadline in place of that of `request` that the hops of the path would admit now, if all of
-    /// them would admit any.
+    /// The least end-to-end deadline in place of that of `request` that the hops of the path would
+    /// admit now, if all of them would admit any.
     pub(super) fn least_deadline(
         &mut self,
         experiment: &Experiment,
@@ -321,7 +325,8 @@ impl Tables {
         None
     }
 
-    /// Whether `channel`, over a row of links that are shared by rates, is promised less if its burst is paid for at the first of them only.
+    /// Whether `channel`, over a row of links that are shared by rates, is promised less if its
+    /// burst is paid for at the first of them only.
     fn pays_once(&self, experiment: &Experiment, channel: &ChannelSpec, request: Request) -> bool {
         let least = |once| {
             let mut leg = Leg::first((experiment, &self.placement), channel, once);
@@ -357,7 +362,8 @@ impl Tables {
         self.hosts[node].as_ref().map_or(GoesBy::Either, Analyses::goes_by)
     }
 
-    /// `W` and `S` at `station`, or where `channel` starts if nothing is known of them there, as if it were admitted now.
+    /// `W` and `S` at `station`, or where `channel` starts if they are not known there, as if it
+    /// were admitted now.
     pub(super) fn terms_where(
         &self,
         experiment: &Experiment,
@@ -398,8 +404,8 @@ impl Tables {
     }
 }
 
-/// The longest time from the end of a transmission of `channel` at `hop` until the next hop knows of the packet, each of which is
-/// late by one of `notices`; zero from the last.
+/// The longest time from the end of a transmission of `channel` at `hop` until the next hop knows
+/// of the packet, each of which is late by one of `notices`; zero from the last.
 pub(super) fn longest_way(
     experiment: &Experiment,
     channel: &ChannelSpec,
@@ -410,8 +416,8 @@ pub(super) fn longest_way(
     channel.route.get(hop + 1).map_or(Span::ZERO, way)
 }
 
-/// The latest deadline for which `channel` has buffers at its source: beside a burst there are as many messages as become
-/// current before the first one is due (`laxity_admission::Buffers`).
+/// The latest deadline for which `channel` has buffers at its source: beside a burst there are as
+/// many messages as become current before the first one is due (`laxity_admission::Buffers`).
 fn buffered(experiment: &Experiment, channel: &ChannelSpec) -> Span {
     let packets = channel.spec.fragmentation(experiment.packet()).packets().max(1);
     let early = u64::from(channel.spec.burst) - 1;
@@ -421,7 +427,7 @@ fn buffered(experiment: &Experiment, channel: &ChannelSpec) -> Span {
     channel.spec.min_interval.saturating_mul(messages.min(in_packets))
 }
 
-/// The table of a host whose link is shared by rates, or stages of its adapter.
+/// The table of a host of which the link, or stages of whose adapter, are rate-based.
 fn rated(table: Result<RatedHost, Unrated>) -> Result<Station, Uncovered> {
     table.map(|table| Station::Host(Box::new(table))).map_err(|unrated| {
         Uncovered(match unrated {
@@ -432,7 +438,7 @@ fn rated(table: Result<RatedHost, Unrated>) -> Result<Station, Uncovered> {
     })
 }
 
-/// The table of a host whose CPU goes by levels, and its link by deadlines.
+/// The table of a host of which the CPU goes by levels, and its link by deadlines.
 fn levelled(environment: Environment) -> Result<Station, Uncovered> {
     if environment.formula != Formula::Corrected {
         return Err(Uncovered("the papers' host has one order for CPU and link"));
@@ -442,7 +448,8 @@ fn levelled(environment: Environment) -> Result<Station, Uncovered> {
         .map_err(|_| Uncovered("the host is out of range"))
 }
 
-/// Who shares the link of `station` by rates without a guarantee, a link of that speed and with frames as short as that; `shares` says whether any does.
+/// The channels without a guarantee that share the rate-based link of `station`, with its speed and
+/// shortest frames; `shares` says whether any channel has a share.
 fn sharing(
     experiment: &Experiment,
     formula: Formula,
@@ -459,7 +466,7 @@ fn sharing(
     for channel in experiment.channels.iter().filter(|channel| channel.senders().contains(&station)) {
         let largest = channel.spec.max_message.min(packet);
         if shares && channel.class == Class::BestEffort && !channel.share.is_none() {
-            // Whoever is not held to what it declares may send anything.
+            // Without enforcement a channel may send any traffic.
             let kept = experiment.host(channel.route[0]).subsystem.enforcement;
             sharing.flows.push(Share {
                 tick: channel.share,

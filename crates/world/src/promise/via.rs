@@ -1,8 +1,10 @@
 //! Admission of virtual interfaces, one after the other in the order of the file.
 //!
-//! One is admitted if with it every server of both its ends still has an end to its busy periods, and everybody admitted before keeps
-//! the deadline that he asked for, if he did. What it is promised is a longest delay, and by that and the shortest a jitter. There are
-//! several ways to look at an adapter ([`Taken`]), each sound: who is admitted by one of them is, with the least that any answers.
+//! A virtual interface is admitted if with it every server at both its ends still has finite busy
+//! periods, and every channel admitted before keeps its requested deadline, if it has one. The
+//! promise is a longest delay, and a jitter from it and the shortest delay. There are several sound
+//! views of an adapter ([`Taken`]): a channel that one view admits is admitted, with the least
+//! bound of all views.
 
 use laxity_admission::holistic::{self, Flow, Overloaded, Response, along, responses};
 use laxity_qos::discipline::Class;
@@ -15,13 +17,13 @@ use crate::experiment::{ChannelSpec, Experiment};
 /// Of what several have together.
 const NOBODYS: usize = usize::MAX;
 
-/// One way to look at a cluster, and whom it can admit.
+/// One view of a cluster, and the channels that it can admit.
 struct View {
     taken: Taken,
     cluster: Cluster,
-    /// Best effort, what it has set aside, and all who are admitted.
+    /// Best effort, its reserved rates, and all admitted channels.
     flows: Vec<Flow>,
-    /// Whose each of them is.
+    /// The channel of each flow.
     whose: Vec<usize>,
     /// The longest responses to them.
     known: Result<Vec<Response>, Overloaded>,
@@ -30,7 +32,7 @@ struct View {
 impl View {
     fn of(experiment: &Experiment, taken: Taken) -> Result<Self, Uncovered> {
         let cluster = cluster(experiment, taken)?;
-        // Where processes are told apart who is silent is in nobody's way.
+        // Where processes are told apart a silent channel delays no other.
         let counts = |i: usize| cluster.paths[i].early.is_none() || cluster.paths[i].flow.slots.count > 0;
         let without = |i: &usize| experiment.channels[*i].class == Class::BestEffort && counts(*i);
         let mut whose: Vec<usize> = (0..experiment.channels.len()).filter(without).collect();
@@ -41,19 +43,20 @@ impl View {
         Ok(Self { taken, cluster, flows, whose, known })
     }
 
-    /// Its flows and channel `i`'s, and whose each is.
+    /// Its flows and channel `i`'s, and the channel of each.
     fn beside(&self, i: usize) -> (Vec<Flow>, Vec<usize>) {
         let flows = self.flows.iter().chain([&self.cluster.paths[i].flow]).cloned().collect();
         (flows, self.whose.iter().copied().chain([i]).collect())
     }
 
-    /// What would be known with `flows`, of which it has all but the last.
+    /// The responses with `flows`, of which it has all but the last.
     fn with(&self, flows: &[Flow]) -> Result<Vec<Response>, Overloaded> {
         let start = self.known.as_ref().map_err(|overloaded| *overloaded)?;
         responses(&self.cluster.servers, flows, start)
     }
 
-    /// The longest delay of channel `i`, if these are the responses to `flows`; none if its doorbells may be found to exceed its bandwidth.
+    /// The longest delay of channel `i`, if these are the responses to `flows`; none if its
+    /// doorbells may be found to exceed its bandwidth.
     fn longest(&self, i: usize, (flows, whose): (&[Flow], &[usize]), responses: &[Response]) -> Option<Span> {
         let path = &self.cluster.paths[i];
         let server_of = |k: usize| path.flow.stages[k].server;
@@ -76,7 +79,8 @@ impl View {
             }
         };
         let longest = longest.saturating_add(path.wire).saturating_sub(path.taken_back);
-        // What comes before its time waits for that in its program's memory, in nobody's way, and then for the program to see it.
+        // An early message waits until its playout in its program's memory, delays no other
+        // message, and then waits for the program to see it.
         Some(match (path.playout, path.critical.last()) {
             (Some(playout), Some(seen)) => {
                 longest.max(playout.saturating_add(responses[server_of(*seen)].urgent))
@@ -86,7 +90,7 @@ impl View {
     }
 }
 
-/// Whom a cluster has admitted so far.
+/// The admitted channels of a cluster so far.
 struct Admitted<'a> {
     experiment: &'a Experiment,
     views: Vec<View>,
@@ -100,15 +104,15 @@ impl<'a> Admitted<'a> {
         Ok(Self { experiment, views, channels: Vec::new() })
     }
 
-    /// Admits whom it can of the channels before `i`.
+    /// Admits the channels before `i`, as far as possible.
     fn admit_before(&mut self, i: usize) {
         for k in (0..i).filter(|k| self.experiment.channels[*k].class == Class::RealTime) {
-            // Who is refused is in nobody's way.
+            // A refused channel delays no other.
             let _ = self.admit(k);
         }
     }
 
-    /// What would be known with channel `i`, too, in each view; or why it is refused.
+    /// The responses with channel `i`, too, in each view; or why it is refused.
     fn ask(&self, i: usize) -> Result<Vec<Result<Vec<Response>, Overloaded>>, String> {
         let (experiment, views, channels) = (self.experiment, &self.views, &self.experiment.channels);
         let asked: Vec<(Vec<Flow>, Vec<usize>)> = views.iter().map(|view| view.beside(i)).collect();
@@ -125,7 +129,8 @@ impl<'a> Admitted<'a> {
         let late = |k: &usize| channels[*k].deadline.zip(least(*k)).is_some_and(|(due, may)| may > due);
         let refused = match least(i) {
             None => {
-                // The view that comes closest says what is short, of those that had an answer without the channel.
+                // Of the views that had a result without the channel, the nearest one says what is
+                // short.
                 let able = views.iter().any(|view| view.known.is_ok());
                 let alone = if able { "" } else { "with best effort alone " };
                 let short = |(view, found): (&View, &Result<Vec<Response>, Overloaded>)| {
@@ -169,8 +174,8 @@ impl<'a> Admitted<'a> {
     }
 }
 
-/// Those before a channel that was refused, and whether others in its place would be admitted beside them: without asking again for everybody before it, as long as it
-/// changes nothing for those.
+/// The channels before a refused one, and whether others in its place would be admitted beside
+/// them. The channels before are not admitted again, as long as their results stay the same.
 pub(super) struct Before<'a> {
     admitted: Admitted<'a>,
     i: usize,
@@ -208,7 +213,7 @@ impl<'a> Before<'a> {
     }
 }
 
-/// What each channel of `experiment` is promised.
+/// The promise to each channel of `experiment`.
 pub(super) fn connections(experiment: &Experiment) -> Result<Vec<Promise>, Uncovered> {
     let mut admitted = Admitted::nobody(experiment)?;
     let channels = &experiment.channels;

@@ -1,10 +1,10 @@
 //! The record of a channel, and the one table of its numbers.
 //!
-//! A number that is kept and printed nowhere is as good as not measured, and one that is printed under two names is two
-//! numbers to whoever reads them. So a field is declared here once, with all that any output needs to know of it, and
-//! [`FIELDS`](Channel::FIELDS) is made from the declaration: columns of tables, figures' axes, columns of the Parquet file, names in the JSON
-//! file, fields of claims and the words of the glossary all come from it. To add one is a line here, and the place where it is
-//! measured.
+//! A number that no output prints is as good as not measured, and a number with two names looks
+//! like two numbers. A field is therefore declared once, with its properties for all outputs, and
+//! [`FIELDS`](Channel::FIELDS) is made from the declaration. Columns of tables, figures' axes,
+//! columns of the Parquet file, names in the JSON file, fields of claims and the words of the
+//! glossary are made from it. A new field needs a line here, and its measurement.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ const DELIVERY_PERCENTILES: [(&str, Column); 4] = [
 ];
 
 record! {
-    /// What one channel asked for, was promised and got.
+    /// The request, the promise and the results of one channel.
     Channel {
         /// Name in the file.
         name: String = words();
@@ -58,30 +58,35 @@ record! {
         class: String = words();
         /// Reserved rate `R_max × M_max`, bytes per second; `None` for best effort.
         reserved: Option<f64> = number(Kind::Rate, "reserved rate", column("reserved", 2, 6));
-        /// End-to-end deadline from the logical arrival to delivery (to the end of the last transmission where no host receives), seconds; `None` for best effort.
+        /// End-to-end deadline from the logical arrival to delivery (to the end of the last
+        /// transmission where no host receives), seconds; `None` for best effort.
         deadline: Option<f64> = number(Kind::Time, "deadline", column("deadline", 20, 0));
         /// The bound in force on the response time (completion − logical arrival), seconds.
         bound: Option<f64> = number(Kind::Time, "bound on the response time", column("bound", 23, 0));
         /// The papers' formula for the same bound, where it differs from the one in force.
         bound_papers: Option<f64> = number(Kind::Time, "bound by the papers' formula", column("papers' bound", 24, 7));
-        /// What admission answered, if it did not admit a channel that asks for a deadline.
+        /// The result of admission, if it did not admit a channel that asks for a deadline.
         #[serde(default)]
         refused: Option<Refused> = words();
-        /// Why a channel that asks for a deadline has no bound; empty if it has one, or asks for none.
+        /// Why a channel that asks for a deadline has no bound; empty if it has one, or asks for
+        /// none.
         #[serde(default)]
         no_bound: String = words();
-        /// Worst response time seen, over the *whole* run, warm-up included: a bound admits no exception.
+        /// Worst response time seen, over the *whole* run, warm-up included: a bound admits no
+        /// exception.
         worst: Option<f64> = number(Kind::Time, "worst response time", column("worst", 21, 0));
         /// Worst response time that an attack has found, seconds; `None` if there was none.
         #[serde(default)]
         worst_found: Option<f64> = number(Kind::Time, "worst response time that an attack found", column("worst found", 22, 0));
         /// Bytes per second the source offered in the window.
         offered: f64 = number(Kind::Rate, "offered load", column("offered", 1, 4));
-        /// Bytes per second in packets that left the last link of the way in the window, or came to their program at interfaces and virtual
-        /// interfaces; what a receiver then lost is in it, for which see `delivered`.
+        /// Bytes per second in packets that left the last link of the way in the window, or came to
+        /// their program at interfaces and virtual interfaces; what a receiver then lost is in it,
+        /// for which see `delivered`.
         throughput: f64 = number(Kind::Rate, "throughput", column("throughput", 3, 1));
-        /// Bytes per second in messages that came to their end whole in the window: to the program that takes them, to the host where none
-        /// does, or past the last link where nobody receives. All of a message counts when its last byte is there.
+        /// Bytes per second in messages that reached their end whole in the window: the program
+        /// that takes them, the host where there is none, or the end of the last link without a
+        /// receiver. All of a message counts when its last byte is there.
         #[serde(default)]
         goodput: f64 = number(Kind::Rate, "goodput", column("goodput", 3, 9).in_full());
         /// Messages offered in the window.
@@ -92,29 +97,35 @@ record! {
         packets: u64 = packets("packets transmitted", column("packets", 34, 9).in_full());
         /// Packets transmitted past their deadline in the window.
         missed_packets: u64 = packets("packets past their deadline", column("missed", 6, 2).of_deadlines());
-        /// Messages whose last transmission ended after their deadline, in the window.
+        /// Messages of which the last transmission ended after their deadline, in the window.
         missed_messages: u64 = messages("messages past their deadline", column("late messages", 35, 9).of_deadlines().in_full());
-        /// Messages that were late in the run, and not in the window: completed or delivered before it opened or after it closed.
+        /// Messages that were late in the run, and not in the window: completed or delivered before
+        /// it opened or after it closed.
         #[serde(default)]
         late_outside: u64 = messages("messages past their deadline outside the window", column("late outside", 36, 9).of_deadlines().in_full());
-        /// Messages sent within their contract in the window whose deadlines lie in the run. `None` without a deadline, and if there are none.
+        /// Messages sent within their contract in the window of which the deadlines lie in the run.
+        /// `None` without a deadline, and if there are none.
         #[serde(default)]
         due_messages: Option<u64> = messages("messages due within their contract", column("due", 37, 9).in_full());
-        /// Those among them that were late, lost, dropped or incomplete. They fail the run unless the file says `misses = "expected"`.
+        /// Those among them that were late, lost, dropped or incomplete. They fail the run unless
+        /// the file says `misses = "expected"`.
         #[serde(default)]
         failed_messages: Option<u64> = messages("messages late or lost within their contract", column("failed", 37, 9).in_full());
-        /// The share of `due_messages` that were delivered (transmitted whole, where no host receives) by their deadline.
+        /// The share of `due_messages` that were delivered (transmitted whole, where no host
+        /// receives) by their deadline.
         #[serde(default)]
         on_time: Option<f64> = number(Kind::Share, "messages by their deadline, of those sent within their contract", column("on time", 6, 1).of_deadlines());
         /// Whether the scenario expects missed deadlines of the channel: else they fail the run.
         #[serde(default)]
         misses_expected: bool = words();
-        /// Messages dropped in the window, by cause (`message_queue`, `packet_queue`, `incomplete` …). One that lost a packet at a host or in
-        /// an adapter counts there, by packets, and as `incomplete` where it was to be received: together they may be more than messages.
+        /// Messages dropped in the window, by cause (`message_queue`, `packet_queue`, `incomplete`
+        /// …). One that lost a packet at a host or in an adapter counts there, by packets, and as
+        /// `incomplete` where it was to be received: together they may be more than messages.
         drops: BTreeMap<String, u64> = words();
-        /// Packets in the window that found no place in a host's queues, with those of messages that found none, and those that the
-        /// sending adapter lost; messages dropped at their end, for want of a packet (`incomplete`) or of a place with their program
-        /// (`program_queue`), are in `drops` only.
+        /// Packets in the window that found no place in a host's queues, with those of messages
+        /// that found none, and those that the sending adapter lost; messages dropped at their end,
+        /// for want of a packet (`incomplete`) or of a place with their program (`program_queue`),
+        /// are in `drops` only.
         dropped_packets: u64 = packets("packets dropped", column("dropped", 4, 3));
         /// Packets lost by an adapter or on the way in the window.
         #[serde(default)]
@@ -122,41 +133,46 @@ record! {
         /// Those among them that a network lost by its `impairments`, which no host could help.
         #[serde(default)]
         impaired_packets: u64 = packets("packets lost by impairments of a network", column("impaired", 5, 9).in_full());
-        /// Messages that reached their receiver whole in the window; `None` if nobody receives.
+        /// Messages that reached their receiver whole in the window; `None` without a receiver.
         #[serde(default)]
         delivered: Option<u64> = messages("messages received whole", column("delivered", 32, 9).in_full());
         /// Those among them that came after their deadline.
         #[serde(default)]
         delivered_late: Option<u64> = messages("messages received past their deadline", column("delivered late", 33, 4).if_any());
-        /// The bound in force on delivery − logical arrival, seconds; `None` if nobody receives.
+        /// The bound in force on delivery − logical arrival, seconds; `None` without a receiver.
         #[serde(default)]
         delivery_bound: Option<f64> = number(Kind::Time, "bound on the time to delivery", column("delivery bound", 27, 7));
-        /// Worst delivery − logical arrival seen of a message with a guarantee, over the *whole* run.
+        /// Worst delivery − logical arrival seen of a message with a guarantee, over the *whole*
+        /// run.
         #[serde(default)]
         delivery_worst: Option<f64> = number(Kind::Time, "worst time to delivery", column("delivery worst", 26, 7));
         /// Delivery − logical arrival for real time, − actual arrival for best effort, seconds.
         #[serde(default)]
         delivery: Option<Summary> = distribution("time to delivery", &DELIVERY_PERCENTILES);
-        /// The most packets with a guarantee that were at a station at a time, where that came closest to the bound; `None` if there is none.
+        /// The most packets with a guarantee that were at a station at a time, where that came
+        /// closest to the bound; `None` if there is none.
         #[serde(default)]
         backlog: Option<u64> = packets("packets at a station at a time", column("backlog", 38, 9).in_full());
-        /// The bound on it there: with buffers for so many none is lost.
+        /// The bound on it there: with that number of buffers none is lost.
         #[serde(default)]
         backlog_bound: Option<u64> = packets("bound on the packets at a station at a time", column("backlog bound", 39, 9).in_full());
-        /// Mean jitter duration, seconds: by how much a message comes later after the one before it than the inter-arrival time that its
-        /// virtual interface has negotiated, over all messages, zero for those that do not; `None` if nothing was negotiated.
+        /// Mean jitter duration, seconds: the excess of the time since the message before over the
+        /// negotiated inter-arrival time of its virtual interface. The mean is over all messages,
+        /// with zero for those without an excess; `None` without a negotiation.
         #[serde(default)]
         jitter_duration: Option<f64> = number(Kind::Time, "mean jitter duration", column("jitter duration", 28, 7));
         /// θ: mean jitter duration / negotiated inter-arrival time.
         #[serde(default)]
         jitter_fraction: Option<f64> = number(Kind::Share, "jitter fraction", column("jitter fraction", 28, 3));
-        /// The bound on θ by admission, of a channel whose messages were sent at the negotiated rate; other channels have none.
+        /// The bound on θ by admission, for a channel of which the messages were sent at the
+        /// negotiated rate; other channels have none.
         #[serde(default)]
         jitter_fraction_bound: Option<f64> = number(Kind::Share, "bound on the jitter fraction", column("jitter bound", 28, 7));
-        /// The share of messages that come later after the one before them than was negotiated.
+        /// The share of messages that arrive later after the message before than was negotiated.
         #[serde(default)]
         jittered: Option<f64> = number(Kind::Share, "messages that incur a jitter", column("jittered", 28, 6));
-        /// Deadline − delivery (− completion where no host receives), seconds; real-time channels only.
+        /// Deadline − delivery (− completion where no host receives), seconds; real-time channels
+        /// only.
         laxity: Option<Summary> = distribution("laxity", &[("min", column("laxity min", 7, 5)), ("mean", column("laxity mean", 8, 8))]);
         /// Completion − logical arrival for real time, − actual arrival for best effort, seconds.
         latency: Option<Summary> = distribution("latency", &LATENCY_PERCENTILES);
@@ -164,8 +180,8 @@ record! {
         sojourn: Option<Summary> = distribution("time from arrival to completion", &[]);
         /// Slot time: from a packet's creation to the end of its transmission, seconds, per packet.
         queueing: Option<Summary> = distribution("slot time", &[]);
-        /// Medium access latency: from handing a packet to the adapter to the end of its transmission, seconds,
-        /// per packet.
+        /// Medium access latency: from handing a packet to the adapter to the end of its
+        /// transmission, seconds, per packet.
         access: Option<Summary> = distribution("medium access latency", &[]);
     }
 }

@@ -1,8 +1,9 @@
-//! Whether a run shows anything.
+//! Whether a run is evidence of anything.
 //!
-//! Who sends nothing misses no deadline, exceeds no bound and leaves the CPU free, so a run of nothing looks better than any
-//! other. Claims are told by what they ask for ([`crate::metric::went`]); where nobody claims anything a run is asked for
-//! nonetheless that its channels are carried within their bounds, and that is open where nothing was.
+//! A channel without traffic misses no deadline, exceeds no bound and leaves the CPU free, so an
+//! empty run looks better than any other. Claims are checked for traffic in the channels that they
+//! name ([`crate::metric::went`]). A run without claims must still carry its channels within their
+//! bounds, and that is open where none had traffic.
 
 use super::{Channel, Run};
 
@@ -20,12 +21,13 @@ impl Channel {
 }
 
 impl Run {
-    /// Whether it was to count what is admitted, and to run nothing.
+    /// Whether it only counted admissions, without a run.
     fn is_count(&self) -> bool {
         self.channels.is_empty() && self.figures.contains_key("admitted")
     }
 
-    /// Whether nobody did anything in its window: nothing was offered, carried or computed.
+    /// Whether its window was empty: no traffic was offered or carried, and no application
+    /// computed.
     pub fn is_idle(&self) -> bool {
         let sent = self.channels.iter().any(|channel| channel.messages > 0 || channel.carried());
         !sent && !self.has_computed() && !self.is_count()

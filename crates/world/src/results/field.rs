@@ -1,4 +1,4 @@
-//! What is known of a field of results beside its value: what it measures, and how it is shown.
+//! The properties of a field of results beside its value: its quantity, and how it is shown.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use super::{Channel, Kind, Refused, Summary};
 pub struct Field {
     /// By which it is known everywhere.
     pub name: &'static str,
-    /// What it is.
+    /// Its specification.
     pub spec: Spec,
-    /// What a channel has of it.
+    /// Its value for a channel.
     pub read: fn(&Channel) -> Reading<'_>,
 }
 
-/// What a field is.
+/// The specification of a field.
 #[derive(Debug)]
 pub enum Spec {
-    /// Words, or numbers by words: nothing to put on an axis.
+    /// Words, or numbers by words: no axis can show them.
     Words,
     /// One number.
     Number(Number),
@@ -29,11 +29,12 @@ pub enum Spec {
 /// A number of a channel.
 #[derive(Debug)]
 pub struct Number {
-    /// What it measures.
+    /// The kind of quantity.
     pub kind: Kind,
-    /// What to print beside an axis.
+    /// The label of an axis.
     pub label: &'static str,
-    /// What it counts (`msg`, `pkt`), if it is counted and not measured: a file stores an integer.
+    /// The counted unit (`msg`, `pkt`), if it is counted and not measured: a file stores an
+    /// integer.
     pub counts: Option<&'static str>,
     /// Its column in the table of channels.
     pub column: Column,
@@ -42,7 +43,7 @@ pub struct Number {
 /// A summary of a channel.
 #[derive(Debug)]
 pub struct Distribution {
-    /// What to print beside an axis, behind the statistic's.
+    /// The label of an axis, behind the statistic's.
     pub label: &'static str,
     /// Which of its statistics have a column in the table of channels.
     pub columns: &'static [(&'static str, Column)],
@@ -59,7 +60,7 @@ pub struct Column {
     pub rank: u8,
     /// When it is there at all.
     pub shown: Shown,
-    /// Whether it says nothing of a channel without a deadline.
+    /// Whether it has no meaning for a channel without a deadline.
     pub of_deadlines: bool,
 }
 
@@ -70,11 +71,11 @@ pub enum Shown {
     Always,
     /// If a value is not zero.
     IfAny,
-    /// Where everything is told, as in the report, if a value is not zero.
+    /// In full reports, if a value is not zero.
     InFull,
 }
 
-/// What a field has to say of a channel.
+/// The value of a field for a channel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reading<'a> {
     /// Words.
@@ -141,7 +142,7 @@ pub(super) const fn distribution(label: &'static str, columns: &'static [(&'stat
     Spec::Distribution(Distribution { label, columns })
 }
 
-/// What a field of this type says.
+/// The reading of a field of this type.
 pub(super) trait Read {
     fn read(&self) -> Reading<'_>;
 }

@@ -1,20 +1,23 @@
-//! Whether a run in real time can be judged by, or only tells of the machine it ran on.
+//! Whether a run in real time is a basis for claims, or only measures its machine.
 //!
-//! A simulation keeps its clock by construction. An emulation shares a machine, and a machine that stands still for
-//! longer than a message has to spare makes it late: a claim about deadlines is then decided by whatever else ran there,
-//! and a verdict on it would be as good as a coin. Two kinds of figures are spoilt in two ways.
+//! A simulation keeps its clock by construction. An emulation shares a machine. A stop of the
+//! machine beyond a message's slack makes the message late: other programs there then decide a
+//! claim about deadlines, and a verdict would be random. Two kinds of figures are spoilt in two
+//! ways.
 //!
-//! * What one event decides (misses, drops, a worst case, a 99th percentile) is spoilt by *one* stop that is longer than
-//!   the slack. The slack of a channel is how far its median message is from its deadline, on either side: a stop that
-//!   is shorter turns no ordinary message from early to late or back.
-//! * What all events decide together (a rate, a mean, a median) is spoilt by the *share* of time that is missing: with
-//!   1 % of it, such a figure is off by 1 %, which is as exactly as anybody asks for one in real time.
+//! * A figure that one event decides (misses, drops, a worst case, a 99th percentile) is spoilt by
+//!   *one* stop that is longer than the slack. The slack of a channel is how far its median message
+//!   is from its deadline, on either side: a shorter stop turns no ordinary message from early to
+//!   late or back.
+//! * A figure that all events decide together (a rate, a mean, a median) is spoilt by the *share*
+//!   of time that is missing: with 1 % of it, the figure is off by 1 %, which is exact enough in
+//!   real time.
 //!
-//! Time is missing when the platform stood still, and just as well when the emulation fell behind by itself, which
-//! happens when the machine is too slow for it.
+//! Time is missing when the platform stood still, and also when the emulation fell behind because
+//! the machine is too slow for it.
 //!
-//! A replay is as fit as the emulation that it repeats, which the end of the log tells. Without that end nothing is known, and what
-//! is not known to be fit is not judged by.
+//! A replay is as fit as the emulation that it repeats, which the end of the log records. Without
+//! that end the fitness is unknown, and the run is no basis for claims.
 
 use laxity_engine::{Bucket, Lateness};
 use laxity_units::Span;
@@ -28,10 +31,11 @@ use crate::text::in_words;
 /// More than this share of a run, and its rates and means are not those of what was emulated.
 const SHARE: f64 = 0.01;
 
-/// More than this, and what is left is no emulation: not even a claim that allows for stalls says anything.
+/// More than this, and what is left is no emulation: not even a claim that allows for stalls says
+/// anything.
 const HOPELESS: f64 = 0.1;
 
-/// Why nothing is known.
+/// Why the fitness is unknown.
 const UNTOLD: &str = "the log was cut off before it told how long the platform stood still";
 
 /// How far a run in real time can be judged by; times in seconds of the run.
@@ -45,18 +49,20 @@ pub struct Fitness {
     pub latest: f64,
     /// The same as a share of the run.
     pub latest_share: f64,
-    /// The tightest slack: the least distance of a channel's median message from its deadline; `None` without deadlines.
+    /// The tightest slack: the least distance of a channel's median message from its deadline;
+    /// `None` without deadlines.
     pub slack: Option<f64>,
     /// The channel that has it; empty without deadlines.
     pub tightest: String,
     /// Events later than the tightest slack.
     pub later: u64,
-    /// Whether nothing of this is known: the run repeats one whose log was cut off before it told.
+    /// Whether the fitness is unknown: the run repeats one of which the log was cut off before its
+    /// end.
     #[serde(default)]
     pub untold: bool,
 }
 
-/// What stood still while a run went on, in its own time.
+/// The stops of a run, in its own time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Stops {
     /// All stops added up.
@@ -66,7 +72,8 @@ pub struct Stops {
 }
 
 impl Fitness {
-    /// Of `run`, whose own thread had the stops `stops` and events that late.
+    /// The fitness of `run`, whose own thread had the stops `stops` and the event lateness
+    /// `lateness`.
     pub fn of(run: &Run, stops: Stops, lateness: &Lateness) -> Fitness {
         let hosts = |name: &str| {
             let here = run.figures.iter().filter(|(figure, _)| plain(figure) == name);
@@ -98,7 +105,7 @@ impl Fitness {
         }
     }
 
-    /// Of a run that repeats one of which nothing is told.
+    /// The fitness of a run that repeats one of unknown fitness.
     pub fn untold() -> Fitness {
         Fitness { untold: true, ..Fitness::default() }
     }
@@ -108,7 +115,7 @@ impl Fitness {
         if self.untold { f64::INFINITY } else { self.strain_of_one().max(self.strain_of_all()) }
     }
 
-    /// Whether the platform decided nothing that a claim could be about.
+    /// Whether the platform decided no figure that a claim could be about.
     pub fn is_fit(&self) -> bool {
         self.strain() <= 1.0
     }
@@ -150,7 +157,8 @@ impl Fitness {
         })
     }
 
-    /// Why not even figures beside the time that is missing are to be judged by; `None` if they are.
+    /// Why not even figures beside the time that is missing are to be judged by; `None` if they
+    /// are.
     pub fn spoils_allowances(&self) -> Option<String> {
         self.spoils_all().filter(|_| self.untold || self.stalled_share.max(self.latest_share) > HOPELESS)
     }

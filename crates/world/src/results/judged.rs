@@ -1,7 +1,7 @@
 //! Every bound that is printed beside a measurement, and the judgement of a run by all of them.
 //!
-//! A new bound is one line here. Tables, reports, notes, the exit code and the search for exceeded bounds
-//! read this list and no other.
+//! A new bound is one line here. Tables, reports, notes, the exit code and the search for exceeded
+//! bounds read this list and no other.
 
 use super::{Channel, Computation, Kind, Run};
 
@@ -27,7 +27,8 @@ pub struct Exceeded {
     pub judged: Judged,
 }
 
-/// The figure of a run that counts frames, and the figure that bounds it; both with the node behind the name.
+/// The figure of a run that counts frames, and the figure that bounds it; both with the node behind
+/// the name.
 const FRAMES: (&str, &str) = ("frames_in_adapter", "frames_possible");
 
 impl Judged {
@@ -52,7 +53,8 @@ impl Judged {
 
 /// Whether a measurement is above its bound.
 pub fn is_above(measured: f64, bound: f64) -> bool {
-    // Bounds are exact picoseconds before they are doubles: a rounding of the last bit breaks nothing.
+    // Bounds are exact picoseconds before they are doubles: a rounding of the last bit exceeds no
+    // bound.
     measured > bound * (1.0 + 1e-12)
 }
 
@@ -85,7 +87,8 @@ impl Computation {
 }
 
 impl Run {
-    /// Each measurement of the run that has a bound, with the channel, the computation or the figure that it is of.
+    /// Each measurement of the run that has a bound, with the channel, the computation or the
+    /// figure that it is of.
     pub fn judged(&self) -> impl Iterator<Item = (&str, Judged)> {
         let channels =
             self.channels.iter().flat_map(|of| of.judged().map(|judged| (of.name.as_str(), judged)));
@@ -105,7 +108,8 @@ impl Run {
         exceeded.map(|(of, judged)| Exceeded { of: of.to_string(), judged })
     }
 
-    /// Whether a simulation exceeded a bound that was proved for it: nothing that it says can be relied on, and the mistake is ours.
+    /// Whether a simulation exceeded a bound that was proved for it: none of its results is
+    /// reliable, and the mistake is ours.
     pub fn exceeds_bounds(&self) -> bool {
         self.figures.contains_key("exceeded")
     }
@@ -115,7 +119,8 @@ impl Run {
 mod tests {
     use super::*;
 
-    /// Of each bound: kept at the bound itself, exceeded by one part in a thousand, and not judged without a measurement.
+    /// Of each bound: kept at the bound itself, exceeded by one part in a thousand, and not judged
+    /// without a measurement.
     #[test]
     fn every_bound_is_judged() {
         let channel = Channel {

@@ -1,8 +1,8 @@
-//! What a number measures.
+//! Kinds of quantities.
 
 use crate::figures::plain;
 
-/// What a number measures; decides its unit.
+/// The kind of a quantity; decides its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Seconds.
@@ -18,12 +18,13 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of a run's further figure, which carries no unit of its own: told by the end of its name.
+    /// The kind of a run's further figure, which carries no unit of its own: by the end of its
+    /// name.
     ///
-    /// `…throughput`, `…rate` are bytes per second; `…delay`, `…latency`, `…laxity`, `…bound`, `…worst`,
-    /// `…time`, `…jitter`, `…seconds`, and what media report (`…held`, `…wait`, `…rotation`, `…overrun`, `…access`, `…stall`) are
-    /// seconds; `…bytes` bytes; `…utilisation`, `…share`, `…fraction`
-    /// parts of one; anything else is a count.
+    /// `…throughput`, `…rate` are bytes per second; `…delay`, `…latency`, `…laxity`, `…bound`,
+    /// `…worst`, `…time`, `…jitter`, `…seconds`, and what media report (`…held`, `…wait`,
+    /// `…rotation`, `…overrun`, `…access`, `…stall`) are seconds; `…bytes` bytes; `…utilisation`,
+    /// `…share`, `…fraction` parts of one; anything else is a count.
     pub fn of_figure(name: &str) -> Kind {
         let name = plain(name);
         let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));

@@ -1,26 +1,27 @@
-//! Verdicts: what came of each claim, and of all of them.
+//! Verdicts: the outcome of each claim, and of all claims together.
 //!
-//! Two words are not enough. What was not measured neither holds nor fails, and a claim that rests on a parameter
-//! which its source does not state may hold for some values of it: a verdict of *holds* or *contradicted* would say
-//! more than anyone knows.
+//! Two words are not enough. A quantity that was not measured neither holds nor fails. A claim that
+//! rests on a parameter which its source does not state may hold for some values of it: a verdict
+//! of *holds* or *contradicted* would say more than is known.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What came of a claim.
+/// The outcome of a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Ruling {
     /// Every check held.
     Holds,
-    /// Every check held at some values of the parameter that the claim ranges over, and not at others.
+    /// Every check held at some values of the parameter that the claim ranges over, and not at
+    /// others.
     HoldsWithin {
         /// Where it holds, in words: `buffers from 2 to 8 (3 of 5 points)`.
         range: String,
     },
     /// A check did not hold; of a claim that ranges over a parameter, at any of its values.
     Contradicted,
-    /// It cannot be told from these results.
+    /// These results cannot decide it.
     NotJudged {
         /// Why, in words.
         because: String,
@@ -43,7 +44,8 @@ impl Ruling {
         }
     }
 
-    /// What the word leaves open: the range in which it holds, or why it is not judged; empty otherwise.
+    /// The detail of the verdict: the range in which it holds, or why it is not judged; empty
+    /// otherwise.
     pub fn detail(&self) -> &str {
         match self {
             Ruling::Holds | Ruling::Contradicted => "",
@@ -53,10 +55,11 @@ impl Ruling {
     }
 }
 
-/// Whose claim it is: what a verdict says of depends on it.
+/// The origin of a claim, on which the meaning of a verdict depends.
 ///
-/// A contradicted claim of a paper says something about the paper or about the model; a contradicted test of the
-/// implementation is a bug, and one that holds is no evidence for anybody's system.
+/// A contradicted claim of a paper says something about the paper or about the model. A
+/// contradicted test of the implementation is a bug, and one that holds is no evidence for any
+/// system.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -65,12 +68,13 @@ pub enum Origin {
     Source,
     /// Our own, about the system that is modelled: in no paper, and it could be otherwise.
     Ours,
-    /// A test of the implementation: it follows from how the model is made, and only a bug makes it fail.
+    /// A test of the implementation: it follows from how the model is made, and only a bug makes it
+    /// fail.
     Implementation,
 }
 
 impl Origin {
-    /// What stands before the claim's own words: `Our own: `.
+    /// The prefix of the claim's own words: `Our own: `.
     pub fn prefix(self) -> &'static str {
         match self {
             Origin::Source => "",
@@ -87,17 +91,18 @@ pub struct Verdict {
     pub id: String,
     /// The claim in words.
     pub says: String,
-    /// Whose claim it is.
+    /// The origin of the claim.
     #[serde(default)]
     pub origin: Origin,
-    /// What came of it.
+    /// Its outcome.
     #[serde(flatten)]
     pub ruling: Ruling,
     /// The figures the verdict rests on, in words and numbers, one line.
     pub figure: String,
     /// Why a contradicted claim does not hold, from the scenario file; empty otherwise.
     pub reason: String,
-    /// Whether it is not judged (of a claim with a range: at a point of it) because the platform stood still.
+    /// Whether it is not judged (of a claim with a range: at a point of it) because the platform
+    /// stood still.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spoilt: bool,
 }
@@ -137,7 +142,8 @@ impl Tally {
         tally
     }
 
-    /// `3 hold, 1 holds within a range, 1 contradicted`: what there is none of is left out, but for those that hold.
+    /// `3 hold, 1 holds within a range, 1 contradicted`: what there is none of is left out, but for
+    /// those that hold.
     pub fn words(&self) -> String {
         let hold = |count| if count == 1 { "holds" } else { "hold" };
         let mut words = format!("{} {}", self.hold, hold(self.hold));
@@ -155,12 +161,12 @@ impl Tally {
     }
 }
 
-/// What a whole outcome comes to, from the best to the worst.
+/// The standing of a whole outcome, from the best to the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// Every claim holds, and every channel is admitted that is to be.
     Holds,
-    /// Nothing speaks against it, but a claim could not be judged.
+    /// No claim is contradicted, but a claim could not be judged.
     NotJudged,
     /// A claim is contradicted, or a channel is refused unexpectedly.
     Fails,

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A sketch of values that come in batches of `batch`.
+/// A sketch of values in batches of `batch`.
 fn sketch(values: &[i64], batch: usize) -> Sketch {
     let mut sketch = Sketch::default();
     values.chunks(batch).for_each(|values| sketch.add(values.iter().copied()));
@@ -35,7 +35,8 @@ fn buckets_are_in_order_and_no_wider_than_stated() {
     assert_eq!(RELATIVE_ERROR, 1.0 / 2048.0);
 }
 
-/// Of 10.001 to 11.001 ms evenly the median is 10.501, the 1st percentile 10.011, the 99.99th 11.0009, of a thousand values and of a million.
+/// Of 10.001 to 11.001 ms evenly the median is 10.501, the 1st percentile 10.011, the 99.99th
+/// 11.0009, of a thousand values and of a million.
 #[test]
 fn percentiles_mean_the_same_however_many_values_there_are() {
     for each in [1, 1000] {
@@ -61,7 +62,8 @@ fn a_constant_has_no_deviation_and_is_its_own_percentile() {
     }
 }
 
-/// The deviation of two values that are 2 ps apart is 1 ps, at an hour, and however they are batched.
+/// The deviation of two values that are 2 ps apart is 1 ps, at an hour, and however they are
+/// batched.
 #[test]
 fn a_deviation_is_that_of_the_values_and_not_of_their_size() {
     let hour = 3_600_000_000_000_000;
@@ -85,7 +87,8 @@ fn nothing_is_nothing() {
     assert_eq!(none.ranks().at(0.5), 0.0);
 }
 
-/// A million values at random over ten thousand times the least fill 13 powers of two and a table of them, which stays.
+/// A million values at random over ten thousand times the least fill 13 powers of two and a table
+/// of them, which stays.
 #[test]
 fn memory_ends_where_the_buckets_are_filled() {
     let mut state = 1_u64;

@@ -1,20 +1,28 @@
-//! How many frames may leave a station in a time: where they come in each is an interrupt.
+//! The number of frames that may leave a station in an interval: each is an interrupt where it
+//! arrives.
 //!
-//! *By the link.* Frames are as far apart as the shortest takes, whatever is done before: in `Δ` at most `1 + Δ/x`.
+//! *By the link.* Frames are as far apart as the shortest takes, whatever is done before: in `Δ` at
+//! most `1 + Δ/x`.
 //!
-//! *By the host*, where that is slower. Every frame of a host was made and started by its CPU. Let a handler take at least `C` for a packet, its start `c`, and
-//! reading its completion `r`; let `D` be with its adapters at most, and `B` be the buffers of all that send there, one of which each packet has from when it is made until it
-//! is complete, whichever adapter it goes to. Of `n` packets that are started in `Δ` all but `B` and one are made in it, and all but `D` are read of, so
+//! *By the host*, where that is slower. Every frame of a host was made and started by its CPU. Let
+//! a handler take at least `C` for a packet, its start `c`, and reading its completion `r`. Let at
+//! most `D` be with its adapters, and let `B` be the buffers of all that send there; each packet
+//! has one of them from when it is made until it is complete, for any adapter. Of `n` packets that
+//! are started in `Δ` all but `B` and one are made in it, and the completions of all but `D` are
+//! read, so
 //!
 //! ```text
 //! n c + (n − D) r + (n − B − 1) C ≤ Δ + c,   frames ≤ D + n ≤ D + (Δ + c + D r + (B + 1) C)/(C + c + r).   (1)
 //! ```
 //!
-//! That is as true of those alone that come to some host, with `B` of the channels that do: the CPU makes and starts others besides, which takes no less.
+//! This also holds for the frames to one host alone, with `B` of their channels: the CPU makes and
+//! starts others besides, which takes no less.
 //!
-//! Of `K` cores each makes packets, and as many may be half made; all of them have `K` times the time: `K (Δ + c)` in (1).
+//! Of `K` cores each makes packets, and `K` packets may be half made; all cores have `K` times the
+//! time: `K (Δ + c)` in (1).
 //!
-//! Frames that leave a port have been sent by many hosts, and wait in the memory of its switch: see `senders.rs`.
+//! Frames that leave a port have been sent by many hosts, and wait in the memory of its switch: see
+//! `senders.rs`.
 
 use laxity_admission::station::Group;
 use laxity_qos::channel::{LinkParadigm, MessageOverflow, PacketOverflow};
@@ -36,7 +44,7 @@ impl From<Departures> for Group {
 }
 
 impl Departures {
-    /// The same after a way on which frames are pushed together by so much.
+    /// The same after a path that pushes frames together by that time.
     pub(crate) fn pushed(self, by: Span) -> Self {
         match self.interval.is_zero() {
             true => self,
@@ -85,7 +93,7 @@ pub(crate) fn makes(experiment: &Experiment, node: usize) -> Span {
     if relays { made.min(costs.receive_packet) } else { made }
 }
 
-/// At which hops of its way `channel` comes in at `node` from a station over a network.
+/// The hops of its path at which `channel` arrives at `node` from a station over a network.
 pub(crate) fn comes_by(
     channel: &ChannelSpec,
     node: usize,
@@ -95,13 +103,14 @@ pub(crate) fn comes_by(
     hops.filter(move |(_, (hop, way))| (hop[0], **way) == from && hop[1] == node).map(|(at, _)| at)
 }
 
-/// `B`: packets of `counted` channels that may be between a handler of `node` and their completion, if only such as start there are sent.
+/// `B`: packets of `counted` channels that may be between a handler of `node` and their completion,
+/// if only such as start there are sent.
 pub(crate) fn buffers(
     experiment: &Experiment,
     node: usize,
     counted: impl Fn(&ChannelSpec) -> bool,
 ) -> Option<u64> {
-    // Without traffic enforcement queues have no end, and of copies nobody knows yet how many there will be.
+    // Without traffic enforcement queues are infinite, and the number of copies is not known yet.
     if matches!(experiment.task, Task::Fill(_)) || !experiment.host(node).subsystem.enforcement {
         return None;
     }

@@ -1,17 +1,23 @@
-//! What comes from a station over a network, told apart by who sent it.
+//! Arrivals from a station over a network, by their senders.
 //!
-//! *What has a guarantee* keeps to its contract at every hop. Message `k` of a channel is at this host by its logical arrival `ℓ_k` here, and, but for `a` messages that went ahead
-//! (within a horizon, of those that came ahead themselves: `ahead.rs`), not before `ℓ_k − E`: the stations before hold what is early, and from there it is their local deadlines and what the way may be
-//! shorter. Logical arrivals are `I_min` apart, so with `N` packets in a message there come in `Δ` at most
+//! *Guaranteed channels* keep their contract at every hop. Message `k` of a channel is at this host
+//! by its logical arrival `ℓ_k` here, and not before `ℓ_k − E`, except for `a` messages that went
+//! ahead (within a horizon, of those that were early themselves: `ahead.rs`). The stations before
+//! hold early messages, and from there `E` is their local deadlines and the variation of the path
+//! delay. Logical arrivals are `I_min` apart, so with `N` packets in a message at most this number
+//! arrives in `Δ`:
 //!
 //! ```text
 //! N (⌈(Δ + E)/I⌉ + 1 + a) ≤ ⌈Δ N/I⌉ + N (⌈E/I⌉ + 2 + a)                      (1)
 //! ```
 //!
-//! Local deadlines are not known before all are admitted, but none is longer than what is asked for.
+//! Local deadlines are not known before all are admitted, but none is longer than the requested
+//! one.
 //!
-//! *What has none* was made and started by a host, which bounds it by (1) of `departures.rs`, and waited in ports. Those hand on what came to them and what they had, and have no
-//! more than fits their memory. With `Q_p` frames for each port `p` on a way of best effort to this host, and `J` for what its ways push together,
+//! *Best effort* was made and started by a host, which bounds it by (1) of `departures.rs`, and
+//! waited in ports. Ports forward their arrivals and their stored frames, which fit their memory.
+//! With `Q_p` frames for each port `p` on a path of best effort to this host, and `J` for the time
+//! by which its paths push frames together,
 //!
 //! ```text
 //! frames ≤ Σ_p Q_p + Σ_hosts departures(Δ + J).                             (2)
@@ -28,7 +34,7 @@ use super::ahead;
 use super::departures::{Departures, comes_by};
 use crate::experiment::{ChannelSpec, Experiment, Task};
 
-/// What comes from a station over a network, by who sends it.
+/// Arrivals from a station over a network, by sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BySender {
     /// By (1).
@@ -40,21 +46,22 @@ pub(crate) struct BySender {
 }
 
 impl BySender {
-    /// The same after a way on which frames are pushed together by so much.
+    /// The same after a path that pushes frames together by that time.
     pub(crate) fn pushed(self, by: Span) -> Senders {
         let of = |all: Vec<Departures>| all.into_iter().map(|one| one.pushed(by).into()).collect();
         Senders { guaranteed: of(self.guaranteed), others: of(self.others), sizes: self.sizes }
     }
 }
 
-/// By (1) and (2); nothing where somebody's frames are not bounded so.
+/// By (1) and (2); `None` where they do not bound the frames of some sender.
 pub(crate) fn by_sender(experiment: &Experiment, node: usize, from: (usize, usize)) -> Option<BySender> {
-    // Of copies nobody knows yet how many there will be.
+    // The number of copies is not known yet.
     if matches!(experiment.task, Task::Fill(_)) {
         return None;
     }
     let mut guaranteed = Vec::new();
-    // What has no guarantee: who sends it, how far it is pushed together on its way, and through which ports, with its smallest and largest frames.
+    // Best effort: its senders, how far its paths push frames together, and its ports, with its
+    // smallest and largest frames.
     let mut hosts: BTreeMap<usize, Span> = BTreeMap::new();
     let (mut ports, mut sizes) = (BTreeSet::new(), (Bytes::new(u64::MAX), Bytes::ZERO));
     let comes = experiment
@@ -63,7 +70,7 @@ pub(crate) fn by_sender(experiment: &Experiment, node: usize, from: (usize, usiz
         .flat_map(|channel| comes_by(channel, node, from).map(move |at| (channel, at)));
     for (channel, at) in comes {
         let (sender, before) = channel.route[..at].split_first()?;
-        // Without traffic enforcement nothing is as it is declared.
+        // Without traffic enforcement declarations need not hold.
         if !experiment.host(*sender).subsystem.enforcement {
             return None;
         }

@@ -1,4 +1,4 @@
-//! What tests of times worked out by hand have in common.
+//! The common part of tests of times worked out by hand.
 
 /// The costs of a host that does everything in no time, as a file has them.
 pub(crate) fn free() -> String {

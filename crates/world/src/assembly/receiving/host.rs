@@ -1,4 +1,4 @@
-//! Who receives: the model's host, or one that is real.
+//! The receiving host: the model's, or a real one.
 
 use laxity_model::reception::{Arrived, InterfaceReport, Receiver, Reception, ReceptionUses, Ticks};
 use laxity_qos::reception::Policy;
@@ -6,19 +6,21 @@ use laxity_units::{Span, Time};
 
 /// The host that receives, and the adapters at its interfaces.
 pub trait ReceivingHost {
-    /// A packet is whole at `interface`. Whether more may have come of that than that it waits there.
+    /// A packet is complete at `interface`. Returns whether it may have done more than wait there.
     fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) -> bool;
 
-    /// The time that [`next_deadline`](Self::next_deadline) named has come, or the clock was woken.
+    /// The time that [`next_deadline`](Self::next_deadline) named is reached, or the clock was
+    /// woken.
     fn timer(&mut self, now: Time);
 
     /// When it next wants [`timer`](Self::timer) to be called.
     fn next_deadline(&self) -> Option<Time>;
 
-    /// The next of what has become of packets, and when, which is not after now; told once, and to be asked for until there is none.
+    /// The next output and its time, which is not after now; each output is returned once, and the
+    /// caller polls until there is none.
     fn next_output(&mut self) -> Option<&(Time, Reception)>;
 
-    /// What the CPU was used for, up to `now`.
+    /// The CPU's use until `now`.
     fn uses(&self, now: Time) -> ReceptionUses;
 
     /// CPU time that a program beside it has had; `None` if there is no such program.
@@ -29,14 +31,14 @@ pub trait ReceivingHost {
     /// Whether what is left of the CPU goes into asking adapters.
     fn spins(&self) -> bool;
 
-    /// What an interface has been through.
+    /// The report of an interface.
     fn report(&self, interface: usize) -> InterfaceReport;
 
-    /// `interface` is told to go by another policy, with a clock that ticks so far apart if it has one. Only the model's host
-    /// can be told: in real time there are no commands.
+    /// Changes the policy of `interface`, with a clock of that tick interval if it has one. Only
+    /// the model's host can change: in real time there are no commands.
     fn change_policy(&mut self, now: Time, interface: usize, policy: Policy, ticks: Option<Span>);
 
-    /// What the CPU is at, and since when, if somebody knows.
+    /// The CPU's current work and its start, if known.
     fn work(&self) -> Option<(&'static str, Time)> {
         None
     }

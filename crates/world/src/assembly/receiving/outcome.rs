@@ -1,4 +1,4 @@
-//! What came of a run: tables and figures of what was counted in its window.
+//! Results of a run: tables and figures of the counts in its window.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::results::{Channel, Resource, Run};
 type Use = fn(&ReceptionUses) -> Span;
 
 impl<H: ReceivingHost> Receiving<'_, H> {
-    /// Closes the run that ended at `end`; the host comes back.
+    /// Closes the run that ended at `end`, and returns the host.
     pub fn into_run(mut self, end: Time) -> (Run, H) {
         let snapshot = || Snapshot::of(end, &self.receiver, self.experiment, &self.meters);
         let opened = self.window.opened.take().unwrap_or_else(snapshot);

@@ -1,16 +1,16 @@
-//! What is traced of a host that receives.
+//! The trace of a host that receives.
 
 use laxity_engine::trace::{Trace, Track};
 use laxity_units::Time;
 
 use crate::experiment::Experiment;
 
-/// What is traced of a run.
+/// The trace of a run.
 pub(super) struct Traced<'a> {
     pub(super) trace: &'a mut dyn Trace,
     cpu: Track,
     pub(super) channels: Vec<Track>,
-    /// What the CPU is at, and since when.
+    /// The CPU's current work and its start.
     at_work: Option<(&'static str, Time)>,
 }
 

@@ -1,10 +1,13 @@
-//! Channels whose messages programs of their own send.
+//! Channels on which real programs send.
 //!
-//! Which of a file's channels a program is, it says by where it calls: a connection from the channel's `from` to its `to`, to the discriminator that is the channel's place in the file, counted from 1. What the
-//! other side sends back is the channel that answers it (`rounds`), if there is one.
+//! A program identifies its channel by its connection: from the channel's `from` to its `to`, with
+//! the channel's number in the file, from 1, as discriminator. The reverse direction is the channel
+//! that answers it (`rounds`), if there is one.
 //!
-//! A message is *sent* when the adapter hears its doorbell, and *received* when the other program is told: what programs take to post and to see is theirs, and in no number here. Programs are let in
-//! by what units have left, which is no bound, so nothing is promised here. Rates are of the time from the first doorbell until the last reception.
+//! A message is *sent* when the adapter notices its doorbell, and *received* when the other program
+//! is notified: the programs' time to post and to see is not measured. Programs are admitted by the
+//! residual capacity of units, which is no bound, so there is no promise here. Rates cover the time
+//! from the first doorbell until the last reception.
 
 use laxity_units::{Bytes, Span, Time};
 
@@ -14,7 +17,7 @@ use crate::measure::{Gaps, Meter, Tally};
 use crate::promise::Promise;
 use crate::results::Channel;
 
-/// What came of a channel's messages, that programs sent.
+/// The results of a channel on which programs sent.
 #[derive(Debug, Clone)]
 pub struct Observed {
     route: (u32, u32),
@@ -31,7 +34,7 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Every channel of `experiment`, of which nothing was sent yet.
+    /// All channels of `experiment`, without messages.
     pub fn all(experiment: &Experiment) -> Vec<Self> {
         let observed = |channel: &ChannelSpec| Self {
             route: (channel.route[0] as u32, channel.route[1] as u32),
@@ -49,7 +52,8 @@ impl Observed {
         experiment.channels.iter().map(observed).collect()
     }
 
-    /// The places of the channel that a connection is which goes from a node to another and was asked for at `discriminator`, and of the one that goes back on it.
+    /// The places of the channel that a connection is which goes from a node to another and was
+    /// asked for at `discriminator`, and of the one that goes back on it.
     pub fn of_connection(all: &mut [Self], (from, to): (u32, u32), discriminator: u64) -> [Option<u32>; 2] {
         let place = discriminator.checked_sub(1).and_then(|place| usize::try_from(place).ok());
         let Some(place) =
@@ -74,12 +78,12 @@ impl Observed {
         self.meter.offer(size);
     }
 
-    /// The message that was rung for at `sent` was sent, and its program is told.
+    /// The message that was rung for at `sent` was sent, and its program is notified.
     pub fn complete(&mut self, now: Time, sent: Time) {
         self.meter.complete(now, Some(sent));
     }
 
-    /// A message is there that was rung for at `sent`, and its program is told.
+    /// A message that was rung for at `sent` is there, and its program is notified.
     pub fn receive(&mut self, now: Time, sent: Time, size: Bytes) {
         self.until = now;
         self.meter.take(now, sent, size, true);
@@ -87,13 +91,13 @@ impl Observed {
         self.gaps.receive(now, sent, self.gaps.current(), true);
     }
 
-    /// A message found no descriptor, or nobody.
+    /// A message found no descriptor, or no receiver.
     pub fn lose(&mut self) {
         self.meter.tally.dropped.add(laxity_qos::channel::Dropped::NoDescriptor, 1);
         self.meter.tally.dropped_packets += 1;
     }
 
-    /// What came until `end` of channel `i` of `experiment`, if a program was it.
+    /// The results until `end` of channel `i` of `experiment`, if a program used it.
     pub(super) fn into_channel(self, experiment: &Experiment, i: usize, end: Time) -> Option<Channel> {
         let Self { meter, gaps, seen, from, until, .. } = self;
         let window = from.map_or(0.0, |from| until.saturating_since(from).as_secs_f64());

@@ -1,4 +1,4 @@
-//! What a run of virtual interfaces leaves behind.
+//! Results of a run of virtual interfaces.
 
 use laxity_model::via::{Step, Unit, ViaReport};
 use laxity_units::{Span, Time};
@@ -10,7 +10,8 @@ use crate::measure::{Gaps, Kept, Meter, Tally};
 use crate::promise::{Advice, Promise};
 use crate::results::{Channel, Resource, Run};
 
-/// What came of the adapters of `experiment` that served programs of their own until `end`, and of those `channels` that some of them were.
+/// The results of the adapters of `experiment` that served real programs until `end`, and of the
+/// `channels` that these programs used.
 pub fn served(experiment: &Experiment, adapters: &[ViaReport], channels: Vec<Observed>, end: Time) -> Run {
     let before = vec![ViaReport::default(); adapters.len()];
     let mut run = Run { simulated: end.as_secs_f64(), window: end.as_secs_f64(), ..Run::default() };
@@ -32,7 +33,8 @@ fn tell_adapters(
         let between = opened[node].units.into_iter().zip(closed[node].units);
         for (unit, (from, to)) in Unit::ALL.into_iter().zip(between) {
             let busy = to.busy.saturating_sub(from.busy).as_secs_f64();
-            // A transfer that ended in the window counts whole, so it may be a little more than there was.
+            // A transfer that ended in the window counts whole, so it may be a little more than
+            // there was.
             let utilisation = if window > 0.0 { (busy / window).min(1.0) } else { 0.0 };
             let name = format!("{}{suffix}", unit.resource());
             run.resources.push(Resource { name, utilisation, ..Resource::default() });
@@ -105,7 +107,7 @@ pub(super) struct Counted<'a> {
 }
 
 impl Counted<'_> {
-    /// What came of channel `i` of `experiment`.
+    /// The results of channel `i` of `experiment`.
     pub(super) fn channel(
         &self,
         experiment: &Experiment,

@@ -1,5 +1,5 @@
-//! The programs at both ends of a virtual interface: what they have handed over and what has come of it, the credits of the layer
-//! above, and rounds.
+//! The programs at both ends of a virtual interface: handed-over messages and their fate, the
+//! credits of the layer above, and rounds.
 
 use std::collections::VecDeque;
 
@@ -19,9 +19,10 @@ pub(super) struct Program {
     pub(super) sender: usize,
     /// The process that receives, likewise.
     pub(super) receiver: usize,
-    /// Handed over and not posted, for want of time, credit or room: numbers, and from when they may be.
+    /// Handed over and not posted, for want of time, credit or room: numbers, and from when they
+    /// may be.
     waiting: VecDeque<(u64, Handed)>,
-    /// What keeps it to its contract, if it was admitted by one.
+    /// Its regulator, if it was admitted with a contract.
     clock: Option<LogicalClock>,
     /// When it will look again at what it may post, if it is to.
     due: Option<Time>,
@@ -55,7 +56,7 @@ pub(super) struct Handed {
 struct Rounds {
     /// Messages of a round.
     window: u32,
-    /// Those of the one under way that have come.
+    /// Arrived messages of the current round.
     come: u32,
     /// The channel of the answer.
     answer: usize,
@@ -67,9 +68,9 @@ struct Rounds {
 struct Credits {
     /// Messages that may be posted.
     left: u32,
-    /// Messages taken whose credits have not gone back.
+    /// Taken messages without returned credits.
     owed: u32,
-    /// They go back by so many.
+    /// The batch size of returned credits.
     lot: u32,
 }
 
@@ -83,7 +84,7 @@ impl Program {
         let program = |channel: usize| Program {
             free: [Time::ZERO; 2],
             sender: 2 * channel,
-            // Whoever answers is who has received.
+            // The receiver answers.
             receiver: rounds(channel).map_or(2 * channel + 1, |(_, after)| 2 * after),
             waiting: VecDeque::new(),
             clock: promises[channel]
@@ -105,7 +106,8 @@ impl Program {
         (0..experiment.channels.len()).map(program).collect()
     }
 
-    /// A message is handed over. If it was admitted by a contract, it counts as handed over at its logical arrival.
+    /// A message is handed over. If it was admitted by a contract, it counts as handed over at its
+    /// logical arrival.
     pub(super) fn offer(&mut self, mut message: Handed) {
         if let Some(clock) = &mut self.clock {
             message.at = clock.arrive(message.at, message.size).at;
@@ -116,8 +118,8 @@ impl Program {
         self.handed += 1;
     }
 
-    /// Messages are sent at another rate from now on, under negotiation `number`. The first that waits for its time keeps it, and those
-    /// behind follow at the new rate.
+    /// Messages are sent at another rate from now on, under negotiation `number`. The first that
+    /// waits for its time keeps it, and those behind follow at the new rate.
     pub(super) fn renegotiate(&mut self, now: Time, interval: Span, number: usize) {
         let Some(clock) = &mut self.clock else { return };
         clock.renegotiate(interval);
@@ -149,7 +151,7 @@ impl Program {
         self.waiting.pop_front().map(|(number, message)| (number, message.size))
     }
 
-    /// When the first that waits is on time, if that lies ahead and nobody has asked since.
+    /// When the first waiting message is on time, if that is later and not yet scheduled.
     pub(super) fn next_due(&mut self, now: Time) -> Option<Time> {
         let due = self.waiting.front().map(|(_, first)| first.at).filter(|at| *at > now)?;
         (self.due.replace(due) != Some(due)).then_some(due)
@@ -189,15 +191,15 @@ impl Program {
         returns
     }
 
-    /// A lot of credits has come back.
+    /// A batch of credits has returned.
     pub(super) fn credited(&mut self) {
         if let Some(credits) = &mut self.credits {
             credits.left += credits.lot;
         }
     }
 
-    /// The last of what was handed over as one was taken; the channel of the answer and how many it has, if that was the last of a
-    /// round.
+    /// The last of what was handed over as one was taken; the channel of the answer and how many it
+    /// has, if that was the last of a round.
     pub(super) fn round(&mut self) -> Option<(usize, u32)> {
         let rounds = self.rounds.as_mut()?;
         rounds.come += 1;

@@ -1,4 +1,4 @@
-//! What is traced of virtual interfaces: the units' work, and each step of a message.
+//! The trace of virtual interfaces: the units' work, and each step of a message.
 
 use laxity_engine::trace::{Trace, Track};
 use laxity_model::via::{Message, Step, Unit};
@@ -7,7 +7,7 @@ use laxity_units::Time;
 use super::Cluster;
 use crate::experiment::Experiment;
 
-/// What is traced of a run.
+/// The trace of a run.
 pub(super) struct Traced<'a> {
     trace: &'a mut dyn Trace,
     /// Per node, of each unit.

@@ -1,4 +1,4 @@
-//! Best effort that goes by a rate set aside for all of it at an adapter, where processes are told apart.
+//! Best effort with a rate reserved for all of it at an adapter, where processes are told apart.
 
 use laxity_admission::holistic::{Flow, Slots, Stage};
 use laxity_model::via::FirmwareCosts;
@@ -9,7 +9,7 @@ use super::unit::{OF_NODE, P, Taken};
 use super::way::{Way, way};
 use crate::experiment::{Experiment, SourceSpec, ViaSpec};
 
-/// Best effort at `node` that has stamps by the `rate` set aside: what is rung for, and what comes.
+/// Best effort at `node` with stamps by the reserved `rate`: doorbells and arrived messages.
 pub(super) fn at(
     experiment: &Experiment,
     spec: &ViaSpec,
@@ -38,7 +38,8 @@ pub(super) fn at(
         let Way { stages, sending, .. } = way(experiment, spec, *largest, Taken::Apart);
         let range = if end == 0 { 0..sending } else { sending..stages.len() };
         let mut kept: Vec<Stage> = Vec::new();
-        // What is rung for has its stamp at the doorbell or behind it, what comes behind NRDMA at the latest.
+        // A doorbell has its stamp when it is rung or later, an arrived message behind NRDMA at the
+        // latest.
         let mut places = vec![None; stages.len()];
         if end == 0 {
             kept.push(given.clone());
@@ -46,7 +47,8 @@ pub(super) fn at(
         for k in range.filter(|k| units.contains(&stages[*k].server)) {
             let before = stages[k].parent.and_then(|parent| places[parent]);
             let parent = before.or_else(|| kept.len().checked_sub(1));
-            // Whenever it was given its stamp, it comes as late as it may, and no later than if it had none to wait for.
+            // Whenever it was stamped, it arrives at its latest time, as if it had no stamp to wait
+            // for.
             kept.push(Stage { least: Span::ZERO, parent, ..stages[k].clone() });
             places[k] = Some(kept.len() - 1);
             if end == 1 && kept.len() == 1 {

@@ -24,8 +24,9 @@ impl Taken {
     /// Every way to take them.
     const ALL: [Self; 3] = [Self::Apart, Self::ToAndFro, Self::Whole];
 
-    /// The ways in which an adapter may be taken. Where virtual interfaces are in groups a message waits outside while HDMA is at another, and nothing of its adapter is idle but the processor may
-    /// be: so these two are one server at least.
+    /// The possible partitions of an adapter into servers. With virtual interfaces in groups a
+    /// message waits outside while HDMA serves another, and the processor may be idle: so these two
+    /// are at least one server.
     pub(crate) fn ways(experiment: &Experiment) -> impl Iterator<Item = Self> {
         let grouped = is_grouped(experiment);
         Self::ALL.into_iter().filter(move |taken| !grouped || *taken != Self::Apart)

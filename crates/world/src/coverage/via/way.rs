@@ -1,4 +1,5 @@
-//! What a message asks of units, processes and the wire, one stage after the other, all the way.
+//! The requests of a message to units, processes and the wire, one stage after the other, on its
+//! whole path.
 
 use laxity_admission::holistic::Stage;
 use laxity_model::via::{Doorbells, Firmware, FirmwareCosts, ViaConfig};
@@ -37,7 +38,7 @@ impl Builder {
     }
 }
 
-/// What steps take for messages of a size.
+/// The costs of steps for messages of a size.
 struct Costs<'a> {
     costs: &'a FirmwareCosts,
     /// A round of looks.
@@ -45,8 +46,9 @@ struct Costs<'a> {
 }
 
 impl Costs<'_> {
-    /// The longest from the end of a message on the network until the processor has programmed the next, where it has to: it handles at
-    /// most one doorbell, one thing of HDMA's and one arrival before.
+    /// The longest from the end of a message on the network until the processor has programmed the
+    /// next, where it has to: it handles at most one doorbell, one thing of HDMA's and one arrival
+    /// before.
     fn notice(&self, size: Bytes) -> Span {
         let costs = self.costs;
         let program = self.program(size);
@@ -60,7 +62,8 @@ impl Costs<'_> {
             .fold(Span::ZERO, Span::saturating_add)
     }
 
-    /// The same where the processor handles that before anything else that it finds: what it has in hand, looks in vain, and a round that finds it.
+    /// The same where the processor handles that before anything else that it finds: what it has in
+    /// hand, looks in vain, and a round that finds it.
     fn notice_first(&self, size: Bytes) -> Span {
         let costs = self.costs;
         let program = self.program(size);
@@ -70,7 +73,7 @@ impl Costs<'_> {
         [hand, costs.start, self.round * 3].into_iter().fold(Span::ZERO, Span::saturating_add)
     }
 
-    /// What the processor takes for something: a look at it and its handling, or all the looks until then.
+    /// The processor's time for an event: a poll and its handling, or all the polls until then.
     fn handling(&self, takes: Span) -> (Span, Span) {
         (takes, takes.saturating_add(self.round))
     }
@@ -88,11 +91,11 @@ fn between(least: Span, most: Span) -> (Span, Span) {
     (least.min(most), most)
 }
 
-/// What a message asks for, all the way.
+/// The requests of a message on its whole path.
 pub(super) struct Way {
     pub(super) stages: Vec<Stage>,
     pub(super) critical: Vec<usize>,
-    /// So many of them are on the sender's side.
+    /// The number of stages on the sender's side.
     pub(super) sending: usize,
     /// The least from its doorbell to its completion.
     pub(super) turn: Span,
@@ -107,7 +110,7 @@ pub(super) fn way(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Take
     let ViaConfig { firmware, costs, engines, limits } = &spec.adapter;
     let (from, to) = (channel.route[0] * OF_NODE, channel.route[1] * OF_NODE);
     let process = experiment.nodes.len() * OF_NODE + 2 * i;
-    // Whoever answers is who has received.
+    // The receiver answers.
     let receiver = match channel.source {
         SourceSpec::Rounds { after, .. } => experiment.nodes.len() * OF_NODE + 2 * after,
         _ => process + 1,
@@ -126,8 +129,9 @@ pub(super) fn way(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Take
     let scan = if *firmware == Firmware::QualityOfService { costs.scan } else { Span::ZERO };
     let mut path = Builder::default();
     let posted = path.on_way(None, process, exactly(spec.post));
-    // What leads to N and what is left when it is done; what the processor does for it, whatever waits.
-    // The least from a doorbell to the completion: what the sender does for it, one thing after the other.
+    // The stages up to N and those after N; the processor's work for the message, whatever waits.
+    // The least time from a doorbell to the completion: the sender's work for it, one step after
+    // the other.
     let (departure, wire_begins, turn) = match firmware {
         Firmware::Sequential { .. } => {
             let until_begun = |size: Bytes| {
@@ -144,14 +148,15 @@ pub(super) fn way(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Take
             };
             let rest = [engines.network.takes(most), costs.status, engines.status, costs.finish, round];
             let all = rest.into_iter().fold(until_begun(most), Span::saturating_add);
-            // The message is on its way before the end, and no earlier than NSDMA can begin with it.
+            // The message is on its way before the end, and no earlier than NSDMA can begin with
+            // it.
             let sent = path.on_way(posted, from + P, (until_begun(least), all));
             path.then(sent, process, exactly(spec.reap));
             let until_sent = [network.0, costs.status, engines.status];
             (sent, Span::ZERO, until_sent.into_iter().fold(until_begun(least), Span::saturating_add))
         }
         Firmware::Parallel | Firmware::QualityOfService => {
-            // Who is in a group waits outside once its doorbell is noted.
+            // A message in a group waits outside once its doorbell is noted.
             let noted = match channel.group {
                 Some(_) => path.on_way(posted, from + P, of.handling(costs.note)),
                 None => posted,
@@ -174,12 +179,13 @@ pub(super) fn way(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Take
             };
             let sent = path.on_way(queued, from + N, (network.0, network.1.saturating_add(notice)));
             if stands && let Some(sent) = sent.filter(|_| !scan.is_zero()) {
-                // A doorbell, a request of HDMA's and an arrival may each look for a place in HDMA's queue before, or for one in NSDMA's.
+                // A doorbell, a request of HDMA's and an arrival may each look for a place in
+                // HDMA's queue before, or for one in NSDMA's.
                 let most = if apart { 1 } else { 3 };
                 path.stages[sent].scans = vec![(from + H, scan * most), (from + N, scan)];
             }
             if apart && stands {
-                // Somebody else's message may have to be seen off first.
+                // The status of another message may have to be handled first.
                 let others = costs.status.saturating_add(costs.start).saturating_add(round);
                 let off = path.then(queued, from + P, (Span::ZERO, others));
                 path.scans(off, from + H, scan);
@@ -201,13 +207,14 @@ pub(super) fn way(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Take
                 // It is noted before, and waits outside.
                 path.then(posted, from + P, of.handling(costs.note));
             }
-            // It begins at the latest when all that it may wait for is over but its own transmission; and what comes after that, before the next.
+            // It begins at the latest when all waits are over except its own transmission, and
+            // later steps before the next one.
             let after = if apart { notice } else { Span::ZERO };
             (sent, network.0.saturating_add(after), turn)
         }
     };
     let sending = path.stages.len();
-    // The first bit comes when NSDMA begins, so what comes in lumps there does so here.
+    // The first bit arrives when NSDMA begins, so bursts there are bursts here.
     let arrived = path.on_way(departure, to + R, network);
     let received = match firmware {
         Firmware::Sequential { .. } => {

@@ -1,4 +1,5 @@
-//! Copies of one channel by the thousand, as a fill asks for them: together where every host on their way can tell how many.
+//! Thousands of copies of one channel, for a fill: together where every host on their path can
+//! compute how many.
 
 use super::super::analyses::Analyses;
 use super::super::station::GoesBy;
@@ -6,7 +7,8 @@ use super::{Reservation, Reserved, Tables};
 use crate::experiment::ChannelSpec;
 
 impl Tables {
-    /// Admits as many further copies of the channel that was admitted `last` as its only hop has room for, of `most` that are asked for; answers how many.
+    /// Admits as many further copies of the channel that was admitted `last` as its only hop has
+    /// room for, of `most` that are asked for; answers how many.
     ///
     /// A copy asks of the hop what the last one asked, unless the hop shares its link by rates.
     pub(in super::super) fn admit_alike(&mut self, last: &Reservation, most: u64) -> u64 {
@@ -22,7 +24,7 @@ impl Tables {
         number
     }
 
-    /// Whether a request at a host on the way of `channel` looks at all pairs of those who are there.
+    /// Whether a request at a host on the path of `channel` checks all pairs of channels.
     pub(in super::super) fn looks_at_pairs(&self, channel: &ChannelSpec) -> bool {
         channel.route.iter().any(|node| self.hosts[*node].as_ref().is_ok_and(Analyses::looks_at_pairs))
     }
