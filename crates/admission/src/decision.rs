@@ -24,8 +24,8 @@ pub enum Decision {
         id: AdmissionId,
         /// Its place in the order, 0 the highest.
         priority: usize,
-        /// What holds from now on, which is also the local deadline to schedule it by: by `D_order` its worst
-        /// response time, by the demand test the deadline that it asked for.
+        /// What holds from now on, which is also the local deadline to schedule it by: by `D_order`
+        /// its worst response time, by the demand test the deadline that it asked for.
         bound: Span,
     },
     /// The table is as it was.
@@ -43,8 +43,8 @@ pub struct Refusal {
     pub claimant: Claimant,
     /// In words.
     pub reason: Reason,
-    /// The lowest admitted channel that cannot do with the newcomer above it, and so decides how low the
-    /// newcomer would have to stand.
+    /// The lowest admitted channel that cannot do with the newcomer above it, and so decides how
+    /// low the newcomer would have to stand.
     pub blocked_by: Option<AdmissionId>,
 }
 
@@ -113,9 +113,11 @@ pub enum Claimant {
 /// Why it cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// A response time exceeds its deadline, or the least deadline that could be promised the one asked for.
+    /// A response time exceeds its deadline, or the least deadline that could be promised the one
+    /// asked for.
     Late,
-    /// Neither is known, as it would take too long to find out, and what takes no time to say does not say so.
+    /// Neither is known, as it would take too long to find out, and what takes no time to say does
+    /// not say so.
     Untold,
     /// The channels together reserve more than there is.
     Overload,
@@ -125,18 +127,22 @@ pub enum Reason {
     InterruptsTakeAll,
     /// Work above all handlers takes all of the CPU.
     InterferenceTakesAll,
-    /// What all stations of its way could promise at the least exceeds, summed up, what it asks for.
+    /// What all stations of its way could promise at the least exceeds, summed up, what it asks
+    /// for.
     LateTogether,
-    /// The deadline is beyond `I_min`, so that several messages of the channel may be under way, which the test in
-    /// use does not cover.
+    /// The deadline is beyond `I_min`, so that several messages of the channel may be under way,
+    /// which the test in use does not cover.
     BeyondInterval,
     /// A conforming burst would find no room.
     NoRoom,
-    /// Frames within the contracts of all that come in may find no room in the adapter, which loses them.
+    /// Frames within the contracts of all that come in may find no room in the adapter, which loses
+    /// them.
     NoRoomInAdapter,
-    /// Its frames, or the levels up to its own, are never done with what may come in them; or more is reserved in its group than that has.
+    /// Its frames, or the levels up to its own, are never done with what may come in them; or more
+    /// is reserved in its group than that has.
     NoRoomInFrames,
-    /// More channels than priorities, and those that would have to share one wait too long for each other.
+    /// More channels than priorities, and those that would have to share one wait too long for each
+    /// other.
     SharedLevels,
 }
 
@@ -194,8 +200,8 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The bound of an admitted channel and what it is made of: `wait`, `service`, `higher` and `interference`, less the
-/// `head_start`.
+/// The bound of an admitted channel and what it is made of: `wait`, `service`, `higher` and
+/// `interference`, less the `head_start`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
     /// Whose.
@@ -216,13 +222,14 @@ pub struct Bound {
     pub higher: Span,
     /// Work above all handlers.
     pub interference: Span,
-    /// How long others had been at it when the message came. Nothing by `D_order`, where the worst case has
-    /// all of them come at once.
+    /// How long others had been at it when the message came. Nothing by `D_order`, where the worst
+    /// case has all of them come at once.
     pub head_start: Span,
 }
 
 impl Bound {
-    /// That of who is made by this one and then waits at a link: for `lower` below it, for its own `service`, and until it is `through` beside all others.
+    /// That of who is made by this one and then waits at a link: for `lower` below it, for its own
+    /// `service`, and until it is `through` beside all others.
     pub(super) fn and_then(self, lower: Span, service: Span, through: Span) -> Self {
         let (bound, wait) = (self.bound.saturating_add(through), self.bound.saturating_add(lower));
         Self {

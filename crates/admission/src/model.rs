@@ -67,7 +67,8 @@ impl Shared {
             ResourceModel::O3 => o1::polled(environment, population, o3::thread(environment)),
             _ => None,
         };
-        // The share that tasks take, in which one that does not fit by itself is a whole, and the one that is asked for.
+        // The share that tasks take, in which one that does not fit by itself is a whole, and the
+        // one that is asked for.
         let (mut taken, mut asked): (u128, u128) = (0, 0);
         for work in environment.interference.iter().chain(&beside.above).chain(&polled) {
             let cost = charges.activation(work);
@@ -109,7 +110,8 @@ impl Shared {
     }
 }
 
-/// Time that one message of `request` needs of the CPU, and of the link, at the least: to tell which is short.
+/// Time that one message of `request` needs of the CPU, and of the link, at the least: to tell
+/// which is short.
 pub(super) fn shares(environment: &Environment, request: &Request) -> (u128, u128) {
     if let Some(work) = request.work() {
         let switches = u128::from(work.time.div_ceil(work.slice));

@@ -1,26 +1,34 @@
-//! The channels of a link that is shared by rates: whoever keeps its contract is as if it had a link of its own.
+//! The channels of a link that is shared by rates: whoever keeps its contract is as if it had a
+//! link of its own.
 //!
-//! [`AdmissionTable`](super::AdmissionTable) asks who goes before whom. Where a discipline gives each channel the rate of its contract,
-//! `r = M/I_min`, nobody's order matters: the table is the sum of rates, and a channel is late behind its own clock by no more than the
-//! discipline's latency ([`Latency`]; each discipline's page has it and its source).
+//! [`AdmissionTable`](super::AdmissionTable) asks who goes before whom. Where a discipline gives
+//! each channel the rate of its contract, `r = M/I_min`, nobody's order matters: the table is the
+//! sum of rates, and a channel is late behind its own clock by no more than the discipline's
+//! latency ([`Latency`]; each discipline's page has it and its source).
 //!
 //! # From contracts to clocks
 //!
-//! Let messages have come by their logical arrivals `ℓ_k`, which are `I_min` apart; how much earlier does not matter, since an item that comes earlier has no later clock.
-//! Message `k` takes `M_k/r ≤ I_min` of its own rate, so its last packet is due by the channel's clock at
+//! Let messages have come by their logical arrivals `ℓ_k`, which are `I_min` apart; how much
+//! earlier does not matter, since an item that comes earlier has no later clock. Message `k` takes
+//! `M_k/r ≤ I_min` of its own rate, so its last packet is due by the channel's clock at
 //!
 //! ```text
 //! end_k ≤ max(ℓ_k, end_{k−1}) + M_k/r ≤ ℓ_k + I_min            (induction: end_{k−1} ≤ ℓ_{k−1} + I_min ≤ ℓ_k)
 //! ```
 //!
-//! and has left by `ℓ_k + I_min + α`, whatever others send. Several messages of a channel may be under way, so deadlines may be beyond `I_min`. Where latency is counted from the end none below it can be promised, however fast
-//! the link; where it is counted from the beginning, `I_min` is `(M − L)/r`. Where the packets come from such a link themselves the message is not paid for again, only its largest packet
-//! ([`Latency::of_next`]).
+//! and has left by `ℓ_k + I_min + α`, whatever others send. Several messages of a channel may be
+//! under way, so deadlines may be beyond `I_min`. Where latency is counted from the end none below
+//! it can be promised, however fast the link; where it is counted from the beginning, `I_min` is
+//! `(M − L)/r`. Where the packets come from such a link themselves the message is not paid for
+//! again, only its largest packet ([`Latency::of_next`]).
 //!
-//! The less of that and of what all who have a rate take together (`rates/together.rs`) is promised, but where a burst is paid for once over several links: there only what goes by the clocks is.
+//! The less of that and of what all who have a rate take together (`rates/together.rs`) is
+//! promised, but where a burst is paid for once over several links: there only what goes by the
+//! clocks is.
 //!
-//! What exceeds a contract, and best effort without a share, has no rate and goes when nothing else waits: one packet of it may have been begun. Clocks are counted in
-//! 2⁻³² ps and rounded up, which is [`ROUNDING`] at most.
+//! What exceeds a contract, and best effort without a share, has no rate and goes when nothing else
+//! waits: one packet of it may have been begun. Clocks are counted in 2⁻³² ps and rounded up, which
+//! is [`ROUNDING`] at most.
 
 mod row;
 #[cfg(test)]
@@ -89,7 +97,8 @@ pub struct RateTable {
     sharing: Sharing,
     channels: Vec<Channel>,
     next_id: u64,
-    /// How much later than its logical arrivals a channel's messages are there, where a CPU makes them first.
+    /// How much later than its logical arrivals a channel's messages are there, where a CPU makes
+    /// them first.
     late: BTreeMap<AdmissionId, Span>,
     /// What stands behind the queue, if it is no link alone.
     behind: Behind,
@@ -130,7 +139,8 @@ impl Promised {
 }
 
 impl RateTable {
-    /// A link without channels, beside what has no guarantee; packets are cut to `packet`. Nothing if no latency is known of `order`.
+    /// A link without channels, beside what has no guarantee; packets are cut to `packet`. Nothing
+    /// if no latency is known of `order`.
     pub fn new(order: Order, packet: Bytes, sharing: Sharing) -> Option<Self> {
         let behind = Behind { depth: 1, once: Span::ZERO };
         let late = BTreeMap::new();
@@ -335,8 +345,8 @@ impl RateTable {
         latency.later_by(ahead.saturating_add(once))
     }
 
-    /// What is under way when nothing with a rate waits, at most: at a port an item without one, or nobody's rate would be waited for; else as many as there may be, of
-    /// anybody.
+    /// What is under way when nothing with a rate waits, at most: at a port an item without one, or
+    /// nobody's rate would be waited for; else as many as there may be, of anybody.
     fn lower(&self, sharing: &Sharing) -> Span {
         if let Some(open) = self.row.as_ref().and_then(|row| row.alike()) {
             return open.once().iter().fold(Span::ZERO, |once, term| once.saturating_add(term.cost));
@@ -347,7 +357,8 @@ impl RateTable {
         }
     }
 
-    /// By when all are through, if `channels` are all that come; nothing where somebody may send anything.
+    /// By when all are through, if `channels` are all that come; nothing where somebody may send
+    /// anything.
     fn together(&self, channels: &[Channel], sharing: &Sharing) -> Option<Span> {
         let alike = self.row.as_ref().is_none_or(|row| row.alike().is_some());
         if !self.order.serves_rates_first() || self.others() > 0 || !alike {

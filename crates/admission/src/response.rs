@@ -1,23 +1,31 @@
 //! Response times: the least fixed point of `r = constant + Σ ⌈r/I⌉ S`.
 //!
-//! One channel's is found by iteration from below. Those of all channels in priority order are found in one
+//! One channel's is found by iteration from below. Those of all channels in priority order are
+//! found in one
 //! [`sweep`]: the response time never falls from one place to the next (whoever is lower waits for all that
-//! the one above it waits for, and for that one), so time only moves forward, and a release of channel `j`
-//! is an event that adds `S_j` once. That costs the number of releases in the longest response time, times the
-//! logarithm of a heap, where separate iterations would cost the square of the number of channels.
+//! the one above it waits for, and for that one), so time only moves forward, and a release of
+//! channel `j` is an event that adds `S_j` once. That costs the number of releases in the longest
+//! response time, times the logarithm of a heap, where separate iterations would cost the square of
+//! the number of channels.
 //!
-//! *Who is in time* is a smaller question, and one request must not take long because somebody in the table has a minute ([`in_time`]). As `t/I ≤ ⌈t/I⌉ ≤ 1 + t/I`, with `U = Σ S/I` of who goes before
+//! *Who is in time* is a smaller question, and one request must not take long because somebody in
+//! the table has a minute ([`in_time`]). As `t/I ≤ ⌈t/I⌉ ≤ 1 + t/I`, with `U = Σ S/I` of who goes
+//! before
 //!
 //! ```text
 //! constant / (1 − U) ≤ r ≤ (constant + Σ S) / (1 − U),
 //! ```
 //!
-//! (Bini and Baruah 2007 have the second), so releases are counted only for a channel whose deadline lies between the two, from the first on. That is counted, too: who would take more than
+//! (Bini and Baruah 2007 have the second), so releases are counted only for a channel whose
+//! deadline lies between the two, from the first on. That is counted, too: who would take more than
 //! [`MOST_RELEASES`] counts as late.
 //!
-//! *What a newcomer is promised* is its own response time, whose iteration may go on for as many steps as there are releases before its deadline. A request has so much [`Effort`]; when that is spent, the second line stands
-//! for the response time where it is no later than what is asked for, and else nobody has been told anything ([`Late::Untold`]). The iteration never goes beyond the response time, and the line never falls short
-//! of it, so with less effort nobody is admitted who is late, nor told that he is when he is not.
+//! *What a newcomer is promised* is its own response time, whose iteration may go on for as many
+//! steps as there are releases before its deadline. A request has so much [`Effort`]; when that is
+//! spent, the second line stands for the response time where it is no later than what is asked for,
+//! and else nobody has been told anything ([`Late::Untold`]). The iteration never goes beyond the
+//! response time, and the line never falls short of it, so with less effort nobody is admitted who
+//! is late, nor told that he is when he is not.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -45,7 +53,8 @@ impl Task {
         Some(Self { interval, service, weight })
     }
 
-    /// Demand of releases in `[0, t)`, the first at 0. That one counts at `t = 0`, too: who takes no time of its own waits all the same for what comes when it does.
+    /// Demand of releases in `[0, t)`, the first at 0. That one counts at `t = 0`, too: who takes
+    /// no time of its own waits all the same for what comes when it does.
     pub(super) fn demand(&self, t: u64) -> u128 {
         if t <= self.interval {
             u128::from(self.service)
@@ -117,7 +126,8 @@ impl Late {
 
 /// The least fixed point of `r = constant + demand(tasks, r)` if it is at most `limit`.
 ///
-/// Iteration starts from where the demand would be if its steps were a line, which is below the fixed point.
+/// Iteration starts from where the demand would be if its steps were a line, which is below the
+/// fixed point.
 pub(super) fn response(constant: u128, tasks: &[Task], limit: u64, effort: &Effort) -> Result<u64, Late> {
     let (services, weights) = tasks.iter().fold((0u128, 0u128), |(services, weights), task| {
         (services + task.service(), weights + u128::from(task.weight))
@@ -147,7 +157,8 @@ pub(super) fn response(constant: u128, tasks: &[Task], limit: u64, effort: &Effo
     }
 }
 
-/// The same, or no less than that where it would take too long to tell and the line is within `limit`.
+/// The same, or no less than that where it would take too long to tell and the line is within
+/// `limit`.
 pub(super) fn response_or_line(
     constant: u128,
     tasks: &[Task],
@@ -169,10 +180,11 @@ pub(super) struct Claim {
     pub(super) limit: u64,
 }
 
-/// Calls `visit` with the place of every claim, from the top, and its response time if that is within its
-/// limit. `above` is served before all of them.
+/// Calls `visit` with the place of every claim, from the top, and its response time if that is
+/// within its limit. `above` is served before all of them.
 ///
-/// When there is no effort left the rest have what the line says, or their limit if that is less: they must be known to be within it.
+/// When there is no effort left the rest have what the line says, or their limit if that is less:
+/// they must be known to be within it.
 pub(super) fn sweep(
     constant: u128,
     above: &[Task],
@@ -218,11 +230,13 @@ pub(super) fn sweep(
     }
 }
 
-/// Releases that are counted to say who is in time: some milliseconds of work, and several times what ten thousand channels come to whose deadlines decide.
+/// Releases that are counted to say who is in time: some milliseconds of work, and several times
+/// what ten thousand channels come to whose deadlines decide.
 pub(super) const MOST_RELEASES: usize = 1 << 17;
 
-/// Calls `visit` with the place of every claim, from the top, and whether its response time is within its limit, or counts as beyond it since more than `most` releases would
-/// have to be counted; answers how many were.
+/// Calls `visit` with the place of every claim, from the top, and whether its response time is
+/// within its limit, or counts as beyond it since more than `most` releases would have to be
+/// counted; answers how many were.
 pub(super) fn in_time(
     constant: u128,
     above: &[Task],
@@ -313,7 +327,8 @@ impl Window {
         self.schedule(released, index);
     }
 
-    /// Goes on to `t`, if that is later, where `frequency` is that of all releases; answers how many were looked at.
+    /// Goes on to `t`, if that is later, where `frequency` is that of all releases; answers how
+    /// many were looked at.
     fn forward(&mut self, t: u64, frequency: u128) -> usize {
         let Some(further) = t.checked_sub(self.t).filter(|further| *further > 0) else { return 0 };
         let several = u128::from(further).saturating_mul(frequency) >> 64;
@@ -330,7 +345,8 @@ impl Window {
         self.tasks.len()
     }
 
-    /// Goes on to where `own` is done, and says whether that is within `limit`; or does not, once more than `most` releases are `counted`.
+    /// Goes on to where `own` is done, and says whether that is within `limit`; or does not, once
+    /// more than `most` releases are `counted`.
     fn settle(&mut self, own: u128, limit: u64, most: usize, counted: &mut usize) -> bool {
         loop {
             while let Some(&Reverse((at, _))) = self.releases.peek()

@@ -1,4 +1,5 @@
-//! What is behind a host's link scheduler, as a bound has to know it: the stages of an adapter, and the medium.
+//! What is behind a host's link scheduler, as a bound has to know it: the stages of an adapter, and
+//! the medium.
 //!
 //! ```text
 //!            window: at most D packets handed over, and their completion not heard of
@@ -8,12 +9,14 @@
 //!    └──────────────────────── completion, interrupt ◀───────────────┘
 //! ```
 //!
-//! The analyses of a host ([`crate`]) ask four things of what transmits for it: what a packet adds to a phase in which
-//! the link is what is waited for (`L_x(S)` of the papers), what such a phase takes once, how far apart completions are that take the
-//! CPU, and how many interrupts each packet has. The papers have an adapter that is a delay. [`Behind`] answers for any row of stages:
-//! see [`window`] for what is proved and how.
+//! The analyses of a host ([`crate`]) ask four things of what transmits for it: what a packet adds
+//! to a phase in which the link is what is waited for (`L_x(S)` of the papers), what such a phase
+//! takes once, how far apart completions are that take the CPU, and how many interrupts each packet
+//! has. The papers have an adapter that is a delay. [`Behind`] answers for any row of stages: see
+//! [`window`] for what is proved and how.
 //!
-//! Nothing here knows hosts or adapters of the model: a station is numbers, and so every part of it can be tried out.
+//! Nothing here knows hosts or adapters of the model: a station is numbers, and so every part of it
+//! can be tried out.
 
 mod open;
 mod rated;
@@ -41,19 +44,23 @@ pub use window::{Behind, Method};
 pub struct Station {
     /// What a packet passes, in order; at least one.
     pub stages: Vec<Stage>,
-    /// How long a command may be there before the adapter knows: it looks so often, or the doorbell takes so long.
+    /// How long a command may be there before the adapter knows: it looks so often, or the doorbell
+    /// takes so long.
     pub looks: Span,
-    /// How long a response may be there before the host is told: it looks so often, or its interrupt waits for company.
+    /// How long a response may be there before the host is told: it looks so often, or its
+    /// interrupt waits for company.
     pub hears: Span,
     /// How long a response is there at least before the host is told, if no other is.
     pub gathers: Span,
-    /// What the host's CPU does for each packet whose completion it hears of, the start of the next included, if it does that at once and
-    /// in the order of completions; then it is a stage like any other.
+    /// What the host's CPU does for each packet whose completion it hears of, the start of the next
+    /// included, if it does that at once and in the order of completions; then it is a stage like
+    /// any other.
     pub host: Option<Span>,
-    /// Packets that are handed over later than one and may be served before it all the same, at most, beside those that
-    /// [`order`](Self::order) lets pass.
+    /// Packets that are handed over later than one and may be served before it all the same, at
+    /// most, beside those that [`order`](Self::order) lets pass.
     pub passes: u32,
-    /// Packets between being fetched and their completion, at most; `None` for as many as there are. One too many waits.
+    /// Packets between being fetched and their completion, at most; `None` for as many as there
+    /// are. One too many waits.
     pub buffers: Option<u32>,
     /// Who may overtake whom.
     pub order: Overtaking,
@@ -61,20 +68,24 @@ pub struct Station {
     pub medium: Medium,
 }
 
-/// A stage: with one server, or with several that keep the order, or where only one packet is in the adapter at a time.
+/// A stage: with one server, or with several that keep the order, or where only one packet is in
+/// the adapter at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stage {
     /// Name in reports.
     pub name: String,
-    /// Places before it if packets that find none wait in the stage before; `None` if there are always enough.
+    /// Places before it if packets that find none wait in the stage before; `None` if there are
+    /// always enough.
     pub places: Option<u32>,
-    /// It does nothing but a processor's work, so that a frame before the last stage counts as one that follows.
+    /// It does nothing but a processor's work, so that a frame before the last stage counts as one
+    /// that follows.
     pub selects: bool,
     /// What its server does with a packet, in order.
     pub phases: Vec<Phase>,
     /// Packets, or batches of them, that it serves at once; at least 1.
     pub servers: u32,
-    /// Packets that a server takes together, at most; at least 1. Together they take no longer than one after the other.
+    /// Packets that a server takes together, at most; at least 1. Together they take no longer than
+    /// one after the other.
     pub batch: u32,
     /// For how long a server waits for company before it takes any.
     pub linger: Span,
@@ -202,8 +213,8 @@ impl Link {
         }
     }
 
-    /// Whether what the host's CPU does for a packet's start and completion is in [`transmit`](Self::transmit) and
-    /// [`once`](Self::once).
+    /// Whether what the host's CPU does for a packet's start and completion is in
+    /// [`transmit`](Self::transmit) and [`once`](Self::once).
     pub fn has_starts(&self) -> bool {
         matches!(self, Link::Behind(behind) if behind.has_starts())
     }
@@ -239,7 +250,8 @@ impl Link {
         }
     }
 
-    /// Whether completions come one by one, each `apart` from the one before, however many packets are outstanding.
+    /// Whether completions come one by one, each `apart` from the one before, however many packets
+    /// are outstanding.
     pub fn is_alone(&self) -> bool {
         matches!(self, Link::Alone(_))
     }
@@ -275,13 +287,15 @@ impl Stage {
         in_turn(phases.map(|phase| (phase, ps(phase.delay.of(size)))))
     }
 
-    /// How long it takes at least for each of many packets of `size`: of what is fixed a batch pays one, and servers share the rest.
+    /// How long it takes at least for each of many packets of `size`: of what is fixed a batch pays
+    /// one, and servers share the rest.
     fn each(&self, size: Bytes) -> u128 {
         let alone = match self.batch {
             1 => self.shortest(size),
             batch => {
                 let phases = self.phases.iter().filter(|phase| phase.applies(size) && !phase.optional);
-                // What counts from the beginning is left out: of it there may be as little as of one packet.
+                // What counts from the beginning is left out: of it there may be as little as of
+                // one packet.
                 let own = phases.filter(|phase| !phase.since_service).map(|phase| {
                     let fixed = ps(phase.delay.fixed);
                     ps(phase.delay.of(size)) - fixed + fixed / u128::from(batch)
@@ -304,7 +318,9 @@ impl Stage {
 }
 
 impl Station {
-    /// An adapter that is nothing but these stages, first come, first served, of which the last is at a link of its own: nobody has to hear or look, nothing comes in, and its memory has no end.
+    /// An adapter that is nothing but these stages, first come, first served, of which the last is
+    /// at a link of its own: nobody has to hear or look, nothing comes in, and its memory has no
+    /// end.
     pub fn of_stages(stages: Vec<Stage>) -> Self {
         Self {
             stages,
@@ -335,8 +351,8 @@ impl Station {
         self.stages.iter().map(|stage| stage.service(size)).sum()
     }
 
-    /// The most that `of` is for a packet of up to `size`, `of` being made of delays: it does not fall with the size but where
-    /// phases begin or cease to apply.
+    /// The most that `of` is for a packet of up to `size`, `of` being made of delays: it does not
+    /// fall with the size but where phases begin or cease to apply.
     fn most(&self, size: Bytes, of: impl Fn(Bytes) -> u128) -> u128 {
         let phases = self.stages.iter().flat_map(|stage| &stage.phases);
         let ends = phases.flat_map(|phase| {

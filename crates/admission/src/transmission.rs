@@ -1,10 +1,12 @@
-//! What a packet's transmission takes, whichever option starts it: of the CPU, of the adapter, and once.
+//! What a packet's transmission takes, whichever option starts it: of the CPU, of the adapter, and
+//! once.
 
 use super::environment::Environment;
 use super::population::Population;
 use super::terms::{Ratio, Term, ps};
 
-/// For how long packets selected before may keep the adapter, and what their completions cost: `D L_max` and `D C_i`.
+/// For how long packets selected before may keep the adapter, and what their completions cost: `D
+/// L_max` and `D C_i`.
 pub(super) fn in_adapter(environment: &Environment, population: &Population) -> (u128, u128) {
     let Some(largest) = population.largest_packet else { return (0, 0) };
     let depth = u128::from(environment.depth);
@@ -35,7 +37,8 @@ pub(super) fn completions_at_once(environment: &Environment) -> u128 {
     match environment.link.interrupts().all {
         _ if environment.link.is_alone() => 1,
         1 => depth,
-        // Those under way, those that come in for them, and once more, since a packet's are spread over its way.
+        // Those under way, those that come in for them, and once more, since a packet's are spread
+        // over its way.
         _ => 3 * depth,
     }
 }

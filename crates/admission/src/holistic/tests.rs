@@ -33,8 +33,9 @@ fn one_server_is_busy_until_what_has_come_is_done() {
 
 #[test]
 fn what_comes_in_lumps_is_counted_in_lumps() {
-    // At the first server 6 and 3 are 9 at the most, so the first flow comes to the second 3 later at the most than at least; two of
-    // it, 10 apart, may lie 7 apart there, and its 8 are not done by then.
+    // At the first server 6 and 3 are 9 at the most, so the first flow comes to the second 3 later
+    // at the most than at least; two of it, 10 apart, may lie 7 apart there, and its 8 are not done
+    // by then.
     let flows =
         [flow(1, 10, &[stage(0, 6, None), stage(1, 8, Some(0))]), flow(1, 1000, &[stage(0, 3, None)])];
     assert_eq!(urgent(&[Server::default(); 2], &flows), vec![us(9), us(16)]);
@@ -80,11 +81,12 @@ fn who_is_urgent_waits_for_what_is_in_hand_and_what_stays() {
     let bulk = Flow { urgent: false, ..flow(1, 20, &[stage(0, 15, None), stage(1, 15, Some(0))]) };
     let flows = [flow(1, 50, &[stage(0, 4, None)]), flow(1, 60, &[stage(0, 5, None)]), bulk];
     let order = |stay| Server { blocked: us(1), urgent_first: Some(stay), ..Server::default() };
-    // One in hand, and both: 1 + 15 + 4 + 5; others have all that comes: three of theirs, the first twice, the second.
+    // One in hand, and both: 1 + 15 + 4 + 5; others have all that comes: three of theirs, the first
+    // twice, the second.
     let found = responses(&[order(0), Server::default()], &flows, &[]).unwrap();
     assert_eq!(found[0], Response { urgent: us(25), other: us(59) });
-    // One stays before each of the two: 25 + 30 = 55, within which the first comes again: 74, and the second: 94, and so on without
-    // end; in any order it is over by 59.
+    // One stays before each of the two: 25 + 30 = 55, within which the first comes again: 74, and
+    // the second: 94, and so on without end; in any order it is over by 59.
     let found = responses(&[order(1), Server::default()], &flows, &[]).unwrap();
     assert_eq!(found[0].urgent, us(59));
     // Without an order there is the same for all.
@@ -103,16 +105,19 @@ fn along_its_way_a_message_waits_for_one_of_others_at_each_visit() {
         let known = responses(&servers, flows, &[]).unwrap();
         along(&servers, flows, &known, 0, &[0, 1, 2])
     };
-    // 30 of its own, and at each visit a look in vain: 33. Of others 9 twice; and 30 in hand, and one that stays.
+    // 30 of its own, and at each visit a look in vain: 33. Of others 9 twice; and 30 in hand, and
+    // one that stays.
     assert_eq!(found(std::slice::from_ref(&mine)), Some(us(33)));
     assert_eq!(found(&[mine.clone(), others.clone()]), Some(us(33 + 18 + 60)));
-    // An urgent one that comes once in that time, and in what it may have waited before; and one that is done beside its way.
+    // An urgent one that comes once in that time, and in what it may have waited before; and one
+    // that is done beside its way.
     let rare = flow(1, 100_000, &[stage(1, 5, None)]);
     assert_eq!(found(&[mine.clone(), others.clone(), rare]), Some(us(33 + 18 + 60 + 5)));
     let mut with_tail = mine.clone();
     with_tail.stages.push(stage(0, 2, Some(1)));
     assert_eq!(found(&[with_tail, others.clone()]), Some(us(33 + 18 + 60 + 2)));
-    // One of its own flow comes within its way: the window is 111 and its response at the first server.
+    // One of its own flow comes within its way: the window is 111 and its response at the first
+    // server.
     let often = Flow { slots: Slots { count: 1, interval: us(120) }, ..mine.clone() };
     assert!(found(&[often, others.clone()]) > Some(us(111)));
     // Nobody is first at a server without an order, and others are at it.
@@ -150,8 +155,9 @@ fn servers_as_one_are_asked_for_the_sum_and_once() {
     };
     // What goes on to the third does so after 25 at the earliest, when 9 may be left.
     assert_eq!(merged.stages, [of(0, 25, 34, None), of(2, 7, 7, Some(0)), of(0, 0, 3, Some(1))]);
-    // Two flows of these are at once 68 and twice 3, and 6 once more: what comes back may do so (80 − 25) + (14 − 7) later than at least, so
-    // that the last of the time before and the next are within 80.
+    // Two flows of these are at once 68 and twice 3, and 6 once more: what comes back may do so (80
+    // − 25) + (14 − 7) later than at least, so that the last of the time before and the next are
+    // within 80.
     let both = [merged.clone(), merged];
     assert_eq!(urgent(&[Server::default(); 3], &both), [us(80), us(0), us(14)]);
 }

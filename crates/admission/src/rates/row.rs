@@ -1,6 +1,8 @@
-//! Several servers by rates in a row that one host has: the stages of its adapter ([`crate::station::Rated`] has the argument).
+//! Several servers by rates in a row that one host has: the stages of its adapter
+//! ([`crate::station::Rated`] has the argument).
 //!
-//! Each has a speed of its own and all have the same flows, which fit if they fit at each. A burst is paid for at the first, and behind it what a clock there adds
+//! Each has a speed of its own and all have the same flows, which fit if they fit at each. A burst
+//! is paid for at the first, and behind it what a clock there adds
 //! ([`Latency::of_next`](laxity_qos::discipline::Latency::of_next)), with the way between.
 
 #[cfg(test)]

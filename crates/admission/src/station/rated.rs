@@ -2,55 +2,87 @@
 //!
 //! # The problem
 //!
-//! [`super::open`] has all of real time as one level, so what a channel is promised hangs on what all the others send, and there is no promise at all where best effort has a rate, too. A discipline that keeps rates apart
-//! promises a channel its own, whatever others send: an item has left by its flow's clock and the discipline's latency ([`Latency`](laxity_qos::discipline::Latency)). What is asked here is which stages are such servers, and what the others add.
+//! [`super::open`] has all of real time as one level, so what a channel is promised hangs on what
+//! all the others send, and there is no promise at all where best effort has a rate, too. A
+//! discipline that keeps rates apart promises a channel its own, whatever others send: an item has
+//! left by its flow's clock and the discipline's latency
+//! ([`Latency`](laxity_qos::discipline::Latency)). What is asked here is which stages are such
+//! servers, and what the others add.
 //!
 //! # A stage by rates
 //!
-//! A single server that takes the next packet when it is done with one, and that nothing behind it holds up, is what the published bounds are about (Figueira and Pasquale 1995 for VirtualClock, Parekh and Gallager 1993 for WFQ, Bennett and Zhang 1997 for WF2Q+, Golestani 1994 for SCFQ, Goyal, Vin and Cheng
-//! 1997 for SFQ, Stiliadis and Varma 1998 for DRR; each discipline's page has it). They ask of a packet's service that it is no longer than `X(L) = a + b L`, which is made of the stage's phases,
+//! A single server that takes the next packet when it is done with one, and that nothing behind it
+//! holds up, is what the published bounds are about (Figueira and Pasquale 1995 for VirtualClock,
+//! Parekh and Gallager 1993 for WFQ, Bennett and Zhang 1997 for WF2Q+, Golestani 1994 for SCFQ,
+//! Goyal, Vin and Cheng 1997 for SFQ, Stiliadis and Varma 1998 for DRR; each discipline's page has
+//! it). They ask of a packet's service that it is no longer than `X(L) = a + b L`, which is made of
+//! the stage's phases,
 //!
 //! ```text
 //! X(L) = Σ_phases (fixed + per_packet + per_segment) + L Σ_phases (max(per_byte, per_byte_past) + per_segment/segment) ≥ s(L)             (1)
 //! ```
 //!
-//! a segment begun counting whole, a picosecond for each time that is rounded up, and phases that are only for some as for all. A rate is bytes in time, so a flow has the share `X(L)/(L/r)` of the stage's time with its smallest packets, and all shares together are at most one
-//! ([`Sharing::fits`](laxity_qos::discipline::Sharing::fits)). The fluid server of WFQ goes by the speed that its queue was told, and PGPS is no later than that only if no packet takes longer than it says: `X` is that then, or there is no bound.
+//! a segment begun counting whole, a picosecond for each time that is rounded up, and phases that
+//! are only for some as for all. A rate is bytes in time, so a flow has the share `X(L)/(L/r)` of
+//! the stage's time with its smallest packets, and all shares together are at most one
+//! ([`Sharing::fits`](laxity_qos::discipline::Sharing::fits)). The fluid server of WFQ goes by the
+//! speed that its queue was told, and PGPS is no later than that only if no packet takes longer
+//! than it says: `X` is that then, or there is no bound.
 //!
-//! *Before a prefetch.* Let the stage `a` be followed by the last one, `b`, with `p` places, first come, first served, which holds it up. With `t0` when `a` took a packet, and something with a rate waiting at `a` since, in each instant until `a` takes packet `q` either its server works, or it waits for a place or a
-//! resource, and then `b` works. Then `q` goes through `a`, and through `b`, where up to `p` are before it, and each of them and it may find the resource taken by `a`, `w_b` each time. What `b` works on was passed on since, or was inside at `t0`, which is at most `p + 1` packets. So if `q` leaves at `f`,
+//! *Before a prefetch.* Let the stage `a` be followed by the last one, `b`, with `p` places, first
+//! come, first served, which holds it up. With `t0` when `a` took a packet, and something with a
+//! rate waiting at `a` since, in each instant until `a` takes packet `q` either its server works,
+//! or it waits for a place or a resource, and then `b` works. Then `q` goes through `a`, and
+//! through `b`, where up to `p` are before it, and each of them and it may find the resource taken
+//! by `a`, `w_b` each time. What `b` works on was passed on since, or was inside at `t0`, which is
+//! at most `p + 1` packets. So if `q` leaves at `f`,
 //!
 //! ```text
 //! f − t0 ≤ Σ_n (X_a(n) + X_b(n)) + once,     once = (p + 2) (s_b(S) + w_b)                       (2)
 //! ```
 //!
-//! over the packets `n` that `a` took from `t0` to `q`: a server of `X_a + X_b` that is `once` late (*fluctuation constrained*; Lee 1995). That is what [`crate::RatedHost`] has of a link behind a CPU, and so it is for orders whose clocks go by what is served.
+//! over the packets `n` that `a` took from `t0` to `q`: a server of `X_a + X_b` that is `once` late
+//! (*fluctuation constrained*; Lee 1995). That is what [`crate::RatedHost`] has of a link behind a
+//! CPU, and so it is for orders whose clocks go by what is served.
 //!
 //! # A stage first come, first served
 //!
-//! It has one queue for all, so it is as long as what comes; and that comes no faster than the server before lets it. Let departures from the last server before by rates (or packets from the CPU) be as far apart as `u(n)` at least, `n` being the later one, and `s_i(L) ≤ u(L)` for each of the stages `i` in a
-//! row behind it, for all sizes. By the recursion of a tandem, `n` leaves the last of them at a sum along a path from some packet `m`, which changes the stage or goes on to the next packet,
+//! It has one queue for all, so it is as long as what comes; and that comes no faster than the
+//! server before lets it. Let departures from the last server before by rates (or packets from the
+//! CPU) be as far apart as `u(n)` at least, `n` being the later one, and `s_i(L) ≤ u(L)` for each
+//! of the stages `i` in a row behind it, for all sizes. By the recursion of a tandem, `n` leaves
+//! the last of them at a sum along a path from some packet `m`, which changes the stage or goes on
+//! to the next packet,
 //!
 //! ```text
 //! f(n) = a(m) + Σ_path s_i(j) ≤ a(m) + Σ_{m < j ≤ n} u(j) + Σ_i s_i(S) ≤ a(n) + Σ_i s_i(S)               (3)
 //! ```
 //!
-//! since each packet after `m` is charged once by going on to it, at most `u(j)`, and each stage once by coming to it, at most a largest packet. So to a clock it is a way of `Σ_i s_i(S)` and no more.
+//! since each packet after `m` is charged once by going on to it, at most `u(j)`, and each stage
+//! once by coming to it, at most a largest packet. So to a clock it is a way of `Σ_i s_i(S)` and no
+//! more.
 //!
-//! If best effort goes behind real time there, in a queue of its own, one packet of it may be in the server when real time comes; then real time is served as it comes, which is as far apart as what the stage right before takes, so with `s_i(L) ≤ u(L)` of that stage it is `2 s_i(S)` for each. For the next stage
-//! packets are as far apart as this one takes, since their order is not what it was.
+//! If best effort goes behind real time there, in a queue of its own, one packet of it may be in
+//! the server when real time comes; then real time is served as it comes, which is as far apart as
+//! what the stage right before takes, so with `s_i(L) ≤ u(L)` of that stage it is `2 s_i(S)` for
+//! each. For the next stage packets are as far apart as this one takes, since their order is not
+//! what it was.
 //!
 //! # Together
 //!
-//! A message of `j` is made by `ℓ + R_j`; all its packets are handed over by then. An item that comes earlier has no later clock, so ways that differ from packet to packet are as good as the longest, and over the stages by rates a burst is paid for once
-//! (`Latency::of_next`; Goyal, Lam and Vin 1997):
+//! A message of `j` is made by `ℓ + R_j`; all its packets are handed over by then. An item that
+//! comes earlier has no later clock, so ways that differ from packet to packet are as good as the
+//! longest, and over the stages by rates a burst is paid for once (`Latency::of_next`; Goyal, Lam
+//! and Vin 1997):
 //!
 //! ```text
 //! T_j = R_j + looks + I_min + α_1 + Σ_{k > 1} (L/r + α_k) + Σ_i s_i(S)                      (4)
 //! ```
 //!
-//! with `α_k` of the discipline at its stage, behind the end or the beginning. `R_j` is the CPU's alone ([`crate::RatedHost`]), which takes nothing of the adapter's time nor the adapter of its, but for completions.
-//! No more than (4) is promised of that and of (1) of [`super::open`], where every stage tells real time from best effort.
+//! with `α_k` of the discipline at its stage, behind the end or the beginning. `R_j` is the CPU's
+//! alone ([`crate::RatedHost`]), which takes nothing of the adapter's time nor the adapter of its,
+//! but for completions. No more than (4) is promised of that and of (1) of [`super::open`], where
+//! every stage tells real time from best effort.
 
 use std::sync::Arc;
 
@@ -87,7 +119,8 @@ pub enum Line {
     Fifo,
     /// One for what has a deadline, first come, first served, and one behind it for the rest.
     Before,
-    /// One shared by rates for what has a deadline, and none before it; how long it was told that a packet takes.
+    /// One shared by rates for what has a deadline, and none before it; how long it was told that a
+    /// packet takes.
     Rates(Order, LinkCosts),
     /// Anything else.
     Other,
@@ -134,7 +167,8 @@ impl Affine {
 }
 
 impl Rated {
-    /// The stages of `open`, which have these queues; packets come from the CPU `spacing` apart or more. `alike` says whether (1) of [`super::open`] holds of it.
+    /// The stages of `open`, which have these queues; packets come from the CPU `spacing` apart or
+    /// more. `alike` says whether (1) of [`super::open`] holds of it.
     pub fn new(open: Arc<Open>, lines: &[Line], spacing: Span, alike: bool) -> Result<Self, Unrated> {
         let station = open.station();
         if station.medium != Medium::Own {

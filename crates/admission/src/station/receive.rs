@@ -2,38 +2,50 @@
 //!
 //! # The question
 //!
-//! A host waits for a message from when its frames should be there. What lies between the last bit of a frame and the adapter's response is a row of stages
-//! again, and what comes in may come from several links at once, as dense as each allows. How long may a frame be in there?
+//! A host waits for a message from when its frames should be there. What lies between the last bit
+//! of a frame and the adapter's response is a row of stages again, and what comes in may come from
+//! several links at once, as dense as each allows. How long may a frame be in there?
 //!
 //! # The argument
 //!
-//! It takes nothing of queues, and of orders only that they hold nothing back that could be served. Let `t` be the last instant before a frame's response at which nothing was in the row, and `T(n)` what frame `n` takes that
-//! waits for nothing. Of those in the row look at the one that is furthest. It is in a phase that goes on, or its server waits for company, or it waits for a resource. What
-//! comes in goes before what goes out where both want one, so what goes out has it for as long as one of its phases takes, at most, each time: `H` for each phase
-//! that shares. (Between themselves those that came in go on while they hold what others want.) A batch takes no longer than its frames one after the other. So
-//! with `w(n) = T(n) + H` for each such phase, the row has been empty again after `B` if it is through with all that came in `B` by then.
+//! It takes nothing of queues, and of orders only that they hold nothing back that could be served.
+//! Let `t` be the last instant before a frame's response at which nothing was in the row, and
+//! `T(n)` what frame `n` takes that waits for nothing. Of those in the row look at the one that is
+//! furthest. It is in a phase that goes on, or its server waits for company, or it waits for a
+//! resource. What comes in goes before what goes out where both want one, so what goes out has it
+//! for as long as one of its phases takes, at most, each time: `H` for each phase that shares.
+//! (Between themselves those that came in go on while they hold what others want.) A batch takes no
+//! longer than its frames one after the other. So with `w(n) = T(n) + H` for each such phase, the
+//! row has been empty again after `B` if it is through with all that came in `B` by then.
 //!
-//! Link `l` has frames of sizes from `a` to `b`. Each frame takes the link `x(n)`, so in `Δ` frames come but for the first that took it no longer than `Δ`, or `Δ + J`
-//! if they are pushed together by up to `J` on the way; and of `w` they have at most
+//! Link `l` has frames of sizes from `a` to `b`. Each frame takes the link `x(n)`, so in `Δ` frames
+//! come but for the first that took it no longer than `Δ`, or `Δ + J` if they are pushed together
+//! by up to `J` on the way; and of `w` they have at most
 //!
 //! ```text
 //! w(b) + ρ (Δ + J),   ρ = max_{a ≤ n ≤ b} w(n)/x(n).                                      (1)
 //! B = Σ_l (w_l + ρ_l J_l) / (1 − Σ_l ρ_l).                                                (2)
 //! ```
 //!
-//! If `Σ ρ ≥ 1` there is no such end: the adapter is slower than what comes in. Where `w` and `x` are lines in the size, `ρ` is at an end of them, so it is sought
-//! where phases begin and end, and at knees; segments are counted as lines, above for `w` and below for `x`.
+//! If `Σ ρ ≥ 1` there is no such end: the adapter is slower than what comes in. Where `w` and `x`
+//! are lines in the size, `ρ` is at an end of them, so it is sought where phases begin and end, and
+//! at knees; segments are counted as lines, above for `w` and below for `x`.
 //!
-//! *By how many.* Where it is known that of a source's frames no more than `b + ⌈Δ/i⌉` come in `Δ`, for each of the groups that it has, they have at most `w(b) (b + 1 + Δ/i)` of `w`, and
+//! *By how many.* Where it is known that of a source's frames no more than `b + ⌈Δ/i⌉` come in `Δ`,
+//! for each of the groups that it has, they have at most `w(b) (b + 1 + Δ/i)` of `w`, and
 //!
 //! ```text
 //! B = Σ_g w_g (b_g + 1) / (1 − Σ_g w_g/i_g).                                               (3)
 //! ```
 //!
-//! A link of 25 Gbit/s may bring short frames faster than an adapter takes them, and hosts not make them as fast. But groups that waited in ports together are counted as if they came at once, which no link
-//! lets them. *By both*: those of guaranteed channels, of which there are few, are counted by (3), however short they are, and by (1) only what else may come, whose frames may all be long.
+//! A link of 25 Gbit/s may bring short frames faster than an adapter takes them, and hosts not make
+//! them as fast. But groups that waited in ports together are counted as if they came at once,
+//! which no link lets them. *By both*: those of guaranteed channels, of which there are few, are
+//! counted by (3), however short they are, and by (1) only what else may come, whose frames may all
+//! be long.
 //!
-//! In each way what a source has of `w` in `Δ` is a line, so `B` is where the sum over all sources of the lowest of their lines comes down to `Δ`; whichever line is taken of each source, where
+//! In each way what a source has of `w` in `Δ` is a line, so `B` is where the sum over all sources
+//! of the lowest of their lines comes down to `Δ`; whichever line is taken of each source, where
 //! their sum does so is no earlier, and is sought by taking the lowest there again and again.
 //!
 //! How many frames there are then is `counted.rs`.
@@ -52,7 +64,8 @@ use laxity_qos::costs::{Delay, LinkCosts};
 pub struct Incoming {
     /// What a frame passes, in order.
     pub stages: Vec<Stage>,
-    /// What each of its phases waits for that shares a resource with what goes out, at most: the longest phase there.
+    /// What each of its phases waits for that shares a resource with what goes out, at most: the
+    /// longest phase there.
     pub held: Span,
     /// Resources that what goes out wants as well.
     pub shared: Vec<usize>,
@@ -107,8 +120,8 @@ impl Group {
 pub enum Spacing {
     /// `L_x(S)`.
     Link(LinkCosts),
-    /// All phases up to the one on the medium, where one packet is in the adapter at a time; that one alone; or those of the last stage, if that has one
-    /// server.
+    /// All phases up to the one on the medium, where one packet is in the adapter at a time; that
+    /// one alone; or those of the last stage, if that has one server.
     Stage(Stage),
 }
 

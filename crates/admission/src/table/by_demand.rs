@@ -1,7 +1,9 @@
-//! The table under the demand test: [`super::super::demand`] asked about the channels that are in it.
+//! The table under the demand test: [`super::super::demand`] asked about the channels that are in
+//! it.
 //!
-//! A newcomer that leaves what all have in common as it is costs one walk, down to its own deadline: a few dozen
-//! passes over all channels. One that changes it costs another walk over all the others, which may fail.
+//! A newcomer that leaves what all have in common as it is costs one walk, down to its own
+//! deadline: a few dozen passes over all channels. One that changes it costs another walk over all
+//! the others, which may fail.
 
 use laxity_units::Span;
 
@@ -66,7 +68,8 @@ impl AdmissionTable {
         Ok(Joined { least, told, task, service, shared: changed.then_some(shared), tasks })
     }
 
-    /// The refusal of a newcomer with which `streams` would fail whatever its deadline; `None` for want of time itself.
+    /// The refusal of a newcomer with which `streams` would fail whatever its deadline; `None` for
+    /// want of time itself.
     fn fails(&self, streams: &[Stream], failure: Failure) -> Option<Refusal> {
         let Failure::Late { t, done } = failure else { return None };
         let last = |place: &usize| streams[*place].last_before(t.saturating_add(1));
@@ -85,7 +88,8 @@ impl AdmissionTable {
             .collect()
     }
 
-    /// What each channel gets beside the others. Where that takes too long to find out, what it was promised.
+    /// What each channel gets beside the others. Where that takes too long to find out, what it was
+    /// promised.
     pub(super) fn bounds_by_demand(&self, shared: &Shared, above: &[Task], tasks: &[Task]) -> Vec<Bound> {
         let effort = Effort::of(MOST_LOOKS_AT_ALL);
         let host = Host { constant: shared.constant(), activations: above, effort: &effort };

@@ -3,8 +3,8 @@
 use super::super::buffers::{check, needed};
 use super::*;
 
-/// 60 KiB, 15 packets, in bursts of 3, 10 ms apart and due after 25 ms: 3 messages are current at a time and 2 more may have
-/// come early, so 5 are unfinished.
+/// 60 KiB, 15 packets, in bursts of 3, 10 ms apart and due after 25 ms: 3 messages are current at a
+/// time and 2 more may have come early, so 5 are unfinished.
 fn bursty() -> Request {
     let spec = TrafficSpec { burst: 3, ..spec(60, Span::from_ms(10)) };
     Request::new(spec, Span::from_ms(25)).unwrap()
@@ -34,7 +34,8 @@ fn a_message_needs_a_place_until_its_handler_has_it() {
     let messages = |environment: Environment| needed(&environment, &bursty()).0;
     assert_eq!(messages(host()), 5);
     assert_eq!(messages(interfered(Above::Thread)), 5);
-    // Where every message has a thread it keeps its place, so one that an application had delayed needs another.
+    // Where every message has a thread it keeps its place, so one that an application had delayed
+    // needs another.
     let threads = |environment| Environment { thread_per_message: true, ..environment };
     assert_eq!(messages(threads(host())), 5);
     assert_eq!(messages(threads(interfered(Above::Thread))), 6);

@@ -45,7 +45,8 @@ pub enum Missing {
     },
     /// Nothing of the CPU is reserved for the program.
     Reservation,
-    /// The program's budget does not fit beside what goes before it: there is not enough CPU for one packet.
+    /// The program's budget does not fit beside what goes before it: there is not enough CPU for
+    /// one packet.
     Budget,
     /// The program does `packets` of real time every `every`, fewer than come.
     Done {
@@ -127,7 +128,8 @@ impl fmt::Display for Missing {
     }
 }
 
-/// Admits `requests` to `host` in order: the bound of each beside all who are admitted, or why it is not.
+/// Admits `requests` to `host` in order: the bound of each beside all who are admitted, or why it
+/// is not.
 pub fn admit(host: &Host, requests: &[Request]) -> Vec<Result<Bound, Refusal>> {
     let turns: Vec<Vec<(u64, Span)>> = (0..host.interfaces.len()).map(|i| host.turns(i)).collect();
     let periods: Vec<Vec<(u64, Span)>> = (0..host.programs.len()).map(|p| host.periods(p)).collect();
@@ -232,7 +234,8 @@ impl Reservations<'_> {
     }
 }
 
-/// `I + F + R` of the number of packets for which it is least; `None` if no number keeps up with `arrivals`.
+/// `I + F + R` of the number of packets for which it is least; `None` if no number keeps up with
+/// `arrivals`.
 fn least_parts(
     numbers: &[(u64, Span)],
     every: impl Fn(Span) -> Span,

@@ -1,19 +1,25 @@
-//! How many frames there are at a time in a row of stages that they come in by, and until the host has served them.
+//! How many frames there are at a time in a row of stages that they come in by, and until the host
+//! has served them.
 //!
 //! # In the row
 //!
-//! What is in the row at an instant came in no longer than `B` before. With `x_l` for what the frame that takes its link the least time takes of it, of source `l` there are at most
+//! What is in the row at an instant came in no longer than `B` before. With `x_l` for what the
+//! frame that takes its link the least time takes of it, of source `l` there are at most
 //!
 //! ```text
 //! min(1 + ⌊(B + J_l)/x_l⌋, G_l(B) + min(O_l(B), 1 + ⌊(B + J_l)/o_l⌋))                (4)
 //! ```
 //!
-//! frames: `G` and `O` of guaranteed channels and of others, `Σ_g (b_g + ⌈B/i_g⌉)`, and `o` what the least of the others takes of the link, which lets nothing that waited before it come at once. With
-//! buffers and places for the sum none is lost for want of them. Of frames that are lost fewer are in the row, so this rests on no more than `B` does.
+//! frames: `G` and `O` of guaranteed channels and of others, `Σ_g (b_g + ⌈B/i_g⌉)`, and `o` what
+//! the least of the others takes of the link, which lets nothing that waited before it come at
+//! once. With buffers and places for the sum none is lost for want of them. Of frames that are lost
+//! fewer are in the row, so this rests on no more than `B` does.
 //!
-//! *Before the first stage* nobody has had any of the adapter's time. Let the row have had something for `Δ`, in which `A(Δ)` frames came, `q` of them waiting there now. In that time the others
-//! have had what they took, `w` each at most, and the row was never idle, so `Δ ≤ (A(Δ) − q) w`. A switch that lets a thousand go one after the other at the speed of its link does not make a thousand
-//! wait:
+//! *Before the first stage* nobody has had any of the adapter's time. Let the row have had
+//! something for `Δ`, in which `A(Δ)` frames came, `q` of them waiting there now. In that time the
+//! others have had what they took, `w` each at most, and the row was never idle, so `Δ ≤ (A(Δ) − q)
+//! w`. A switch that lets a thousand go one after the other at the speed of its link does not make
+//! a thousand wait:
 //!
 //! ```text
 //! q ≤ max_{0 ≤ Δ ≤ B} A(Δ) − Δ/w.                                                    (5)
@@ -21,22 +27,28 @@
 //!
 //! # Until the host has served them
 //!
-//! The host hears of a frame no later than `told` after the adapter was done with it, and from then on it is in one row with all that interrupts: first come, first served. It takes the host `r`. Besides there are
-//! `m` tokens in that row, responses of packets that go out, each of which takes `c` and is there again some time after it was served; `s + σ Δ` is what all else takes that may interrupt or may not be
-//! interrupted. As the row is served in order, a token that returns where at least `Q` frames wait is not served before they are. So let `Δ` be for how long there have been `Q` waiting. In it `F` frames were served, a token
-//! no more than `1 + F/Q` times, and one of them or of the frames is in hand:
+//! The host hears of a frame no later than `told` after the adapter was done with it, and from then
+//! on it is in one row with all that interrupts: first come, first served. It takes the host `r`.
+//! Besides there are `m` tokens in that row, responses of packets that go out, each of which takes
+//! `c` and is there again some time after it was served; `s + σ Δ` is what all else takes that may
+//! interrupt or may not be interrupted. As the row is served in order, a token that returns where
+//! at least `Q` frames wait is not served before they are. So let `Δ` be for how long there have
+//! been `Q` waiting. In it `F` frames were served, a token no more than `1 + F/Q` times, and one of
+//! them or of the frames is in hand:
 //!
 //! ```text
 //! Δ ≤ s + σ Δ + r (F + 1) + c (m (1 + F/Q) + 1).
 //! ```
 //!
-//! Of what was told before there are fewer than `Q`, all others came in `Δ + B + told`, and so with any `Q` there wait, heard of or not,
+//! Of what was told before there are fewer than `Q`, all others came in `Δ + B + told`, and so with
+//! any `Q` there wait, heard of or not,
 //!
 //! ```text
 //! q ≤ Q + max_{Δ ≥ 0} A(Δ + B + told) − ((1 − σ) Δ − s − r − c (m + 1)) / (r + c m/Q).      (6)
 //! ```
 //!
-//! `A` is made of lines of which each source has the lowest, so in (5) and (6) the greatest is where two of them cross, or at an end.
+//! `A` is made of lines of which each source has the lowest, so in (5) and (6) the greatest is
+//! where two of them cross, or at an end.
 
 use laxity_units::Span;
 
@@ -91,12 +103,15 @@ impl Line {
 }
 
 impl Incoming {
-    /// (4): frames that come in within `span`, the one at its end included; `None` if nothing bounds that.
+    /// (4): frames that come in within `span`, the one at its end included; `None` if nothing
+    /// bounds that.
     pub fn within(&self, span: Span) -> Option<u64> {
         self.sources.iter().try_fold(0u64, |all, source| Some(all.saturating_add(source.within(span)?)))
     }
 
-    /// (5): frames that wait before the first stage, each in the row for `stay` at most; `None` if nothing bounds that, or a server of it waits for company, which takes time of those that wait.
+    /// (5): frames that wait before the first stage, each in the row for `stay` at most; `None` if
+    /// nothing bounds that, or a server of it waits for company, which takes time of those that
+    /// wait.
     pub fn before_the_first(&self, stay: Span) -> Option<u64> {
         if self.stages.first().is_none_or(|first| !first.linger.is_zero()) {
             return None;
@@ -111,7 +126,8 @@ impl Incoming {
         counted(knees.chain([0, stay]).map(waits).max())
     }
 
-    /// (6): frames that came in and that `host` has not served; `None` if nothing bounds that, or not so.
+    /// (6): frames that came in and that `host` has not served; `None` if nothing bounds that, or
+    /// not so.
     pub fn unserved(&self, host: &Host) -> Option<u64> {
         let lines = self.lines()?;
         (0..=LARGEST).filter_map(|power| beyond(&lines, host, 1 << power)).min()
