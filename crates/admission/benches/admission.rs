@@ -170,8 +170,8 @@ fn run(name: &str, environment: Environment, test: Test, next: fn(&mut Numbers) 
         decisions.push(took);
         admitted += usize::from(fits);
     }
-    // One with a packet shorter, or a message longer, than anybody's: what all wait for changes,
-    // and all are looked at again.
+    // One with a packet shorter, or a message longer, than any other: the common waiting time
+    // changes, so the table looks at all channels again.
     let mut changing: Vec<Duration> = (0..ODD)
         .map(|number| {
             let newcomer = odd(number);

@@ -1,9 +1,9 @@
 //! Room: how many messages and packets of a channel there may be at a time.
 //!
-//! A bound on time is one on buffers too, and the other way round: a message that finds no place is
-//! late for ever, and a handler that waits for a packet buffer keeps nothing of what its channel
-//! was promised. The papers give every channel `B_max` messages and `B_max × N_pkts` packets
-//! (structuring §3.1) and leave open what happens with less.
+//! A bound on time is one on buffers too, and vice versa. A message that finds the queue full is
+//! late for ever, and a handler that waits for a packet buffer breaks the guarantee of its channel.
+//! The papers give every channel `B_max` messages and `B_max × N_pkts` packets (structuring §3.1)
+//! and leave open what happens with less.
 //!
 //! A conforming message sent at `t` has `ℓ ≤ t + (B_max − 1) I_min`, and one is unfinished only
 //! until `ℓ + d`. Logical arrivals are `I_min` apart. So at most `B_max − 1 + q` messages are
@@ -14,8 +14,8 @@
 //! place, and the delayed one needs a place more.
 //!
 //! *Packets.* Handlers that hold make packets of current messages only: `q N_pkts`. A handler that
-//! works ahead and *waits* for buffers needs no more: they are taken in the order of messages
-//! ([`laxity_qos::channel`] sees to that among threads of one channel as well), so when a message
+//! works ahead and *waits* for buffers needs no more. Buffers are taken in the order of messages
+//! ([`laxity_qos::channel`] ensures that among threads of one channel as well). So when a message
 //! turns current only those of the `q − 1` before it are in use. One that drops, or decays its
 //! deadline, where it could have waited must find room for all that is unfinished.
 //!

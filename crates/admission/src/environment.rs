@@ -1,4 +1,4 @@
-//! What admission is told: the host, and a request.
+//! Inputs of admission: the host, and a request.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ pub enum ResourceModel {
 /// Largest message, and packet, that is considered: with it no sum of costs overflows.
 const LARGEST: Bytes = Bytes::new(1 << 40);
 
-/// Whose formulas.
+/// The source of the formulas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Formula {
     /// Those of resource §4, read as they must be meant where they are misprinted. They know one
@@ -56,8 +56,7 @@ pub enum Formula {
 
 /// How the CPU time is counted that starts and completions of packets take while a message is made.
 ///
-/// Each holds. Which of them comes to the least depends on the channels, so a station may have a
-/// table for each.
+/// Each holds. The least of them depends on the channels, so a station may have a table for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Counting {
     /// By time or by packets, as the less is expected.
@@ -82,14 +81,14 @@ pub struct BestEffort {
     pub role: Role,
     /// Its packets leave by another link of the host, if they leave.
     pub elsewhere: bool,
-    /// What a program does with a message of it that ends here.
+    /// Time of a program for a message of it that ends here.
     pub program: Span,
 }
 
-/// What runs above all handlers.
+/// Work above all handlers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Above {
-    /// A thread, such as an application that sends: whoever had the CPU is switched back to.
+    /// A thread, such as an application that sends: the CPU switches back to the interrupted work.
     Thread,
     /// An interrupt, such as that of a packet that came in: the work beneath goes on where it was.
     Interrupt,
@@ -98,7 +97,7 @@ pub enum Above {
 /// Work above all handlers on the same CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interference {
-    /// What it is.
+    /// Its kind.
     pub above: Above,
     /// CPU time of one activation, the switch to a thread included; the switch back is added here.
     pub cost: Span,
@@ -136,7 +135,7 @@ pub struct Environment {
     /// The least that a handler takes for a packet that it makes, switches excluded; `None` if that
     /// is not known.
     pub makes: Option<Span>,
-    /// Priorities that CPU and link tell apart among guaranteed channels; `None` for EDF, which
+    /// Priorities that CPU and link distinguish among guaranteed channels; `None` for EDF, which
     /// needs none.
     pub levels: Option<u32>,
     /// How the CPU time of starts and completions is counted.
@@ -150,7 +149,7 @@ pub struct Environment {
     pub interference: Vec<Interference>,
     /// The other links of the host.
     pub others: Vec<OtherLink>,
-    /// Whose formulas.
+    /// The source of the formulas.
     pub formula: Formula,
 }
 
@@ -160,7 +159,7 @@ pub struct Environment {
 pub struct OtherLink {
     /// How close together its packets may complete; not zero.
     pub apart: Span,
-    /// What its longest packet takes.
+    /// Time of its longest packet.
     pub longest: Span,
     /// Packets that there may be on their way to its adapter, by all that is sent there; `None` if
     /// that has no end.
@@ -178,8 +177,7 @@ pub enum EnvironmentError {
     NoDepth,
     /// An interference, or packets of another link, that recur without time in between.
     ZeroInterval,
-    /// A best-effort class whose smallest message is larger than its largest, or a size above 1
-    /// TiB.
+    /// A best-effort class with a smallest message larger than its largest, or a size above 1 TiB.
     Sizes,
     /// The transmission time of a packet exceeds what a [`Span`] holds.
     Transmission,
@@ -244,7 +242,7 @@ fn endless(link: &Link, size: Bytes) -> bool {
     }
 }
 
-/// What a channel asks for: its contract, a bound on its local delay, and what it does here.
+/// Request of a channel: its contract, a bound on its local delay, and its role here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     spec: TrafficSpec,
@@ -258,12 +256,12 @@ pub struct Request {
 
 /// The program that takes the messages of a channel that ends here.
 ///
-/// Its work is the last block of each message, on the same CPU and by the same order, so it is part
-/// of what the message takes there ([`super::trajectory`]), and a message is finished when the
-/// program is.
+/// Its work is the last block of each message, on the same CPU and by the same order. So it is part
+/// of the message's time there ([`super::trajectory`]), and a message is finished when the program
+/// is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Program {
-    /// What it takes for the largest message.
+    /// Its time for the largest message.
     pub work: Span,
     /// Messages that may wait for it, the one that it has included.
     pub slots: u32,
@@ -283,8 +281,8 @@ pub struct Buffers {
 /// CPU time that an application is to have in each period, beside channels.
 ///
 /// To the analysis it is a channel that ends here: it has a first phase only, and is finished when
-/// it is through the CPU ([`super::trajectory`]). A slice is its block: whoever waits for a lower
-/// one waits for a slice, and each begins with a switch.
+/// it is through the CPU ([`super::trajectory`]). A slice is its block: a wait for a lower block is
+/// a wait for a slice, and each begins with a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
     /// How much; not zero.
@@ -296,7 +294,7 @@ pub struct Work {
 /// Why a request cannot even be considered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestError {
-    /// Nothing takes no time.
+    /// A deadline of zero: every message takes time.
     ZeroDeadline,
     /// A burst of no message.
     ZeroBurst,
@@ -394,12 +392,12 @@ impl Request {
         self.program.filter(|_| self.role == Role::Receive)
     }
 
-    /// What is computed, if it is no channel's.
+    /// The work that is computed, if it is no channel's.
     pub(super) fn work(&self) -> Option<Work> {
         self.work
     }
 
-    /// What the channel does here.
+    /// Role of the channel here.
     pub fn role(&self) -> Role {
         self.role
     }

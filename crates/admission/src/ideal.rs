@@ -7,7 +7,7 @@
 //!
 //! The proof is that of [`super::o1`] with two changes. No lower handler runs in `(s, τ]`. And at
 //! `τ` every preempted level handler may be in the middle of a packet, which then has used the CPU
-//! before `τ` and will use the link after it; so a packet counts on both sides for each message
+//! before `τ` and will use the link after it. So a packet counts on both sides for each message
 //! instead of once for all ([`super::trajectory`]). Calling the link scheduler is taken not to be
 //! preempted by handlers: were it, a lower handler could keep the link idle for as long as level
 //! packets are being made.

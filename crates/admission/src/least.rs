@@ -1,4 +1,4 @@
-//! The least deadline that could be promised, where nothing but asking tells.
+//! The least deadline that could be promised, where only a trial request finds it.
 
 use laxity_units::Span;
 
@@ -27,8 +27,8 @@ pub(super) fn least(first: Span, kept: impl Fn(Span) -> Result<Span, Refusal>) -
         return Err(Refusal::new(Resource::Deadline, late, Reason::Late, Claimant::Newcomer));
     };
     // By when it is kept is what could have been asked for, mostly; where that is no less, by
-    // halves. By halves every other time at least, for who is promised a hair less each time than
-    // was asked for would be asked for ever.
+    // halves. By halves every other time at least: a promise that is a hair below the request each
+    // time would need requests for ever.
     let mut halved = true;
     while long.saturating_sub(short) > (long / 200).max(Span::from_ps(1)) {
         halved = !(halved && short < next && next < long);
@@ -47,7 +47,8 @@ mod tests {
 
     use super::*;
 
-    /// What `least` finds from 20 ms on where `kept` says what is promised, and how often it asks.
+    /// The result of `least` from 20 ms on where `kept` gives the promise, and the number of its
+    /// requests.
     fn found(from: Span, kept: impl Fn(Span) -> Option<Span>) -> (Span, u32) {
         let asked = Cell::new(0);
         let late = Refusal::new(Resource::Deadline, Deficit::Unbounded, Reason::Late, Claimant::Newcomer);

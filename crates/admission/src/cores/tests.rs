@@ -93,8 +93,9 @@ fn the_core_that_is_interrupted_is_slower() {
     assert!(matches!(table.request(asks(300, 300).within(least), on(1)), Decision::Admitted { .. }));
 }
 
-/// The second core hears of completions, for up to `3 (1 + 3)`, and who makes a packet there calls
-/// after that; at the first, which has the timer, interrupts are pending for `2 (1 + 3)`.
+/// The second core hears of completions, for up to `3 (1 + 3)`, and a handler that makes a packet
+/// there calls after that; at the first, which has the timer, interrupts are pending for `2 (1 +
+/// 3)`.
 #[test]
 fn who_makes_a_packet_waits_for_what_is_pending_there() {
     let (cores, link) = ([core(Vec::new()), core(Vec::new())], LinkCosts::new(us(19), Span::ZERO));
@@ -149,12 +150,12 @@ fn interrupts_may_have_been_pending() {
     assert_eq!(bounds(&table), [ns(28_600 + 66_000)]);
 }
 
-/// A second link of 39 us a packet, whose completions are heard of where the handler is, 42 apart;
-/// those of the first are 22 apart and heard of at the other core. There `Y = 3 · 4 + 2 · 4`, and
-/// here `2 · 4 + 3 · 4`. What the first link takes here is `α = 22/20`, and of the second four
-/// completions come in 41.8: `R = α (10 + 10 + 6 + 4 · 3)`. At the link `39 + 2 + 20` for what is
-/// there, the packet with `1 + 2 · 2`, and of the first link ⌈(125 + 20)/22⌉ + 3 sections: `b = 61
-/// + 44 + 2 · 10`. Its completion is heard of 20 later.
+/// A second link of 39 us a packet, whose completions are noticed on the handler's core, 42 apart;
+/// those of the first are 22 apart and noticed on the other core. There `Y = 3 · 4 + 2 · 4`, and
+/// here `2 · 4 + 3 · 4`. The first link takes `α = 22/20` here, and of the second there are four
+/// completions in 41.8: `R = α (10 + 10 + 6 + 4 · 3)`. At the link `39 + 2 + 20` for what is there,
+/// the packet with `1 + 2 · 2`, and of the first link ⌈(125 + 20)/22⌉ + 3 sections: `b = 61 + 44 +
+/// 2 · 10`. Its completion is heard of 20 later.
 #[test]
 fn links_share_the_link_scheduler() {
     let way = |time, hears| WayOut {
@@ -182,8 +183,8 @@ fn timer(cost: u64, interval: u64) -> Interference {
     Interference { above, cost: us(cost), adapter, burst: 0, interval: us(interval) }
 }
 
-/// Where interrupts take all of a core, nothing is promised to who is on it, or whose completions
-/// are heard of there; and everybody else is.
+/// Where interrupts take all of a core, channels on it, or with completions noticed there, have no
+/// guarantee; all others have.
 #[test]
 fn a_core_that_has_no_time_is_nothing_to_others() {
     let way = |hears| WayOut {
@@ -209,9 +210,9 @@ fn a_core_that_has_no_time_is_nothing_to_others() {
 }
 
 /// A call of 5 that the first core's others make once: `R = α (10 + 10 + 6 + 5)`, interrupts are
-/// pending for `12 + 5` there, and `b = 19 + 2 + 17 + 24 + 5`. Who is called again and again may be
-/// at a call when the completion of any packet comes. A thread there is called, too, or waits for a
-/// block; where it is elsewhere, the completion waits, and then the thread.
+/// pending for `12 + 5` there, and `b = 19 + 2 + 17 + 24 + 5`. A core that is called again and
+/// again may be at a call when the completion of any packet arrives. A thread there is called, too,
+/// or waits for a block; where it is elsewhere, the completion waits, and then the thread.
 #[test]
 fn a_core_that_is_called_hears_late_of_each_packet() {
     let core = || {
@@ -234,10 +235,10 @@ fn a_core_that_is_called_hears_late_of_each_packet() {
 
 /// A thread of the second core hands packets over, a switch is 1, and a call of a core that sleeps
 /// 5. The handler's core hears of completions only, `α = 22/21`: a packet begun and its own, each
-/// with its switch, three completions and a call, `R = α (11 + 11 + 3 + 5)`. Interrupts are pending
-/// there for `4 + 5`, and where the thread is for `1 + 2 (1 + 3) + 5`. Nobody else is there, so it
-/// may sleep: `b = 19 + 1 + 3 + 14` for what is there, the packet with `1 + 5 + 1 + 2`, and a call
-/// of either core.
+///    with its switch, three completions and a call, `R = α (11 + 11 + 3 + 5)`. Interrupts are
+///    pending there for `4 + 5`, and where the thread is for `1 + 2 (1 + 3) + 5`. No other work is
+///    there, so it may sleep: `b = 19 + 1 + 3 + 14` for what is there, the packet with `1 + 5 + 1 +
+///    2`, and a call of either core.
 #[test]
 fn a_thread_on_another_core_is_called() {
     let core = || {
@@ -263,10 +264,10 @@ fn a_thread_on_another_core_is_called() {
 
 /// Where the thread's core has the handler, and hears of completions, each block has a switch and
 /// the run's behind it: `α = 22/19`, `R = α (12 + 12 + 9)`. Interrupts are pending for `1 + 3 · 4`.
-/// At the link `19 + 1 + 3 + 13` for what is there, the packet with `1 + 11 + 1 + 2`. What leaves
-/// by a second link of 39 is started there, too, in runs and 42 apart, but heard of by another
-/// core: four more starts while a message is made, and two for begun 42 and three at the link,
-/// where `Y` is 8 longer.
+/// At the link `19 + 1 + 3 + 13` for what is there, the packet with `1 + 11 + 1 + 2`. Packets that
+/// leave by a second link of 39 are started there, too, in runs and 42 apart, but another core
+/// hears of them. So there are four more starts while a message is made, and two for begun 42 and
+/// three at the link, where `Y` is 8 longer.
 #[test]
 fn a_thread_has_a_block_before_each_packet() {
     let core = || {
@@ -292,8 +293,9 @@ fn a_thread_has_a_block_before_each_packet() {
     assert_eq!(rounded(bounds(&table)[0]), rounded(expected));
 }
 
-/// Best effort that never yields has its core for good, and with it a thread that schedules links:
-/// nothing has a bound then, wherever it is made. Who calls by himself is on another core.
+/// Best effort that never yields keeps its core for good, and with it a thread that schedules
+/// links: then no channel has a bound, wherever it is made. A handler that calls by itself is on
+/// another core.
 #[test]
 fn a_thread_may_be_kept_from_its_core() {
     let endless = BestEffort {

@@ -15,8 +15,8 @@
 //! it rises by `S_j`. So if `u ≤ 1` and it holds at each `d_j`, it holds from the first on. A later
 //! deadline takes a line further down, so the least that lets a newcomer join is sought by halves.
 //!
-//! Nothing is said of sets that need a deadline looked at for itself: of three channels with half
-//! of their deadlines to themselves these lines refuse the third.
+//! Sets that need a deadline looked at for itself are not decided: of three channels with half of
+//! their deadlines to themselves these lines refuse the third.
 
 use super::super::response::Task;
 use super::{Host, Stream, WHOLE};
@@ -48,7 +48,7 @@ pub(in super::super) fn least_deadline_by_lines(
     Some(long)
 }
 
-/// What asks for time, those with deadlines in their order.
+/// Claims on time, those with deadlines in their order.
 struct Lines {
     /// `W + Σ_g (burst_g + 1) A_g`.
     once: u128,
@@ -74,7 +74,7 @@ impl Lines {
         let place = |new: &Stream| self.streams.partition_point(|stream| stream.deadline <= new.deadline);
         let at = newcomer.as_ref().map_or(self.streams.len(), place);
         let (before, after) = self.streams.split_at(at);
-        // So much at the last deadline that was looked at, and so much more with each picosecond.
+        // The demand at the last deadline that was looked at, and its growth with each picosecond.
         let (mut asked, mut rate, mut last) = (self.once.checked_mul(WHOLE), self.above, 0);
         for stream in before.iter().chain(&newcomer).chain(after) {
             let further = rate.checked_mul(u128::from(stream.deadline - last));

@@ -34,7 +34,7 @@ pub(in super::super) struct Worst {
     pub(in super::super) bound: u64,
     /// `y(t)`.
     pub(in super::super) window: u64,
-    /// `t − d`: how long the window has lasted when the message comes.
+    /// `t − d`: how long the window has lasted when the message arrives.
     pub(in super::super) head_start: u64,
 }
 

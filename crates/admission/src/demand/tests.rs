@@ -11,7 +11,7 @@ const HYPERPERIOD: u64 = 120;
 /// left over.
 const FAR: u64 = 5000;
 
-/// As many looks as anybody wants.
+/// An effort that no test exhausts.
 fn plenty() -> &'static Effort {
     Box::leak(Box::new(Effort::of(u64::MAX)))
 }
@@ -165,8 +165,8 @@ proptest! {
         }
     }
 
-    /// Whoever is let in by lines is in time; with less effort nothing else is said, and no more is
-    /// looked at.
+    /// A channel that is admitted by lines is in time; with less effort the answer is the same, and
+    /// no more is looked at.
     #[test]
     fn lines_admit_nobody_who_is_late(small in small(), looks in 0u64..200) {
         let mut others = small.clone();
@@ -271,7 +271,7 @@ fn a_set_that_leaves_next_to_nothing_over_is_told_by_lines() {
     let less = Task::new(interval, u128::from(interval) / 4).unwrap();
     let first = Stream::new(&half, wait + interval);
     // Before the other, if it is through by then, as there is a quarter of an interval left at its
-    // deadline; or when half of what comes after that of the other has left it a quarter.
+    // deadline; or when half of the arrivals after that of the other have left it a quarter.
     assert_eq!(least_deadline_by_lines(host, &[first], &less), Some(wait + interval / 4));
     let tight = Stream::new(&half, wait + interval / 2);
     assert_eq!(least_deadline_by_lines(host, &[tight], &less), Some(wait + interval));
