@@ -2,11 +2,11 @@
 //!
 //! # What the papers leave out
 //!
-//! * A transmission ends when it likes, and the interrupt that follows (`C_i`, and `C_l` if a
-//!   packet waits) takes the CPU from whoever has it. Lower-priority packets may wait at the link
-//!   in any number, so this goes on *throughout* a message's processing; the papers count it for
-//!   the first block waited for only. A message bound by the CPU pays for about one lower packet's
-//!   start with every packet of its own.
+//! * A transmission may end at any time, and the interrupt that follows (`C_i`, and `C_l` if a
+//!   packet waits) takes the CPU from any work. Lower-priority packets may wait at the link in any
+//!   number, so this goes on *throughout* a message's processing; the papers count it for the first
+//!   block waited for only. A message bound by the CPU pays for about one lower packet's start with
+//!   every packet of its own.
 //! * A message of a higher channel pays for a switch at its first block too, and the lower handler
 //!   that is waited for may still have its own switch before it.
 //! * Completions interrupt the link phase, the adapter may be `depth` packets ahead, and the
@@ -20,9 +20,9 @@
 //! Let `c = C_i + C_l`.
 //!
 //! *Depth 1.* A start's `C_l`, its transmission and its `C_i` follow each other, and the next `C_l`
-//! comes after: bursts of at most `c` are at least `L_min` apart, the shortest transmission there
-//! may be. In any window of length `Δ` they take at most `ρΔ + (1 − ρ)c` with `ρ = c/(c + L_min)`.
-//! So `Δ` of which the rest is work obeys
+//! follows them. So bursts of at most `c` are at least `L_min` apart, the shortest transmission
+//! there may be. In any window of length `Δ` they take at most `ρΔ + (1 − ρ)c` with `ρ = c/(c +
+//! L_min)`. So `Δ` of which the rest is work obeys
 //!
 //! ```text
 //! Δ ≤ α · work + c,   α = 1/(1 − ρ) = (c + L_min)/L_min.
@@ -53,17 +53,17 @@
 //! Δ ≤ work + ⌈Δ/P⌉ D (a C_i + C_l) + (D + 1) C_l.
 //! ```
 //!
-//! A poll that reads nothing is paid for by itself. A driver with a watchdog also reads at other
-//! instants, and has no such bound.
+//! A poll that reads no response is paid for by itself. A driver with a watchdog also reads at
+//! other instants, and has no such bound.
 //!
 //! # Second phase: the link, in `(τ, f)`
 //!
 //! At most `D` packets are with the adapter at `τ`. Since then only level packets are selected, at
 //! once whenever a place is free: by the handler at `τ`, later by the interrupt that freed the
 //! place. The adapter idles only during some `C_i` or `C_l`, or while work above the handlers keeps
-//! a handler from going on, and all those count once each: per level packet `L_x + C_l + C_i`, for
-//! the earlier ones `D (L_max + C_i)`, and activations in [`super::trajectory`]'s interference
-//! term, whose `α` can only help.
+//! a handler from going on, and all those count once each. There are `L_x + C_l + C_i` per level
+//! packet, `D (L_max + C_i)` for the earlier ones, and activations in [`super::trajectory`]'s
+//! interference term, whose `α` can only help.
 //!
 //! # Together
 //!

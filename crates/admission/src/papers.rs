@@ -11,18 +11,18 @@
 //! * `C_preempt` prints `(N_pkts − 1)/P` switches; a part of a switch is none, and `N_blocks`
 //!   floors the same quotient, so it is read floored.
 //!
-//! What makes no number different, or cannot be computed otherwise:
+//! Points that change no number, or cannot be computed otherwise:
 //!
 //! * The sum that closes §4.2 is labelled `T_wait^{O1}`; both its terms are O2's, so is it.
 //! * `L(S)` there is `L_xmit(S)`.
 //!
-//! What is suspicious but kept, since it can be meant:
+//! Points that are suspicious but kept, since they can be meant:
 //!
 //! * O2's `T_wait^{O2,cpu}` is added to a message's service once, though the text has it "assumed
 //!   for each packet".
-//! * O2's `C_link^msg` is O1's, without the switches of `C'_link`, and `C_block^last` of a message
-//!   whose packets divide evenly is a whole block even where that block is the first (then it is
-//!   not used: `N_blocks = 1`).
+//! * O2's `C_link^msg` is O1's, without the switches of `C'_link`. `C_block^last` of a message with
+//!   packets that divide evenly is a whole block even where that block is the first (then it is not
+//!   used: `N_blocks = 1`).
 //! * O2's link wait compares `L_xmit(S)` with `C_prot^first`; the text argues with the first
 //!   *block*.
 //! * O2's CPU wait has `P − 1` further packets even where no message has that many; O1's has

@@ -1,4 +1,5 @@
-//! Who shares the host, as far as others have to know: the longest and the shortest that may come.
+//! The channels that share the host, as far as others depend on them: the longest and the shortest
+//! that may arrive.
 
 use laxity_units::{Bytes, Span};
 
@@ -12,7 +13,7 @@ use laxity_qos::traffic::TrafficSpec;
 pub(super) struct Population {
     /// Largest message of any kind.
     pub(super) largest_message: Bytes,
-    /// Largest packet of any kind that is transmitted here; `None` if nothing is.
+    /// Largest packet of any kind that is transmitted here; `None` if no packet is.
     pub(super) largest_packet: Option<Bytes>,
     /// Largest packet of a real-time channel that is transmitted here; `None` if none is.
     pub(super) largest_real_time: Option<Bytes>,
@@ -27,7 +28,7 @@ pub(super) struct Population {
     /// The same of one packet of any handler: from there to when it asks whether the link is free,
     /// where handlers do.
     pub(super) step: u128,
-    /// The longest block of who does not ask: of an application that computes, or a program that
+    /// The longest block of work without calls: of an application that computes, or a program that
     /// takes messages.
     pub(super) silent: u128,
     /// A best-effort handler may never yield.
@@ -58,7 +59,7 @@ impl Population {
             let block = environment.block_best_effort;
             all.never_yields |= block == Block::Never;
             all.add(environment, &spec, class.role != Role::Receive && !class.elsewhere);
-            // A block of received packets goes on past the end of a message if more have come.
+            // A block of received packets goes on past the end of a message if more have arrived.
             let packets = spec.fragmentation(environment.packet).packets();
             all.add_block(environment, class.role, block, packets, Completions::Each);
             all.add_silent(ps(class.program));
@@ -90,9 +91,9 @@ impl Population {
         self
     }
 
-    /// Packets, and work with the block in progress, that are taken to be ahead of a message where
-    /// either of two ways of counting holds and the question is only which comes to less: several
-    /// of the largest messages.
+    /// Packets, and work with the block in progress, that are assumed ahead of a message: several
+    /// of the largest messages. Two ways of counting both hold, and these figures only decide which
+    /// is less.
     pub(super) fn ahead(&self, environment: &Environment) -> (u128, u128) {
         const SEVERAL: u128 = 4;
         let packets = u128::from(self.largest_message.div_ceil(environment.packet)) * SEVERAL;

@@ -6,7 +6,7 @@ use laxity_qos::discipline::Group;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 
-/// So many messages may have come before their time that nobody waits for the end of them.
+/// A number of early messages that leaves no wait for the end of them.
 const MANY: u64 = 1000;
 
 /// 1 ns a byte, packets of 1000 B.
@@ -39,7 +39,7 @@ fn us(us: u64) -> Span {
     Span::from_us(us)
 }
 
-/// A message of 2500 B each 10 us, packets of up to 1000: 10 us and the longest packet of anybody,
+/// A message of 2500 B each 10 us, packets of up to 1000: 10 us and the longest packet of any flow,
 /// 1 us, or 1.5 us of best effort. Behind another such link its largest packet is worth 4 us.
 #[test]
 fn a_message_takes_its_interval_and_one_packet_of_another() {
@@ -57,8 +57,8 @@ fn a_message_takes_its_interval_and_one_packet_of_another() {
 }
 
 /// 2500 B each 10 us and 1000 B each 20, both as contracts have them, and 1500 B of best effort: 5
-/// us, and the message's own part of it is 2.5. One that comes 6 us early may have another behind
-/// it: 7.5. Behind another such link only clocks count, and so they do in frames.
+/// us, and the message's own part of it is 2.5. A message that arrives 6 us early may have another
+/// behind it: 7.5. Behind another such link only clocks count, and so they do in frames.
 #[test]
 fn what_keeps_contracts_is_through_together() {
     let punctual = |asked: RateRequest, by| RateRequest { early: Early { by, ahead: 0 }, ..asked };
@@ -72,7 +72,7 @@ fn what_keeps_contracts_is_through_together() {
     assert_eq!((bound.bound, bound.higher), (us(5), us(1)));
     let (wait, service) = table.terms(&long, &bound);
     assert_eq!((wait.total(), service.total()), (Span::from_ns(1500), Span::from_ns(2500)));
-    // A third would make the second late, whom its clock would not help.
+    // A third would make the second late, which its clock would not help.
     let Decision::Refused(refused) = table.request(punctual(asks(1000, us(20), us(30)), us(1))) else {
         panic!("the second is late")
     };

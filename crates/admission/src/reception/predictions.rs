@@ -1,5 +1,5 @@
-//! What a host can receive, by its costs: thesis Eqs. 7.1–7.5, and the like for a poll in the
-//! kernel.
+//! Predicted receive rates of a host by its costs: thesis Eqs. 7.1–7.5, and the corresponding ones
+//! for a poll in the kernel.
 //!
 //! All rates are packets a second. A packet takes `commands` commands of the host, of which the
 //! last brings the protocol `C_ri`; a quota counts commands, as in thesis Eq. 7.4 (its Fig. 7.6
@@ -31,14 +31,14 @@ impl Capacity {
     }
 
     /// Delivered of `offered` packets a second with an interrupt for each command, Eq. 7.2: `(1 − A
-    /// (2 C_intr + C_ri)) / C_pp` beyond the MLFRR; nothing at and beyond
+    /// (2 C_intr + C_ri)) / C_pp` beyond the MLFRR; zero at and beyond
     /// [`livelock`](Self::livelock).
     pub fn per_command_delivered(&self, offered: f64) -> f64 {
         let left = (1.0 - offered * self.reception()) / seconds(self.program);
         offered.min(left.max(0.0))
     }
 
-    /// Where nothing is delivered any more: `1 / (2 C_intr + C_ri)`.
+    /// The offered rate from which no packet is delivered any more: `1 / (2 C_intr + C_ri)`.
     pub fn livelock(&self) -> f64 {
         1.0 / self.reception()
     }
@@ -69,7 +69,7 @@ impl Capacity {
         let_through.min((1.0 - overhead) / self.work())
     }
 
-    /// What an interface is guaranteed under adaptive backoff: `Q / (2 I_max)`. Eq. 7.5 asks that
+    /// The guarantee of an interface under adaptive backoff: `Q / (2 I_max)`. Eq. 7.5 asks that
     /// these add up to no more than the host's MLFRR.
     pub fn reserved(&self, quota: u32, maximum: Span) -> f64 {
         f64::from(quota) / (f64::from(self.commands) * seconds(maximum))
@@ -83,12 +83,12 @@ impl Capacity {
         (f64::from(quota) / interval).min((1.0 - seconds(poll) / interval) / self.work())
     }
 
-    /// What the CPU spends on a packet with an interrupt for each of its commands.
+    /// CPU time of a packet with an interrupt for each of its commands.
     fn reception(&self) -> f64 {
         f64::from(self.commands) * seconds(self.interrupt) + seconds(self.protocol)
     }
 
-    /// What it spends on one without.
+    /// CPU time of a packet without an interrupt.
     fn work(&self) -> f64 {
         seconds(self.protocol) + seconds(self.program)
     }

@@ -1,9 +1,9 @@
-//! What queueing theory expects of a host that polls: throughput, blocking and latency, where Eqs.
+//! Queueing theory's estimate for a host that polls: throughput, blocking and latency, where Eqs.
 //! 7.1 to 7.5 know throughput alone.
 //!
-//! Packets come as a Poisson process and their protocol takes an exponential time, so between polls
-//! the host is a queue M/M/1/K, `K` being the packets that the adapter holds and the one in work.
-//! Polling changes two things:
+//! Packets arrive as a Poisson process and their protocol takes an exponential time. So between
+//! polls the host is a queue M/M/1/K, `K` being the packets that the adapter holds and the one in
+//! work. Polling changes two things:
 //!
 //! *The server is slower.* Of each interval `I` a poll takes `C_poll`, and grants `Q` packets
 //! beside the one that the poll before left in work. If there is always a packet, `N` could be done
@@ -18,11 +18,11 @@
 //! which is less than `min(Q, E[N])`, Eq. 7.4's pattern, since what a short packet leaves of an
 //! interval no later one is granted.
 //!
-//! *The server is away* when it has nothing to do, until the next poll. In an M/G/1 queue with
-//! vacations a packet waits for as long as in the one without, and what is left of a vacation on
-//! average (Fuhrmann and Cooper 1985), `E[Σ V²] / 2 E[Σ V]` over those of an idle time. The first
-//! is what is left of an interval, those after it are whole, `1 / λ E[I]` of them on average
-//! whatever their distribution:
+//! *The server is away* when it has no work, until the next poll. In an M/G/1 queue with vacations
+//! a packet waits for as long as in the one without, and what is left of a vacation on average
+//! (Fuhrmann and Cooper 1985), `E[Σ V²] / 2 E[Σ V]` over those of an idle time. The first is what
+//! is left of an interval, those after it are whole, `1 / λ E[I]` of them on average whatever their
+//! distribution:
 //!
 //! ```text
 //!   rest = (E[I³] / 3 E[I] + E[I²] / λ E[I]) / 2 (E[I²] / 2 E[I] + 1 / λ)        I / 2 at no load, I / 3 at a high one
@@ -30,9 +30,9 @@
 //!
 //! A queue that is always full has no vacations: the rest counts by the probability `1 − ρ^K` with
 //! which one without an end has fewer than `K`. That, and services that are taken as exponential
-//! though they come in grants, is what makes this an estimate.
+//! though they are granted in batches, is why this is an estimate.
 
-/// What is expected of a queue in its steady state.
+/// Expected values of a queue in its steady state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Packets a second that are served.
@@ -60,8 +60,8 @@ pub struct Polled {
     pub places: u32,
 }
 
-/// The queue M/M/1/K with so many `arrivals` and `services` a second, both above 0, and `places`
-/// for packets, the one in work included.
+/// The queue M/M/1/K with `arrivals` and `services` a second, both above 0, and `places` for
+/// packets, the one in work included.
 pub fn mm1k(arrivals: f64, services: f64, places: u32) -> Estimate {
     let load = arrivals / services;
     // Weights of the states 0 … K by their likeliest, or powers of a load above 1 would not be
@@ -76,8 +76,8 @@ pub fn mm1k(arrivals: f64, services: f64, places: u32) -> Estimate {
 }
 
 impl Polled {
-    /// What is expected with so many `arrivals` a second, above 0; `None` if polls alone take all
-    /// of the CPU.
+    /// Expected values with `arrivals` a second, above 0; `None` if polls alone take all of the
+    /// CPU.
     pub fn estimate(&self, arrivals: f64) -> Option<Estimate> {
         let [mean, square, cube] = self.interval;
         let services = self.saturated()?;
@@ -110,7 +110,7 @@ impl Polled {
             n += 1.0;
             likely *= could / n;
         }
-        // A quota that is never used up cuts nothing.
+        // A quota that is never used up has no effect.
         let (full, beyond) = if n < quota { (0.0, 0.0) } else { (likely, (1.0 - below - likely).max(0.0)) };
         granted += quota * (full + beyond);
         let one_more = granted + beyond;
@@ -138,7 +138,7 @@ mod tests {
                     false => (1.0 - load) * load.powf(k) / (1.0 - load.powf(k + 1.0)),
                 };
                 assert!(near(queue.blocking, closed), "{load} {places}: {queue:?}, not {closed}");
-                // What goes in comes out: the server is busy for as long as its work takes.
+                // The input equals the output: the server is busy for as long as its work takes.
                 let empty = queue.blocking / load.powf(k);
                 assert!(load > 1.0 || near(queue.throughput, 5.0 * (1.0 - empty)));
                 assert!(near(queue.packets, queue.latency * queue.throughput), "Little");
@@ -170,8 +170,7 @@ mod tests {
         let rates: Vec<f64> = (1..12).map(|quota| polled(quota).saturated().unwrap()).collect();
         assert!(rates.is_sorted() && rates[10] <= 0.1 && near(polled(100).saturated().unwrap(), 0.1));
         assert!(near(polled(u32::MAX).saturated().unwrap(), 0.1));
-        // Packets that take nothing: what is granted, and the one that was in work is there no
-        // more.
+        // Packets of zero time: those granted, and the one that was in work is there no more.
         assert!(near(Polled { service: 1e-9, ..polled(3) }.saturated().unwrap(), 3.0 / 20.0));
         assert!(near(Polled { service: 0.05, ..polled(3) }.saturated().unwrap(), 3.0 / 20.0));
         assert_eq!(Polled { poll: 20.0, ..polled(1) }.estimate(1.0), None);

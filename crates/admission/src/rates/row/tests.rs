@@ -20,7 +20,7 @@ fn us(us: u64) -> Span {
     Span::from_us(us)
 }
 
-/// What a stage takes: so many microseconds, and nanoseconds for each byte.
+/// Time of a stage: microseconds, and nanoseconds for each byte.
 type Takes = (u64, u64);
 
 fn stage((fixed, per_byte): Takes) -> Stage {
@@ -91,9 +91,9 @@ fn a_burst_is_paid_for_at_the_first_stage() {
 }
 
 /// VirtualClock with 30, then SFQ with 40: by rates it would be 400 and 30, and then 80 from when
-/// it may begin; but with nobody but itself and what has no rate all is through sooner: one packet
-/// may be in each server, 70, the shorter once more, 30, and two packets of 40 at the slower.
-/// Behind another such row, only clocks count.
+/// it may begin. But alone with traffic without a rate all is through sooner: one packet may be in
+/// each server, 70, the shorter once more, 30, and two packets of 40 at the slower. Behind another
+/// such row, only clocks count.
 #[test]
 fn all_together_are_through_where_stages_tell_them_apart() {
     let mut table = table(&[((30, 0), Order::VirtualClock), ((40, 0), Order::StartTimeFair)], 0, Vec::new());
@@ -184,7 +184,7 @@ const ORDERS: [Order; 7] = [
 
 /// Of a row of four stages, how late a channel of two packets was behind when its messages were
 /// handed over, and its bound. Beside it are a flow that has a rate and sends what it likes, and
-/// one without. `wants` says who is next, how long after the one before, and how large.
+/// one without. `wants` gives the next sender, how long after the one before, and the size.
 fn worst(
     (first, second): (usize, usize),
     takes: [Takes; 4],
@@ -242,8 +242,8 @@ fn worst(
     (late.max().unwrap_or_default(), bound)
 }
 
-/// Half of what is promised is found by chance, so not much of it is for nothing; but of DRR a
-/// sixth, which has everybody's turn worth what the slowest flow needs for a packet.
+/// Half of the promise is found by chance, so not much of it is slack. DRR reaches only a sixth:
+/// its bound gives every flow's turn the worth that the slowest flow needs for a packet.
 #[test]
 fn a_row_of_stages_comes_close_to_its_promises() {
     for (place, order) in ORDERS.into_iter().enumerate() {
@@ -265,8 +265,7 @@ fn a_row_of_stages_comes_close_to_its_promises() {
 }
 
 proptest! {
-    /// Nobody is later than the row promises, whatever others send that come through the same
-    /// stages.
+    /// No packet is later than the row promises, whatever others send through the same stages.
     #[test]
     fn a_row_of_stages_keeps_its_promises(
         orders in (0..ORDERS.len(), 0..ORDERS.len()),

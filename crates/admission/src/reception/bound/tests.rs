@@ -50,9 +50,10 @@ fn terms(host: &Host, requests: &[Request]) -> Vec<u64> {
 
 #[test]
 fn a_polled_interface_alone() {
-    // Two of real time: R is the packet in hand 5, the tick 3, and 10. V is a packet of anybody 10,
-    // one of its own 10, two of real time 20, and what one interface takes in W: 23 for each tick:
-    // 40 → n = 2 → 86 → n = 2. Where one comes at a time, one is enough: 5 less, and 10 less.
+    // Two of real time: R is the packet in hand 5, the tick 3, and 10. V is a packet of any channel
+    // 10, one of its own 10, two of real time 20, and the time of one interface in W: 23 for each
+    // tick: 40 → n = 2 → 86 → n = 2. Where one arrives at a time, one is enough: 5 less, and 10
+    // less.
     assert_eq!(terms(&one(polled(), worker()), &[request(1, 5000)]), [100, 13, 1000, 76]);
     assert_eq!(terms(&one(polled(), worker()), &[request(2, 5000)]), [100, 18, 1000, 86]);
     // Without best effort all three packets of the budget are real time's: 10 + 30 + 46.
@@ -120,7 +121,7 @@ fn what_does_not_fit_into_a_turn_is_not_promised() {
     // A quota of 30 at 5 us is more than 100 us; (100 − 1 ps − 8)/5 is.
     let greedy = Service { quota: 30, real_time: 30, ..polled() };
     assert_eq!(one(greedy, worker()).turn(0), Some((18, us(98))));
-    // And the program, behind 153 in each 100, gets nothing.
+    // And the program, behind 153 in each 100, gets no time.
     assert_eq!(one(greedy, worker()).period(0), None);
     assert_eq!(admit(&one(greedy, worker()), &[request(1, 5000)]), [refused(0, Missing::Budget)]);
     let slow = Service { packet: us(60), ..polled() };
@@ -143,7 +144,7 @@ fn what_is_missing_is_said() {
     let slots = Service { slots: 2, ..polled() };
     let three = admit(&one(slots, worker()), &[request(3, 50_000)]);
     assert_eq!(three, [refused(0, Missing::Slots { needed: 3, has: 2 })]);
-    // In 218 and 1000 + 1000 + 86 us one more comes of one every 2 ms.
+    // In 218 and 1000 + 1000 + 86 us one more arrives of one every 2 ms.
     let buffers = Service { buffers: Some(3), ..polled() };
     let three = admit(&one(buffers, worker()), &[request(3, 2000)]);
     assert_eq!(three, [refused(0, Missing::Buffers { needed: 4, has: 3 })]);
@@ -167,15 +168,15 @@ fn a_newcomer_may_not_take_what_was_promised() {
 
 #[test]
 fn a_budget_that_is_never_spent_is_not_waited_for() {
-    // 10 of anybody, one of its own, two ticks of 23. In 1000 + 66 + 113 us one comes, or two, of
-    // the three that it may do.
+    // 10 of any channel, one of its own, two ticks of 23. In 1000 + 66 + 113 us one arrives, or
+    // two, of the three that it may do.
     let alone = Worker { rest: false, ..worker() };
     assert_eq!(terms(&one(polled(), alone), &[request(1, 5000)]), [100, 13, 10 + 10 + 46]);
     assert_eq!(terms(&one(polled(), alone), &[request(1, 600)]), [100, 13, 66]);
     // Three at once: two turns, 10 + 30 + 46; a fourth in 1000 + 86 + 218 us is one too many.
     assert_eq!(terms(&one(polled(), alone), &[request(3, 1305)]), [100, 100, 18, 86]);
     assert_eq!(terms(&one(polled(), alone), &[request(3, 1304)]), [100, 100, 18, 1000, 86]);
-    // Whoever has a shorter period goes before.
+    // A program with a shorter period goes before.
     let mut host = one(polled(), alone);
     host.programs.push(Worker { reserved: Some((us(20), us(500))), ..worker() });
     assert_eq!(terms(&host, &[request(1, 5000)]), [100, 13, 10 + 10 + 2 * 30 + 3 * 23]);
