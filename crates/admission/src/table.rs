@@ -1,5 +1,5 @@
 //! The channels of a host, and `D_order`, which keeps them in priority order. (`table/by_demand.rs`
-//! has the other [`Test`]; there the order is by deadline and means nothing more.)
+//! has the other [`Test`]; there the order is by deadline only.)
 //!
 //! # `D_order` (Kandlur, Shin and Ferrari 1994)
 //!
@@ -11,7 +11,7 @@
 //! * whether a channel tolerates the newcomer above it does not depend on where above: the newcomer
 //!   stands below the lowest channel that does not tolerate it;
 //! * `r_j ≤ d_j` as soon as *some* `t ≤ d_j` has `demand_j(t) ≤ t`. The demand at `t = d_j` is kept
-//!   for every channel and corrected by one product when a channel comes or goes. Only channels
+//!   for every channel and corrected by one product when a channel arrives or leaves. Only channels
 //!   that fail there are looked at more closely: the first few one by one, the rest in one
 //!   [`sweep`].
 //!
@@ -41,7 +41,7 @@
 //! channels' periodic jobs `S_j` all start, served in the table's fixed order, `W` and `G` at the
 //! top. By the table's test the first job of every channel ends by `r_j ≤ d_j ≤ I_j`, and since
 //! that is a critical instant so does every later one by its deadline. So by `t` all `Σ b_j(t) S_j`
-//! of jobs due by then are done, in time left over by `W` and `G`. What those leave in `[0, t]` is
+//! of jobs due by then are done, in time left over by `W` and `G`. They leave in `[0, t]` the time
 //! `max_{0 ≤ y ≤ t} (y − W − G(y))` (a priority served at the top executes `min_y (W + G(y) + t −
 //! y)`, where `W + G(0) = 0`). Let `y` be where the maximum is; `y > 0`, because at least `m`
 //! itself is in the sum. Then
@@ -94,8 +94,8 @@ pub enum Test {
     /// at most `I_min`.
     #[default]
     DOrder,
-    /// What is due by each instant, for EDF by the deadlines asked for and for nothing else: admits
-    /// whatever `DOrder` does and more, and deadlines beyond `I_min`.
+    /// Work due by each instant, for EDF by the deadlines asked for only: admits whatever `DOrder`
+    /// does and more, and deadlines beyond `I_min`.
     Demand,
 }
 
@@ -159,7 +159,7 @@ impl AdmissionTable {
         &self.environment
     }
 
-    /// How it decides who fits.
+    /// The test that decides.
     pub fn test(&self) -> Test {
         self.test
     }
@@ -185,7 +185,7 @@ impl AdmissionTable {
         (!self.population.never_yields).then(|| span(self.population.block))
     }
 
-    /// What an admitted channel asked for.
+    /// Request of an admitted channel.
     pub fn admitted(&self, id: AdmissionId) -> Option<&Request> {
         self.channels.iter().find(|channel| channel.id == id).map(|channel| &channel.request)
     }
@@ -217,14 +217,14 @@ impl AdmissionTable {
         Ok(Span::from_ps(self.place_by_order(&request.loosest(), from)?.bound))
     }
 
-    /// Under `D_order`: the highest priority that those who are admitted tolerate it at, as they do
+    /// Under `D_order`: the highest priority that the admitted channels tolerate it at, as they do
     /// any lower one; `None` if they tolerate it at none, or no deadline up to `I_min` could be
     /// promised there.
     pub fn highest_priority(&self, request: &Request) -> Option<usize> {
         self.place_by_order(&request.loosest(), 0).ok().map(|placed| placed.place)
     }
 
-    /// Admits `request`, or says why not and changes nothing.
+    /// Admits `request`, or says why not and leaves the table unchanged.
     pub fn request(&mut self, request: Request) -> Decision {
         self.request_from(request, 0)
     }
@@ -258,7 +258,7 @@ impl AdmissionTable {
             self.levels(&responses, levels).expect("the levels sufficed when the last channel was admitted")
         });
         let bound = |(priority, channel): (usize, &Channel)| {
-            // Whoever shares a level waits for all of it.
+            // A channel that shares a level waits for all of it.
             let lowest = levels.as_ref().map_or(priority, |levels| levels::lowest_beside(levels, priority));
             let r = responses[lowest];
             let service = tasks[priority].service();
@@ -357,7 +357,7 @@ impl AdmissionTable {
         Decision::Admitted { id, priority: place, bound: Span::from_ps(bound) }
     }
 
-    /// What `task` waits for, itself included, by its own deadline below the first `above` tasks.
+    /// Demand before `task`, itself included, by its own deadline below the first `above` tasks.
     fn at_own_deadline(&self, above: usize, task: &Task, deadline: u64) -> u128 {
         let constant = self.shared.as_ref().map_or(0, Shared::constant);
         constant + task.service() + demand(&self.tasks[..above], deadline)
@@ -379,7 +379,7 @@ impl AdmissionTable {
         self.shared = Some(shared);
     }
 
-    /// The refusal of a newcomer whose response time beside `tasks` is so `late`.
+    /// The refusal of a newcomer with a response time of `late` beside `tasks`.
     fn late(
         &self,
         request: &Request,
@@ -440,12 +440,12 @@ impl AdmissionTable {
     }
 }
 
-/// The refusal of a newcomer for a reason that concerns nobody else.
+/// The refusal of a newcomer for a reason that concerns no other channel.
 fn refused((resource, deficit, reason): Impossible) -> Refusal {
     Refusal::new(resource, deficit, reason, Claimant::Newcomer)
 }
 
-/// What [`AdmissionTable::place`] found.
+/// Result of [`AdmissionTable::place`].
 struct Placed {
     place: usize,
     bound: u64,

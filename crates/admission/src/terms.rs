@@ -11,7 +11,7 @@ use laxity_units::Span;
 /// A part of a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Term {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
     /// How long it takes.
     pub cost: Span,

@@ -54,7 +54,7 @@ pub(super) fn mc68040(model: ResourceModel, p: u32, formula: Formula) -> Environ
 }
 
 /// A host of which a packet of 1000 B takes 10 us to make, 2 to start, 1 to hear of and `link` for
-/// each byte of it on the link; a switch takes nothing.
+/// each byte of it on the link; a switch takes no time.
 pub(super) fn of_round_figures(model: ResourceModel, link: Span) -> Environment {
     let us = Span::from_us;
     Environment {
@@ -86,7 +86,7 @@ fn table(environment: Environment) -> AdmissionTable {
     AdmissionTable::new(environment).unwrap()
 }
 
-/// Nanoseconds of service and wait of a 60 KiB message, and nothing else around.
+/// Nanoseconds of service and wait of a 60 KiB message without other traffic.
 fn lone(model: ResourceModel, p: u32, formula: Formula) -> (u64, u64) {
     let table = table(mc68040(model, p, formula));
     let spec = spec(60, Span::from_ms(50));
@@ -248,7 +248,7 @@ fn absurd_requests_are_refused_and_not_a_panic() {
                 min_interval: Span::MAX,
             };
             let huge = Request::new(huge, Span::MAX).unwrap();
-            // A terabyte in 213 days is not even much; what matters is that nothing overflows.
+            // A terabyte in 213 days is a low rate; the test is that no value overflows.
             table.request(huge);
             let never = Environment { block_real_time: Block::Never, ..mc68040(model, 4, formula) };
             self::table(never).request(huge);

@@ -12,7 +12,7 @@ fn all_in_time(constant: u128, above: &[Task], claims: &[Claim], most: usize) ->
 
 proptest! {
     /// Limits are drawn about where response times are, and intervals are far apart, so that some
-    /// are told by a line, some by going on to it and some release by release.
+    /// are decided by a line, some by going on to it and some release by release.
     #[test]
     fn who_is_in_time_is_in_the_sweep(
         drawn in prop::collection::vec((1u64..2000, 1u64..60, 0u64..240), 1..40),
@@ -35,7 +35,7 @@ proptest! {
         sweep(constant, &above, claims.iter().copied(), &effort, |place, r| swept[place] = Some(r.is_some()));
         let (met, counted) = all_in_time(constant, &above, &claims, most);
         for (place, met) in met.into_iter().enumerate() {
-            // With less effort fewer are, and nobody who is not.
+            // With less effort fewer are, and none that is not.
             let so = if most > 3 { swept[place] == Some(met) } else { !met || swept[place] == Some(true) };
             prop_assert!(so, "{place}: {met} {:?}", swept[place]);
         }
@@ -44,8 +44,8 @@ proptest! {
 }
 
 proptest! {
-    /// One by one they have what the sweep has, who takes nothing and whom nothing is ahead of
-    /// included: he waits for what comes when he does (`exceeded/19`).
+    /// One by one they have the sweep's results. This includes a claim that takes no time and has
+    /// none ahead: it waits for arrivals at the same instant (`exceeded/19`).
     #[test]
     fn the_sweep_has_the_response_time_of_each(
         drawn in prop::collection::vec((1u64..2000, 0u64..3), 1..8),
@@ -66,10 +66,10 @@ proptest! {
     }
 }
 
-/// Ten thousand channels that are served every 50 ms, and below them one that takes minutes: the
-/// least that it may take is 250 s/(1 − 1/2), in which 100 million messages come, and the most 50
-/// ms more. If it has those, or less than the least, nothing is counted; if it has 20 ms of them,
-/// each channel once, and what comes meanwhile.
+/// Ten thousand channels that are served every 50 ms, and below them one that takes minutes. The
+/// least that it may take is 250 s/(1 − 1/2), in which 100 million messages arrive, and the most 50
+/// ms more. If it has those, or less than the least, no release is counted; if it has 20 ms of
+/// them, each channel once, and the arrivals in the meantime.
 #[test]
 fn a_minute_in_the_table_is_not_counted_through() {
     const MS: u64 = 1_000_000_000;

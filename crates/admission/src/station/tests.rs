@@ -14,7 +14,7 @@ fn us(us: u64) -> Span {
     Span::from_us(us)
 }
 
-/// A phase of so many microseconds, and as many nanoseconds for each byte as `per_byte`.
+/// A phase of `fixed` microseconds, and `per_byte` nanoseconds for each byte.
 fn phase(fixed: u64, per_byte: u64) -> Phase {
     Phase {
         delay: Delay { fixed: us(fixed), per_byte: ByteTime::from_ns(per_byte), ..Delay::default() },
@@ -76,7 +76,8 @@ fn a_short_packet_pays_its_part_of_a_round() {
     assert_eq!(behind.apart(Bytes::new(10)), 10_500_000);
 }
 
-/// What holds up a neighbour is one with it; a resource between two takes what is between along.
+/// A stage that holds up a neighbour is one with it; a resource between two takes the stages in
+/// between along.
 #[test]
 fn stages_that_hold_each_other_up_are_taken_together() {
     let holds = |phase| Phase { holds: vec![0], ..phase };
@@ -183,7 +184,7 @@ fn run(places: &[Option<usize>], services: &[Vec<u64>], depth: usize, host: u64)
             let comes = if k == 0 { handed[n] } else { left[k - 1][n] };
             began[k][n] = if n == 0 { comes } else { comes.max(left[k][n - 1]) };
             left[k][n] = began[k][n] + services[k][n];
-            // There is a place when the one that came so many before has been taken from it.
+            // There is a place when an earlier packet has been taken from it.
             if let Some(Some(places)) = places.get(k + 1)
                 && n >= *places
             {
@@ -195,9 +196,9 @@ fn run(places: &[Option<usize>], services: &[Vec<u64>], depth: usize, host: u64)
     (0..packets).map(|n| (handed[n], left[stages - 1][n])).collect()
 }
 
-/// All rows of two and three stages with short and long packets in every order: what (1) promises
-/// from when a packet is handed over until a later one is complete is never exceeded, and comes
-/// near.
+/// All rows of two and three stages with short and long packets in every order: the promise of (1)
+/// from when a packet is handed over until a later one is complete is never exceeded, and is nearly
+/// reached.
 #[test]
 fn no_row_of_stages_takes_longer_than_it_is_charged() {
     const PACKETS: usize = 7;

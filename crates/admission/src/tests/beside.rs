@@ -1,4 +1,4 @@
-//! What other links take, by hand.
+//! CPU time of other links, by hand.
 
 use super::*;
 
@@ -80,9 +80,9 @@ fn a_fast_link_is_counted_by_packets() {
     assert!(matches!(table.request(packet(Span::from_ms(9))), Decision::Refused(_)));
 }
 
-/// Two links of which each has 15 of 25 us, by time, leave nothing of the CPU; but they have no
-/// more than 40 packets each, though that is more in any 100 us. So does one that has an end by
-/// time only beside one that has not.
+/// Two links of which each has 15 of 25 us, by time, leave no CPU time; but they have no more than
+/// 40 packets each, though that is more in any 100 us. So does one that has an end by time only
+/// beside one that has not.
 #[test]
 fn links_that_take_all_together_are_counted_by_packets() {
     let other = OtherLink { apart: us(25), longest: us(60), buffers: Some(40) };
@@ -108,7 +108,7 @@ fn what_leaves_elsewhere_takes_the_cpu_only() {
     let table = table(host(fast));
     let service = |request: &Request| table.service_time(request).unwrap().total();
     let request = packet(Span::from_ms(9));
-    // Alone here, nothing is transmitted by this link and nothing stolen.
+    // Alone here, no packet is transmitted by this link and no time stolen.
     assert_eq!(service(&request.by_another_link()), us(20 + 15));
     assert!(service(&request) > us(50));
 }
@@ -141,7 +141,7 @@ fn a_thread_starts_more_while_it_serves_another_link() {
     assert_eq!(charges.per_start - alone.per_start, ps(350));
     assert_eq!(charges.wait.picoseconds() - alone.wait.picoseconds(), ps(195 * 8));
     assert_eq!((alone.per_other, charges.per_other), (0, ps(195)));
-    // How fast handlers make packets says nothing of who waits for the thread.
+    // The speed of handlers does not bound the packets that wait for the thread.
     let fast = OtherLink { apart: us(19), longest: us(20), buffers: None };
     assert_eq!(by_thread(fast).above.len(), 2);
     // With two places in the adapter a part of 35 us more may be a whole packet more, in which 15
@@ -153,8 +153,8 @@ fn a_thread_starts_more_while_it_serves_another_link() {
 }
 
 /// Under O3 a start may be that of a thread, created in 4 us and switched to in 3, and is counted
-/// by time: 22 for each. Ours waits for the end of a block of 20, whoever's, which began with a
-/// switch, and then for a thread's of its own. Of a block of two packets it waits for both.
+/// by time: 22 for each. Ours waits for the end of a block of 20, of any handler, which began with
+/// a switch, and then for a thread's of its own. Of a block of two packets it waits for both.
 #[test]
 fn threads_are_created_for_each_link() {
     let other = OtherLink { apart: us(50), longest: us(60), buffers: Some(4) };

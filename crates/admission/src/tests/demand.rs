@@ -128,9 +128,9 @@ fn a_deadline_beyond_the_interval_is_a_matter_of_the_test() {
     assert_eq!(refusal.reason, Reason::BeyondInterval);
 }
 
-/// A link that is busy but for a picosecond of each 100 us: how long anybody waits behind that is
-/// not looked through, but lines let in whoever has the time for what is on the link, his own and
-/// all that comes meanwhile.
+/// A link that is busy but for a picosecond of each 100 us. The wait behind that is not searched to
+/// its end. But lines admit a channel with time for the traffic on the link, its own and all
+/// arrivals in the meantime.
 #[test]
 fn what_would_take_too_long_to_look_through_is_admitted_by_lines_or_not() {
     let environment = Environment {
@@ -156,7 +156,7 @@ fn what_would_take_too_long_to_look_through_is_admitted_by_lines_or_not() {
     let Decision::Refused(refusal) = decide(asks(service, least - 1)) else { panic!("it may be late") };
     assert_eq!((refusal.reason, refusal.deficit), (Reason::Untold, Deficit::Unbounded));
     assert!(refusal.to_string().contains("too long to find out"), "{refusal}");
-    // A second that would leave it nothing of the time.
+    // A second that would leave it no time.
     let mut table = demand_table(environment);
     assert!(matches!(table.request(asks(service, least)), Decision::Admitted { .. }));
     let Decision::Refused(refusal) = table.request(asks(1, 500_000_000)) else { panic!("nothing is left") };

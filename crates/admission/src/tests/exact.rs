@@ -104,10 +104,10 @@ fn the_threads_of_o3_are_created_each_time() {
     // A burst is 40 + 160 and a thread, 100 + 30: α = (330 + 400)/400. W: α·520 + 330 + (400 + 40)
     // and the crossing packet's α·520, its link share being 400 + (100 + 420) + 200. S is that.
     assert_eq!(terms(host.clone(), &packets(1)), (949 + 330 + 440 + 949, 1120));
-    // A handler calls after each packet of a block of 3, whose first is the longest. W: α·860 + 330
-    // + 440 and the link share, S: 3·1120.
+    // A handler calls after each packet of a block of 3, the first of which is the longest. W:
+    // α·860 + 330 + 440 and the link share, S: 3·1120.
     assert_eq!(terms(host.clone(), &packets(3)), (1569 + 330 + 440 + 949, 3360));
-    // An application that computes calls nobody: 100 + 1000 before a thread, 100 + 30 + 200. W:
+    // An application that computes does not call: 100 + 1000 before a thread, 100 + 30 + 200. W:
     // α·1100 + 330 + 440 + α·520.
     let computes = Environment { slice: Span::from_us(1000), ..host.clone() };
     assert_eq!(terms(computes, &packets(1)), (2007 + 330 + 440 + 949, 400 + 1430));
@@ -127,7 +127,7 @@ fn scheduling_that_costs_nothing_takes_nothing_even_of_an_instant_link() {
             assert_eq!(wait.unwrap_err().reason, Reason::InterruptsTakeAll);
             host.host.link_scheduling = Span::ZERO;
             host.host.interrupt = Span::ZERO;
-            // O1: W: 100 + 420, the crossing packet's link share is nothing. O2: a run of 100 more;
+            // O1: W: 100 + 420, the crossing packet's link share is zero. O2: a run of 100 more;
             // the crossing packet adds min(420 + 200, 620) and is 420 + 100 + 100 late for the
             // link.
             assert_eq!(terms(host, &packets(1)), expected, "{model:?}, depth {depth}");
@@ -160,8 +160,8 @@ fn packets_that_are_made_slowly_are_counted() {
     assert_eq!(terms(host(100, Some(170)), &packets(8)), (1030 + 3000 + 440, 3410));
     // One packet is made sooner by the other.
     assert_eq!(terms(host(100, Some(170)), &packets(1)), terms(host(100, None), &packets(1)));
-    // In 99 a packet may be made before the link has taken the one before; and who works ahead
-    // makes more wait.
+    // In 99 a packet may be made before the link has taken the one before; and a handler that works
+    // ahead makes more wait.
     assert_eq!(terms(host(100, Some(99)), &packets(40)), terms(host(100, None), &packets(40)));
     assert_ne!(terms(host(100, Some(100)), &packets(40)), terms(host(100, None), &packets(40)));
     let ahead = |makes| Environment { ahead: true, ..host(100, makes) };

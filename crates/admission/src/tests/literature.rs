@@ -1,4 +1,4 @@
-//! What is printed against closed forms of the literature, where there are such: same network, same
+//! Printed results against closed forms of the literature, where there are any: same network, same
 //! traffic.
 //!
 //! Where the setting is the literature's the two are equal, but for the rounding of clocks; where
@@ -21,12 +21,12 @@ fn asked(pays: Pays) -> RateRequest {
     let size = Bytes::new(3000);
     let spec = TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: us(30) };
     let request = Request::new(spec, us(10_000)).unwrap();
-    // So many may come early that nobody waits for the end of them: what is promised is by rates.
+    // A number of early messages that leaves no wait for the end of them: the promise is by rates.
     RateRequest { request, level: 0, group: None, pays, early: Early { by: Span::ZERO, ahead: 1000 } }
 }
 
-/// What the first of `flows` alike is promised at a link in `order`, which had `before` to pay, and
-/// what it hands on.
+/// The promise to the first of `flows` alike at a link in `order`, which had `before` to pay, and
+/// the burst that it hands on.
 fn at_a_link(order: Order, flows: usize, pays: Pays) -> (Span, Span) {
     let speed = LinkCosts::new(Span::ZERO, Span::from_ns(1));
     let sharing =
@@ -38,7 +38,7 @@ fn at_a_link(order: Order, flows: usize, pays: Pays) -> (Span, Span) {
     (table.bounds()[0].bound, table.handed_on(&asked(pays)))
 }
 
-/// What is promised over so many links in `order`.
+/// The promise over `links` in `order`.
 fn over_a_row(order: Order, flows: usize, links: u64) -> Span {
     let (mut sum, mut pays) = (Span::ZERO, Pays::First);
     for _ in 0..links {
@@ -254,7 +254,7 @@ fn a_port_by_the_demand_test_is_never_bolder_than_edf_without_preemption() {
 }
 
 /// Frames of 40, 80 and 120 us each 1000, 400 and 600 us, due by the next, over a link that serves
-/// the earliest due and begins nothing while it sends, in all phases on a grid of 10 us.
+/// the earliest due without preemption, in all phases on a grid of 10 us.
 fn worst_of_all_phases() -> [u64; 3] {
     const TASKS: [(u64, u64); 3] = [(4, 100), (8, 40), (12, 60)];
     let mut worst = [0; 3];
@@ -275,11 +275,11 @@ fn worst_of_all_phases() -> [u64; 3] {
     worst.map(|units| units * 10)
 }
 
-/// What pyRTA 0.1.1, the analyses that PROSA has verified, says of these is 240, 199 and 239 us (in
-/// its microseconds, a frame that blocks having begun one before), and that is reached; by hand,
-/// the first has the two others before it and nobody is due later than it, the second has the
-/// third's frame in its way, and the third the second and the first's. Ours has the longest frame
-/// of the port in everybody's way, though it be their own, or of somebody due before: 120 us for
+/// pyRTA 0.1.1, the analyses that PROSA has verified, has 240, 199 and 239 us for these (in its
+/// microseconds, a frame that blocks having begun one before), and that is reached. By hand, the
+/// first has the two others before it and none is due later than it, the second has the third's
+/// frame in its way, and the third the second and the first's. Ours has the longest frame of the
+/// port in every frame's way, though it be their own, or of a frame due before. That is 120 us for
 /// the first and 80 more than the 40 of the first's for the third, which only counts where no best
 /// effort has frames as long.
 #[test]

@@ -1,5 +1,5 @@
-//! What a table says of a request that it refuses, and of those that are in it: exact figures on a
-//! host with round numbers.
+//! Answers of a table about a request that it refuses, and about those that are in it: exact
+//! figures on a host with round numbers.
 
 use super::exact::{packets, round};
 use super::*;
@@ -66,7 +66,7 @@ fn an_overload_names_what_there_is_less_of_and_by_how_much() {
     }
 }
 
-/// One that takes all of its interval leaves nothing to wait in.
+/// One that takes all of its interval leaves no time to wait in.
 #[test]
 fn whoever_uses_everything_is_an_overload() {
     let mut table = table(round(ResourceModel::O1));
@@ -74,8 +74,8 @@ fn whoever_uses_everything_is_an_overload() {
     assert_eq!((refusal.reason, refusal.deficit), (Reason::Overload, Deficit::Share(1)));
 }
 
-/// A: one packet every 50 ms within 2900 us, for which W + S = 2800. What makes W larger makes it
-/// late wherever the newcomer stands.
+/// A: one packet every 50 ms within 2900 us, for which W + S = 2800. A larger W makes it late
+/// wherever the newcomer stands.
 #[test]
 fn a_newcomer_that_changes_the_wait_is_refused_for_another_s_sake() {
     let refused = |host: Environment, test, newcomer: Request| {
@@ -99,7 +99,7 @@ fn a_newcomer_that_changes_the_wait_is_refused_for_another_s_sake() {
     }
 }
 
-/// Where a packet of nothing takes 10 us, α = 21: the S of A is 21·520 = 10 920, more than its
+/// Where a packet without bytes takes 10 us, α = 21: the S of A is 21·520 = 10 920, more than its
 /// interval.
 #[test]
 fn a_newcomer_of_short_packets_may_take_another_s_whole_interval() {
@@ -158,7 +158,7 @@ fn the_least_deadline_is_what_those_who_are_in_leave() {
         assert_eq!(table.least_deadline(&packets(1)), Ok(Span::from_us(4360)));
         let late = refusal(table.request(request(4300)));
         assert_eq!((late.deficit, late.reason), (Deficit::Time(Span::from_us(60)), Reason::Late));
-        // Only an order says who is in the way.
+        // Only an order identifies the channel in the way.
         assert_eq!(late.blocked_by, (test == Test::DOrder).then_some(second));
         assert!(matches!(table.request(request(4360)), Decision::Admitted { priority: 2, .. }));
     }

@@ -1,4 +1,4 @@
-//! Who leaves, beside whom two ways of counting are to be had.
+//! A channel that leaves, where two ways of counting are available.
 
 use super::*;
 
@@ -16,8 +16,8 @@ fn others() -> impl Strategy<Value = Vec<OtherLink>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Beside other links, of which what seems to come to less is taken, whoever stays is still in
-    /// time, and who comes and goes at once has changed nothing.
+    /// Beside other links, of which the lower estimate is taken, the remaining channels are still
+    /// in time, and a channel that joins and leaves at once has no effect.
     #[test]
     fn whoever_stays_is_in_time(
         environment in environments(), others in others(), test in prop_oneof![Just(Test::DOrder), Just(Test::Demand)],

@@ -1,5 +1,5 @@
-//! `W` and `S` of hosts with adapters of stages, added up by hand: those of `exact.rs`, whose
-//! adapter is a delay of 400 us.
+//! `W` and `S` of hosts with adapters of stages, added up by hand: those of `exact.rs`, with an
+//! adapter that is a delay of 400 us.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::*;
 use crate::station::{Behind, Link, Open, Phase, Stage, Station, Tells};
 use laxity_qos::costs::Delay;
 
-/// Stages of so many microseconds, which tell something at their end.
+/// Stages of the given microseconds, with a notification at their end.
 fn station(stages: &[(u64, Tells)]) -> Station {
     let phase = |us, tells| Phase { delay: Delay::fixed(Span::from_us(us)), tells, ..Phase::default() };
     let stage = |&(us, tells): &(u64, Tells)| Stage {

@@ -12,8 +12,8 @@ fn open(services: &[u64]) -> Open {
 }
 
 /// 10 and 30: what a server each may have had, and the shorter once more, is 50, and the last
-/// packet is 30 of the slowest. Each packet costs nothing then. If packets pass each other, a host
-/// that makes one each 40 leaves 10 of 40 to catch up with 80: 320.
+/// packet is 30 of the slowest. Each packet is free then. If packets pass each other, a host that
+/// makes one each 40 leaves 10 of 40 to catch up with 80: 320.
 #[test]
 fn a_fed_adapter_is_a_delay() {
     let fed = |spacing, passing| {

@@ -14,8 +14,8 @@ fn of(station: Station, lines: &[Line], spacing: u64) -> Result<Rated, Unrated> 
     Rated::new(open, lines, us(spacing), true)
 }
 
-/// Of each server, what a packet of no bytes and of a thousand takes, and what comes once; and the
-/// way.
+/// Of each server, the time of a packet of no bytes and of a thousand, and the time charged once;
+/// and the way.
 fn numbers(rated: &Rated) -> (Vec<[u64; 3]>, u64) {
     let whole = |span: Span| span.as_ps() / 1_000_000;
     let of = |server: &Server| {
@@ -25,9 +25,9 @@ fn numbers(rated: &Rated) -> (Vec<[u64; 3]>, u64) {
 }
 
 /// 10 before a stage by rates of 20 and 10 ns a byte, and 15 behind it: a way of 25, if packets
-/// come from the CPU 10 apart or more. What the last takes for a packet of a byte is less than the
-/// 20.01 in which those follow each other. With best effort put behind real time at either of
-/// these, one packet of it may be in the server: 50.
+/// arrive from the CPU 10 apart or more. The last takes less for a packet of a byte than the 20.01
+/// in which those follow each other. With best effort put behind real time at either of these, one
+/// packet of it may be in the server: 50.
 #[test]
 fn stages_that_are_no_slower_are_a_way() {
     let stages =
@@ -48,8 +48,8 @@ fn stages_that_are_no_slower_are_a_way() {
 }
 
 /// 20, by rates, and then 15 and 18: in a row of queues for all, each is charged once by coming to
-/// it, and packets are 20 apart all the same. Where the first of them sets best effort behind, what
-/// comes to the next is 15 apart, as it may take one that waited right after the other.
+/// it, and packets are 20 apart all the same. Where the first of them sets best effort behind,
+/// arrivals at the next are 15 apart, as it may take one that waited right after the other.
 #[test]
 fn packets_are_as_far_apart_as_the_stage_that_ordered_them_takes() {
     let stages = || vec![stage(vec![phase(20, 0)]), stage(vec![phase(15, 0)]), stage(vec![phase(18, 0)])];
@@ -63,8 +63,8 @@ fn packets_are_as_far_apart_as_the_stage_that_ordered_them_takes() {
 }
 
 /// A segment begun counts whole, and what is for some packets as for all: 5 + 3 + (2 + 3/100 a
-/// byte) for 1000 B, where 9 short ones take 3 in it. What is for some only does not keep packets
-/// apart.
+/// byte) for 1000 B, where 9 short ones take 3 in it. Phases for some packets only do not keep
+/// packets apart.
 #[test]
 fn a_packet_takes_no_longer_than_the_line_says() {
     let segments = Delay {
@@ -132,7 +132,7 @@ fn what_is_no_server_by_rates_has_no_bound_by_them() {
     let one = || vec![stage(vec![phase(10, 5)])];
     assert_eq!(rated(one(), &[Line::Fifo], 90), Err(Unrated::None));
     assert_eq!(rated(one(), &[Line::Other], 90), Err(Unrated::Order));
-    // The fluid server's time is that which it was told, if no packet takes longer.
+    // The fluid server's time is the declared one, if no packet takes longer.
     let fluid = |startup, per_byte| {
         let told = LinkCosts::new(us(startup), Span::from_ns(per_byte));
         rated(one(), &[Line::Rates(Order::WeightedFair, told)], 0).as_ref().map(numbers).map_err(|why| *why)

@@ -12,7 +12,7 @@ fn who_passes_and_who_is_behind_in_a_batch_is_charged_once() {
     let plain = Station { passes: 6, ..station(vec![stage(vec![phase(10, 0)]), together]) };
     // 10 and 4 + 20; six times that, and two more of 24 in the last batch.
     assert_eq!(charged(&Behind::new(plain.clone(), 4, KILO)), (34, 6 * 34 + 2 * 24));
-    // Of a window of two only one can be behind; of one nobody.
+    // Of a window of two only one can be behind; of one none.
     assert_eq!(charged(&Behind::new(plain.clone(), 2, KILO)).1, 6 * 34 + 24);
     assert_eq!(charged(&Behind::new(plain, 1, KILO)), (34, 0));
 }

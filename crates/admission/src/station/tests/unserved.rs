@@ -16,10 +16,10 @@ fn host(each: u64, tokens: u64, token: u64) -> Host {
     Host { hears: none, each: us(each), tokens, token: us(token), once: none, rate: 0 }
 }
 
-/// Of a link whose frames are 2 us apart, of which 99 may have waited before and one more comes
-/// each 10 us: 1 + Δ/2 and 100 + Δ/10 cross after 247.5 us, when there are 124.75, counted as 126.
-/// At 4 us each 60 have been served by then, and with one more 67 wait. With four tokens of 6 us
-/// there are 34 us before the first, and with 16 that wait 5.5 us for each: 38 by then.
+/// Take a link with frames 2 us apart, of which 99 may have waited before and one more arrives each
+/// 10 us. 1 + Δ/2 and 100 + Δ/10 cross after 247.5 us, when there are 124.75, counted as 126. At 4
+/// us each 60 have been served by then, and with one more 67 wait. With four tokens of 6 us there
+/// are 34 us before the first, and with 16 that wait 5.5 us for each: 38 by then.
 #[test]
 fn what_waited_in_ports_is_served_while_it_comes() {
     let mut row = incoming(vec![stage(vec![phase(1, 0)])], vec![link(2, 0, (100, 1000))]);
@@ -50,7 +50,7 @@ fn guaranteed_frames_are_counted_and_others_by_the_link() {
     let others = vec![group(500, 90)];
     row.sources[0].senders = Some(Senders { guaranteed, others, sizes: (KILO, KILO) });
     // Two of 70 at once and one each ms, and the others' 70 of 102: 210/(1 − 0.07 − 0.686), where
-    // by who sends them there are 503 of 70.
+    // by sender there are 503 of 70.
     let stay = row.stay().unwrap().as_ps() as f64 / 1e6;
     assert!((stay - 210.0 / (1.0 - 0.07 - 70.0 / 102.0)).abs() < 0.01, "{stay}");
     // In that 1 + 1 guaranteed and 1 + 8 others.
@@ -61,7 +61,7 @@ fn guaranteed_frames_are_counted_and_others_by_the_link() {
 }
 
 proptest! {
-    /// Frames as close as link and groups let them come, or later, of which the host hears late,
+    /// Frames as close as link and groups let them arrive, or later, of which the host hears late,
     /// beside tokens that return at once or later: never more wait.
     #[test]
     fn no_more_wait_than_are_counted(
@@ -78,16 +78,16 @@ proptest! {
         let mut come: Vec<u64> = Vec::new();
         for (n, (later, _)) in late.iter().enumerate() {
             let after = |back: usize, by: u64| n.checked_sub(back).map_or(0, |before| come[before] + by);
-            // Of b + j + 1 frames the last comes more than j intervals after the first.
+            // Of b + j + 1 frames the last arrives more than j intervals after the first.
             let groups = (0..=n).map(|j| after(burst as usize + j, j as u64 * interval + 1));
             let link = after(1, apart);
             come.push(groups.fold(link, u64::max) + if *later == 2 { 5 } else { 0 });
         }
         let mut told: Vec<u64> = come.iter().zip(&late).map(|(at, (_, slow))| at + slow * hears).collect();
         told.sort_unstable();
-        // First come, first served; a token is there from the beginning.
+        // In order of arrival; a token is there from the beginning.
         let mut frames = told.iter().copied().peekable();
-        // Those that take no time and return at once are always there and nobody waits for them.
+        // Those that take no time and return at once are always there and delay no frame.
         let mut waiting: VecDeque<bool> = (0..tokens).filter(|_| token + returns > 0).map(|_| false).collect();
         let mut back: VecDeque<u64> = VecDeque::new();
         let (mut now, mut served, mut ends) = (0u64, 0usize, Vec::new());
@@ -120,7 +120,7 @@ proptest! {
                 None => now = frames.peek().copied().into_iter().chain(back.front().copied()).min().unwrap_or(now),
             }
         }
-        // `k`th to come, `k`th to be served at the latest.
+        // `k`th to arrive, `k`th to be served at the latest.
         let most = come.iter().enumerate().map(|(n, at)| {
             let gone = ends.partition_point(|end| *end < *at);
             n as u64 + 1 - gone as u64
