@@ -1,7 +1,7 @@
 //! How long one decision takes beside ten thousand admitted channels.
 //!
-//! Ten thousand channels need a fast host: every cost is a microsecond or less here, and the link takes
-//! 0.1 ns per byte. Targets: a decision within 10 ms, the set built within 60 s.
+//! Ten thousand channels need a fast host: every cost is a microsecond or less here, and the link
+//! takes 0.1 ns per byte. Targets: a decision within 10 ms, the set built within 60 s.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -89,9 +89,9 @@ fn heterogeneous(numbers: &mut Numbers) -> Request {
     request(1 + numbers.below(4), interval, deadline)
 }
 
-/// A quarter at 7 ms, the rest with deadlines just past three of those: the demand at the deadline counts a
-/// fourth release of every short one, the response time does not reach it. The quick test fails for
-/// thousands of channels and the exact one for none.
+/// A quarter at 7 ms, the rest with deadlines just past three of those: the demand at the deadline
+/// counts a fourth release of every short one, the response time does not reach it. The quick test
+/// fails for thousands of channels and the exact one for none.
 fn staircase(numbers: &mut Numbers) -> Request {
     match numbers.below(4) {
         0 => request(1, Span::from_ms(7), Span::from_ms(7)),
@@ -111,7 +111,8 @@ fn beyond(numbers: &mut Numbers) -> Request {
     request(1 + numbers.below(4), interval, deadline)
 }
 
-/// Little demand, no order: newcomers with the shortest deadlines go to the very top, others far down.
+/// Little demand, no order: newcomers with the shortest deadlines go to the very top, others far
+/// down.
 fn sparse(numbers: &mut Numbers) -> Request {
     let interval = Span::from_ms(100 + numbers.below(10_000));
     request(1, interval, Span::from_ms(40 + numbers.below(61)))
@@ -130,8 +131,9 @@ fn median(times: &mut [Duration]) -> Duration {
     times[times.len() / 2]
 }
 
-/// How long `table` takes for a `request`, and whether that is admitted, which is taken back each time: the least of several, for whatever else the machine does makes some of
-/// them longer and none shorter.
+/// How long `table` takes for a `request`, and whether that is admitted, which is taken back each
+/// time: the least of several, for whatever else the machine does makes some of them longer and
+/// none shorter.
 #[allow(clippy::disallowed_methods, reason = "a benchmark is what clocks are for")]
 fn least<T>(
     table: &mut T,
@@ -168,7 +170,8 @@ fn run(name: &str, environment: Environment, test: Test, next: fn(&mut Numbers) 
         decisions.push(took);
         admitted += usize::from(fits);
     }
-    // One with a packet shorter, or a message longer, than anybody's: what all wait for changes, and all are looked at again.
+    // One with a packet shorter, or a message longer, than any other: the common waiting time
+    // changes, so the table looks at all channels again.
     let mut changing: Vec<Duration> = (0..ODD)
         .map(|number| {
             let newcomer = odd(number);

@@ -1,31 +1,38 @@
-//! What the other links of a host take of the CPU: starts and completions of packets that leave by them, `c = C_l + C_i` each.
+//! CPU time for the other links of a host: starts and completions of packets that leave by them, `c
+//! = C_l + C_i` each.
 //!
-//! Take a message `m` by one link, and `s`, `τ`, `f` as in [`super::trajectory`]; let `D` be the packets with each adapter at most. Of another link two things are known, and the one
-//! that comes to less is taken.
+//! Take a message `m` by one link, and `s`, `τ`, `f` as in [`super::trajectory`]; let `D` be the
+//! packets with each adapter at most. Two bounds are known for another link, and the smaller is
+//! taken.
 //!
 //! # By time
 //!
-//! Completions there are at least `L'` apart, the shortest transmission. At `s` up to `D` are pending or to come, and of the packets started by `f` up to `D` are not
-//! complete. So in any `δ` there are at most `2D + ⌈δ/L'⌉` of each, which is work above the handlers.
+//! Completions there are at least `L'` apart, the shortest transmission. At `s` up to `D`
+//! completions are outstanding, and of the packets started by `f` up to `D` are not complete. So in
+//! any `δ` there are at most `2D + ⌈δ/L'⌉` of each, which is work above the handlers.
 //!
 //! # By packets
 //!
 //! Every packet was made by the same CPU.
 //!
-//! *First phase.* What is started there in `(s, τ]` waited at `s`, or was made since: by level handlers, or by the block in progress, of length `B`, whose handler takes
-//! at least `C` for each. With `Q` packets waiting at `s`, as in [`super::counted`] (2),
+//! *First phase.* A packet that starts there in `(s, τ]` waited at `s`, or was made since. Level
+//! handlers made it, or the block in progress, of length `B`, whose handler takes at least `C` for
+//! each. With `Q` packets waiting at `s`, as in [`super::counted`] (2),
 //!
 //! ```text
 //! c Σ_j k_j + c (Q + B/C + 1 + D + 1),
 //! ```
 //!
-//! the sum over level messages by that link. `Q` is no more than the buffers of all that is sent there. And where its longest packet takes `L ≤ C`,
-//! [`super::counted`] (1) holds for that link, too: whatever keeps its next packet waiting for the CPU keeps handlers from making another. There
-//! `K = (D + 1)(L + c)`.
+//! the sum over level messages by that link. `Q` is no more than the buffers of all that is sent
+//! there. And where its longest packet takes `L ≤ C`, [`super::counted`] (1) holds for that link,
+//! too: whatever keeps its next packet waiting for the CPU keeps handlers from making another.
+//! There `K = (D + 1)(L + c)`.
 //!
-//! *Second phase.* Our adapter idles from a completion until the interrupt is served and the next packet started. Interrupts are served in the order in which they
-//! came: a call of the link scheduler may be in progress, and before ours there are at most `D` completions of each other adapter, each of which
-//! lets one packet be started; a timer that came between lets as many more. So each packet of ours, and each of the `D` that were with the adapter, waits for at most
+//! *Second phase.* Our adapter idles from a completion until the interrupt is served and the next
+//! packet started. Interrupts are served in order of arrival. A call of the link scheduler may be
+//! in progress, and before ours there are at most `D` completions of each other adapter. Each of
+//! those lets one packet be started; a timer that came between lets as many more. So each packet of
+//! ours, and each of the `D` that were with the adapter, waits for at most
 //!
 //! ```text
 //! E = C_l + Σ D (C_i + 2 C_l),   the sum over other links.
@@ -33,12 +40,16 @@
 //!
 //! # Under O2
 //!
-//! A start there is part of a run of the link scheduler's thread, whose switches [`super::o2`] charges wherever a run may be; so `C_l` and `C_i` are all that it takes. But they do not come together,
-//! and while either keeps a run from going on more of our packets complete, which it starts, too: to a run they are interrupts that are none of our link's, each
-//! by itself. Counting by time is as above, and so is the first phase by packets.
+//! A start there is part of a run of the link scheduler's thread; [`super::o2`] charges the
+//! switches of that run wherever a run may be. So `C_l` and `C_i` are all that a start takes. But
+//! these starts and completions are not back to back. While either keeps a run from going on, more
+//! of our packets complete, and the run starts those too: to a run they are interrupts of other
+//! links, each by itself. Counting by time is as above, and so is the first phase by packets.
 //!
-//! *Second phase by packets.* Our adapter idles, and a packet waits for it, for a block and a switch at most until a run goes on, or begins. The thread takes links in turn, so until ours is looked at each other is
-//! served once; one start may have been in progress. Of another link complete meanwhile the `D` that were under way, or had been, and these two:
+//! *Second phase by packets.* Our adapter idles, and a packet waits for it, for a block and a
+//! switch at most until a run goes on, or begins. The thread takes links in turn, so until ours is
+//! looked at each other is served once; one start may have been in progress. Of another link
+//! complete meanwhile the `D` that were under way, or had been, and these two:
 //!
 //! ```text
 //! E = Σ (D + 2) C_i + 2 C_l.
@@ -46,9 +57,11 @@
 //!
 //! # Under O3
 //!
-//! A start there may be a thread's, so it takes `C_sw + C_cm + C_th` besides, and whoever had the CPU has paid for the switch back. By time that is work above the handlers as under O1. By packets nothing is known: threads run in
-//! the order in which they were created, and nobody has counted how many of other links are before ours. What a handler of another link calls for is its own link, so ours
-//! waits for the end of its block, as it would under O2 ([`super::o3`]).
+//! A start there may be a thread's, so it takes `C_sw + C_cm + C_th` besides; the interrupted work
+//! has paid for the switch back. By time that is work above the handlers as under O1. By packets
+//! there is no bound: threads run in the order in which they were created, and the number of
+//! threads of other links before ours is not counted. A handler of another link calls for its own
+//! link, so ours waits for the end of its block, as it would under O2 ([`super::o3`]).
 
 use laxity_units::Span;
 
@@ -62,9 +75,11 @@ use super::{o2, o3};
 /// Which of the two ways of counting is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// What comes to less, as far as one can tell beforehand, of each link by itself.
+    /// The smaller of the two, as far as that is known beforehand, for each link by itself.
     Less,
-    /// By packets wherever that has an end. What links take by time may leave little to each and nothing to all of them; then fewer channels, for which time comes to less, would disturb more.
+    /// By packets wherever that has an end. The time that links take may leave little to each and
+    /// no time to all together; then fewer channels, for which counting by time is smaller, would
+    /// disturb more.
     Packets,
 }
 
@@ -79,7 +94,7 @@ impl Beside {
         let Packet { uses, cost, gap } = Packet::of(environment, population);
         for other in &environment.others {
             let apart = ps(other.apart);
-            // Completions that are no further apart than they cost leave nothing of the CPU.
+            // Completions that are no further apart than their cost use all of the CPU.
             let by_time = if apart > cost { cost * (2 * depth + ahead.div_ceil(apart)) } else { u128::MAX };
             let once = gap
                 .zip(waiting(environment, other))
@@ -107,9 +122,9 @@ impl Beside {
     }
 }
 
-/// What a packet of another link takes of the CPU.
+/// CPU time of a packet of another link.
 struct Packet {
-    /// What comes by itself.
+    /// Separate arrivals.
     uses: Vec<u128>,
     /// All of that, and what it prolongs.
     cost: u128,
@@ -117,7 +132,7 @@ struct Packet {
     gap: Option<Gap>,
 }
 
-/// What others may do before a packet of ours is started.
+/// Work of others before a packet of ours is started.
 #[derive(Clone, Copy)]
 struct Gap {
     once: u128,
@@ -131,7 +146,7 @@ impl Packet {
         let (interrupt, call) = (ps(host.interrupt), ps(host.link_scheduling));
         match environment.model {
             ResourceModel::O2 => {
-                // Where a run may have no end, whoever asks for the charges is told.
+                // Where a run may have no end, the charges are an error.
                 let prolonged = o2::prolonged(environment, population).ok().flatten();
                 let by = |cost| prolonged.map_or(0, |prolonged| prolonged.by(cost));
                 let gap = Gap { once: 0, of_each: (depth + 2) * interrupt + 2 * call };
@@ -151,7 +166,7 @@ impl Packet {
     }
 }
 
-/// `B/C + 1`; a block of one packet where nothing says how fast they are made.
+/// `B/C + 1`; a block of one packet if the speed of making packets is unknown.
 fn made(environment: &Environment, population: &Population) -> u128 {
     match environment.makes.map(ps).filter(|makes| *makes > 0) {
         Some(makes) => population.block.div_ceil(makes) + 1,

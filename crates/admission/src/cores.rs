@@ -2,17 +2,26 @@
 //!
 //! # The problem
 //!
-//! [`super::trajectory`] follows a message backwards through link and CPU; the instant at which it changes from the one to the other has a packet made by a handler of *that* CPU. Of several cores
-//! any may have made it, and what others were at is unknown: a message of theirs may have come long before, and still have packets to make. So, as in [`super::rated_host`], the two are told apart.
-//! A message is made by `ℓ + R` on its core, which is a CPU by itself; from then on it waits at a link for which all cores make packets.
+//! [`super::trajectory`] follows a message backwards through link and CPU; the instant at which it
+//! changes from the one to the other has a packet made by a handler of *that* CPU. With several
+//! cores any of them may have made the packet, and the state of the others is unknown: a message of
+//! theirs may have arrived long before, and still have packets to make. So, as in
+//! [`super::rated_host`], the two are separated. A message is made by `ℓ + R` on its core, which is
+//! a CPU by itself; from then on it waits at a link for which all cores make packets.
 //!
-//! What they share beside it is the link scheduler, which one core is in at a time, for `C_l`, the others spinning in turn without hearing interrupts ([`laxity_qos::channel`]). The obvious answer charges each call with a
-//! section of each core (MSRP: Gai, Lipari and Di Natale 2001), and each interrupt with a call, for whatever it is about it may find a place and a packet that another core has just made. But who spins does so while another core is in there, and
-//! sections are as many as packets that are started. So whatever calls, a core has to do with the link scheduler for no longer than *anybody* is in it.
+//! The cores also share the link scheduler. One core is in it at a time, for `C_l`; the others spin
+//! in turn with interrupts masked ([`laxity_qos::channel`]). The obvious answer charges each call
+//! with a section of each core (MSRP: Gai, Lipari and Di Natale 2001), and each interrupt with a
+//! call, for whatever it is about it may find a place and a packet that another core has just made.
+//! But a core spins only while another core is in there, and sections are as many as packets that
+//! are started. So a core is busy with the link scheduler for no longer than *any* core is in it,
+//! whatever calls.
 //!
-//! Completions of a link are `a` apart: what its shortest packet takes, and with depth 1, where the next is started after the one before has been heard of, `C_i + C_l` more. In any `Δ` there are at most `Δ/a + 1`, and up to `D` that are
-//! complete and have not been heard of; each that is heard of frees a place, and up to `D` may have been free. So there are at most `Δ/a + D + 1` starts there, and one section in progress: on each core the link scheduler takes
-//! for each link
+//! Completions of a link are `a` apart: what its shortest packet takes, and with depth 1, where the
+//! next is started after the one before has been heard of, `C_i + C_l` more. In any `Δ` there are
+//! at most `Δ/a + 1`, and up to `D` that are complete but not yet noticed. Each that is noticed
+//! frees a slot, and up to `D` may have been free. So there are at most `Δ/a + D + 1` starts there,
+//! and one section in progress: on each core the link scheduler takes for each link
 //!
 //! ```text
 //! C_l (Δ/a + D + 2),   and where its completions are heard of   (C_i + C_l) (Δ/a + D + 2).
@@ -20,29 +29,42 @@
 //!
 //! # A core
 //!
-//! Let `s` and `τ` be as in [`super::trajectory`], for the messages of one core, `τ` being when the last packet of `m` waits at the link, or is through where it ends here. In `(s, τ]` the core is taken by a
-//! lower block, level packets, a switch for each level block, work above the handlers, and the link scheduler, as above. With `c` for either and the link whose completions are closest together, `α = a/(a − c)`; what starts and completions of other links take is work above the handlers, and all else is the first phase of [`super::handed`]. A core that sleeps is called by
+//! Let `s` and `τ` be as in [`super::trajectory`], for the messages of one core, `τ` being when the
+//! last packet of `m` waits at the link, or is through where it ends here. In `(s, τ]` the core is
+//! taken by a lower block, level packets, a switch for each level block, work above the handlers,
+//! and the link scheduler, as above. Let `c` be that of either and of the link whose completions
+//! are closest together, and `α = a/(a − c)`. Starts and completions of other links are work above
+//! the handlers; all else is the first phase of [`super::handed`]. A core that sleeps is called by
 //! another at most once in it, for it has work from `s` on.
 //!
-//! EDF goes by the deadlines asked for, those of the whole stay; the demand test says what `R` is ([`super::demand`]).
+//! EDF goes by the deadlines asked for, those of the whole stay; the demand test says what `R` is
+//! ([`super::demand`]).
 //!
 //! # The link
 //!
-//! From then on a message waits at its link ([`way`]): it is through within `b` more, and `T = R + b`.
+//! From then on a message waits at its link ([`way`]): it is through within `b` more, and `T = R +
+//! b`.
 //!
 //! # Under O2
 //!
-//! The link scheduler is a thread of one core, `c`, and nobody spins. That core has all the starts, `C_l` each, and of the others those that hear of completions have `C_i` for each; as many as above, for there a start is behind the completion that made room for it, too. After each block of `c`, and
-//! after all that was above its handlers, there may be a run, which begins with a switch: so a switch is charged twice there. What the thread waits for is part of the way out ([`way`]).
+//! If the link scheduler is a thread of one core, `c`, no core spins. That core has all the starts,
+//! `C_l` each. Of the others, those that hear of completions have `C_i` for each. There are as many
+//! as above, since there too a start is behind the completion that made room for it. After each
+//! block of `c`, and after all that was above its handlers, there may be a run, which begins with a
+//! switch: so a switch is charged twice there. The wait for the thread is part of the way out
+//! ([`way`]).
 //!
 //! # Room
 //!
-//! A packet has its buffer until its completion has been heard of, which is another core's business: no later than `Y` of that core after it. So a channel is admitted if `T + Y ≤ d`, and with buffers for what is under way in `d` no handler
-//! waits for one.
+//! A packet has its buffer until its completion has been heard of, which is another core's
+//! business: no later than `Y` of that core after it. So a channel is admitted if `T + Y ≤ d`, and
+//! with buffers for what is under way in `d` no handler waits for one.
 //!
 //! # What it takes for granted
 //!
-//! Guaranteed messages that come in are handled by the core that their adapter interrupts, or the interrupt that brings one could be pending while its handler's core has time; and who takes a message is on its handler's core.
+//! Guaranteed incoming messages are handled by the core that their adapter interrupts. Otherwise
+//! the interrupt that brings one could be pending while its handler's core has time. The program
+//! that takes a message is on its handler's core.
 
 #[cfg(test)]
 mod tests;
@@ -80,16 +102,18 @@ pub struct WayOut {
     pub link: LinkCosts,
     /// The core that the adapter interrupts.
     pub hears: CoreId,
-    /// Other cores put somebody in line for that one, and so may call it whenever it sleeps.
+    /// Other cores queue handlers or applications for that one, and so may call it whenever it
+    /// sleeps.
     pub called: bool,
-    /// The smallest and the largest packet of anybody that leaves by it; `None` if none does.
+    /// The smallest and the largest packet that leaves by it; `None` if none does.
     pub sent: Option<(Bytes, Bytes)>,
 }
 
-/// Who schedules the links.
+/// The scheduler of the links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caller {
-    /// The core on which packets are noticed that were held for their time, and that of the thread if there is one.
+    /// The core on which packets are noticed that were held for their time, and that of the thread
+    /// if there is one.
     pub core: CoreId,
     /// A thread of that core (O2), in place of handlers and interrupts (O1).
     pub is_thread: bool,
@@ -119,12 +143,12 @@ pub struct Place {
 #[derive(Debug, Clone, Copy)]
 struct Reserved {
     at: Place,
-    /// What it is called in the table of its core.
+    /// Its identifier in the table of its core.
     there: AdmissionId,
     asked: Request,
 }
 
-/// What a link comes to.
+/// Load of a link.
 #[derive(Debug, Clone, Copy)]
 struct Through {
     /// `D L_max + C_l + A`.
@@ -136,7 +160,8 @@ struct Through {
 }
 
 impl CoresTable {
-    /// A host of cores that are, each by itself, as these environments say: with what is placed there, and what is above it; and of these links, at least one, which `caller` schedules.
+    /// A host of cores that are, each by itself, as these environments say: with what is placed
+    /// there, and what is above it; and of these links, at least one, which `caller` schedules.
     pub fn new(each: &[Environment], links: &[WayOut], caller: Caller) -> Result<Self, Unrated> {
         let host = Host::new(each, links, caller).ok_or(Unrated::NothingLeft)?;
         let alone = |(place, core): (usize, &Environment)| {
@@ -164,7 +189,7 @@ impl CoresTable {
         Ok(Self { cores, caller, ways, reserved: BTreeMap::new(), next: 0 })
     }
 
-    /// Admits `asked` there, or says why not and changes nothing.
+    /// Admits `asked` there, or says why not and leaves the table unchanged.
     pub fn request(&mut self, asked: Request, at: Place) -> Decision {
         match self.admit(asked, at) {
             Ok((id, bound)) => Decision::Admitted { id, priority: 0, bound },
@@ -193,7 +218,8 @@ impl CoresTable {
         self.core(at.core).release(there)
     }
 
-    /// The least deadline that could be promised in place of that of `asked`, within a two-hundredth.
+    /// The least deadline that could be promised in place of that of `asked`, within a
+    /// two-hundredth.
     pub fn least_deadline(&self, asked: &Request, at: Place) -> Result<Span, Refusal> {
         let kept = |deadline| {
             let mut beside = self.clone();
@@ -243,7 +269,7 @@ impl CoresTable {
         &mut self.cores[usize::from(core.0)]
     }
 
-    /// The bounds of the cores, by whose they are.
+    /// The bounds of the cores, by channel.
     fn made(&self) -> BTreeMap<AdmissionId, Bound> {
         let of = |table: &AdmissionTable| {
             table.bounds().into_iter().map(|bound| (bound.id, bound)).collect::<BTreeMap<_, _>>()
@@ -253,7 +279,8 @@ impl CoresTable {
         self.reserved.iter().map(|(id, reserved)| (*id, bound(reserved))).collect()
     }
 
-    /// By when what waits at each link is through; nothing of links where that has no end.
+    /// By when the packets that wait at each link are through; `None` for links where that has no
+    /// end.
     fn through(&self, made: &BTreeMap<AdmissionId, Bound>) -> Vec<Option<Through>> {
         let block = self.block();
         let of = |(link, way): (u8, &Way)| {
@@ -270,7 +297,8 @@ impl CoresTable {
         self.ways[usize::from(link.0)].lower(made_on)
     }
 
-    /// What keeps a thread that schedules links from its core, at most; nothing if it may be kept from it for good.
+    /// The longest block that keeps a thread that schedules links from its core; `None` if there is
+    /// no bound.
     fn block(&self) -> Option<Span> {
         match self.caller.is_thread {
             true => self.cores[usize::from(self.caller.core.0)].longest_block(),
@@ -287,7 +315,7 @@ impl CoresTable {
         self.reserved.iter().filter(|(_, reserved)| reserved.asked.is_sent())
     }
 
-    /// The bound of `newcomer`, if everybody is in time.
+    /// The bound of `newcomer`, if every channel is in time.
     fn kept(&self, newcomer: AdmissionId) -> Result<Span, Refusal> {
         let made = self.made();
         let through = self.through(&made);

@@ -1,24 +1,28 @@
-//! What starting packets and hearing of their completions takes of the CPU, counted by packets.
+//! CPU time for starting packets and for hearing of their completions, counted by packets.
 //!
 //! # The problem
 //!
-//! While a message is being made, lower packets may be transmitted, and each takes `c = C_l + C_i` of the CPU. [`super::o1`] counts them by
-//! time: completions are at least so far apart. Where the adapter is fast that leaves little or nothing of the CPU; but the packets of
-//! such a train had to be made by the same CPU before, and are not made as fast as that.
+//! While a message is being made, lower packets may be transmitted, and each takes `c = C_l + C_i`
+//! of the CPU. [`super::o1`] counts them by time: completions are at least so far apart. Where the
+//! adapter is fast that leaves little or no CPU time. But the packets of such a train had to be
+//! made by the same CPU before, and are not made as fast as that.
 //!
 //! # How many can wait at the link
 //!
-//! Let nobody work ahead of time, so that what waits at the link may go; let a handler take at least `C` for a packet, and `L` be what a packet of the
-//! largest size is charged in the second phase of [`super::trajectory`], its start and completion included, `once` what comes there once.
-//! Let `q` packets wait at `t`, and `u` be the last instant before with none. In `(u, t]`, of length `Δ` without what is above the handlers, let `n` packets be
-//! started. The next waits, so by the bound of that phase, whose level is here everybody,
+//! Let no handler work ahead of time, so that waiting packets may go. Let a handler take at least
+//! `C` for a packet. Let `L` be the charge for a packet of the largest size in the second phase of
+//! [`super::trajectory`], its start and completion included, and `once` the charge there once. Let
+//! `q` packets wait at `t`, and `u` be the last instant before with none. In `(u, t]`, of length
+//! `Δ` without what is above the handlers, let `n` packets be started. The next waits, so by the
+//! bound of that phase, whose level is here all packets,
 //!
 //! ```text
 //! Δ < K + n L,   K = once + what the adapter has at u + L.
 //! ```
 //!
-//! Each start takes `c`, but for the completions of `D` packets and one part, so handlers made at most `1 + (Δ − n c + D C_i + c)/C` packets. If
-//! `L ≤ C + c`, the link takes packets at least as fast as they are made, and with the first line
+//! Each start takes `c`, but for the completions of `D` packets and one part, so handlers made at
+//! most `1 + (Δ − n c + D C_i + c)/C` packets. If `L ≤ C + c`, the link takes packets at least as
+//! fast as they are made, and with the first line
 //!
 //! ```text
 //! q ≤ 1 + (Δ + D C_i + c)/C − n (C + c)/C ≤ 1 + (K + D C_i + c)/C = Q.                    (1)
@@ -26,8 +30,10 @@
 //!
 //! # The first phase
 //!
-//! What is started in `(s, τ]` waited at `s`, or was made since: by the lower block in progress, of length `B`, or by level handlers. What completes was started
-//! then or was with the adapter at `s`. So with `c` for each level packet made, and one part in progress, link scheduling takes at most
+//! A packet that starts in `(s, τ]` waited at `s`, or was made since: by the lower block in
+//! progress, of length `B`, or by level handlers. A packet that completes was started then or was
+//! with the adapter at `s`. So with `c` for each level packet made, and one part in progress, link
+//! scheduling takes at most
 //!
 //! ```text
 //! c Σ_j k_j + c (Q + B/C + 1 + D + 1).                                                    (2)
@@ -41,7 +47,7 @@ use super::population::Population;
 use super::terms::{Ratio, ps};
 use super::transmission::{in_adapter, start};
 
-/// What link scheduling takes, counted by packets.
+/// CPU time of link scheduling, counted by packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counted {
     /// For each level packet made.
@@ -51,8 +57,8 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Whether it takes less of the CPU than counting by time does, if that comes to anything. Either holds; which is less hangs on how
-    /// much there is to do ([`Population::ahead`]).
+    /// Whether it takes less of the CPU than counting by time, if that has a bound. Either holds;
+    /// which is less hangs on how much there is to do ([`Population::ahead`]).
     pub(super) fn is_less(
         &self,
         environment: &Environment,
@@ -85,7 +91,7 @@ pub(super) fn counted(environment: &Environment, population: &Population) -> Opt
     Some(Counted { each, once: each * (waiting + population.block.div_ceil(makes) + 1 + depth + 1) })
 }
 
-/// For how long what comes in keeps the adapter.
+/// For how long incoming packets keep the adapter.
 struct Kept {
     /// `β' + h β`.
     once: u128,

@@ -1,4 +1,4 @@
-//! What admission answers.
+//! Answers of admission.
 
 use std::fmt;
 
@@ -24,8 +24,8 @@ pub enum Decision {
         id: AdmissionId,
         /// Its place in the order, 0 the highest.
         priority: usize,
-        /// What holds from now on, which is also the local deadline to schedule it by: by `D_order` its worst
-        /// response time, by the demand test the deadline that it asked for.
+        /// The bound from now on, which is also the local deadline to schedule by: by `D_order` its
+        /// worst response time, by the demand test the deadline that it asked for.
         bound: Span,
     },
     /// The table is as it was.
@@ -35,21 +35,21 @@ pub enum Decision {
 /// Why a channel is not admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
-    /// What there is too little of.
+    /// The resource that is too small.
     pub resource: Resource,
     /// How much too little.
     pub deficit: Deficit,
-    /// Who would fail.
+    /// The channel that would fail.
     pub claimant: Claimant,
     /// In words.
     pub reason: Reason,
-    /// The lowest admitted channel that cannot do with the newcomer above it, and so decides how low the
-    /// newcomer would have to stand.
+    /// The lowest admitted channel that cannot do with the newcomer above it, and so decides how
+    /// low the newcomer would have to stand.
     pub blocked_by: Option<AdmissionId>,
 }
 
 impl Refusal {
-    /// One that nobody below decides.
+    /// One without a lower channel that decides it.
     pub fn new(resource: Resource, deficit: Deficit, reason: Reason, claimant: Claimant) -> Self {
         Self { resource, deficit, claimant, reason, blocked_by: None }
     }
@@ -65,7 +65,7 @@ impl Refusal {
     }
 }
 
-/// What there can be too little of.
+/// Resources that can be too small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Resource {
     /// CPU time.
@@ -80,11 +80,11 @@ pub enum Resource {
     Packets,
     /// Priorities.
     Levels,
-    /// Buffers of an adapter, for what comes in.
+    /// Buffers of an adapter for incoming frames.
     ReceiveBuffers,
-    /// Places before a stage of an adapter that frames come in by.
+    /// Slots before a stage of an adapter for incoming frames.
     ReceiveQueue,
-    /// Places in which an adapter tells the host of what came in.
+    /// Slots in which an adapter reports incoming frames to the host.
     ResponseQueue,
 }
 
@@ -95,13 +95,13 @@ pub enum Deficit {
     Time(Span),
     /// Demand exceeds all there is by this much, in millionths of all there is, rounded up.
     Share(u64),
-    /// So many more would do.
+    /// This number of further slots would do.
     Places(u64),
     /// No amount would do.
     Unbounded,
 }
 
-/// Who would miss a deadline.
+/// The channel that would miss a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claimant {
     /// The channel that asks.
@@ -113,9 +113,11 @@ pub enum Claimant {
 /// Why it cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// A response time exceeds its deadline, or the least deadline that could be promised the one asked for.
+    /// A response time exceeds its deadline, or the least deadline that could be promised the one
+    /// asked for.
     Late,
-    /// Neither is known, as it would take too long to find out, and what takes no time to say does not say so.
+    /// Neither is known, as it would take too long to find out, and what takes no time to say does
+    /// not say so.
     Untold,
     /// The channels together reserve more than there is.
     Overload,
@@ -125,18 +127,20 @@ pub enum Reason {
     InterruptsTakeAll,
     /// Work above all handlers takes all of the CPU.
     InterferenceTakesAll,
-    /// What all stations of its way could promise at the least exceeds, summed up, what it asks for.
+    /// The sum of the least promises of all stations on its path exceeds its request.
     LateTogether,
-    /// The deadline is beyond `I_min`, so that several messages of the channel may be under way, which the test in
-    /// use does not cover.
+    /// The deadline is beyond `I_min`, so that several messages of the channel may be under way,
+    /// which the test in use does not cover.
     BeyondInterval,
     /// A conforming burst would find no room.
     NoRoom,
-    /// Frames within the contracts of all that come in may find no room in the adapter, which loses them.
+    /// Incoming frames within all contracts may find no room in the adapter, which loses them.
     NoRoomInAdapter,
-    /// Its frames, or the levels up to its own, are never done with what may come in them; or more is reserved in its group than that has.
+    /// Its frames, or the levels up to its own, are never done with possible arrivals in them; or
+    /// more is reserved in its group than that has.
     NoRoomInFrames,
-    /// More channels than priorities, and those that would have to share one wait too long for each other.
+    /// More channels than priorities, and those that would have to share one wait too long for each
+    /// other.
     SharedLevels,
 }
 
@@ -194,11 +198,11 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The bound of an admitted channel and what it is made of: `wait`, `service`, `higher` and `interference`, less the
-/// `head_start`.
+/// The bound of an admitted channel and what it is made of: `wait`, `service`, `higher` and
+/// `interference`, less the `head_start`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
-    /// Whose.
+    /// The channel.
     pub id: AdmissionId,
     /// Its place in the order, 0 the highest.
     pub priority: usize,
@@ -206,7 +210,7 @@ pub struct Bound {
     pub level: Option<u32>,
     /// `d`: what was asked for.
     pub deadline: Span,
-    /// `r`: worst response time beside all who are admitted now, at most `deadline`.
+    /// `r`: worst response time beside all channels admitted now, at most `deadline`.
     pub bound: Span,
     /// `W`: what is waited for below.
     pub wait: Span,
@@ -216,13 +220,14 @@ pub struct Bound {
     pub higher: Span,
     /// Work above all handlers.
     pub interference: Span,
-    /// How long others had been at it when the message came. Nothing by `D_order`, where the worst case has
-    /// all of them come at once.
+    /// How long others had been at it when the message came. Zero by `D_order`, where in the worst
+    /// case all of them arrive at once.
     pub head_start: Span,
 }
 
 impl Bound {
-    /// That of who is made by this one and then waits at a link: for `lower` below it, for its own `service`, and until it is `through` beside all others.
+    /// The bound of a message that this one makes and that then waits at a link: for `lower` below
+    /// it, for its own `service`, and until it is `through` beside all others.
     pub(super) fn and_then(self, lower: Span, service: Span, through: Span) -> Self {
         let (bound, wait) = (self.bound.saturating_add(through), self.bound.saturating_add(lower));
         Self {

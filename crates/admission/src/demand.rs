@@ -1,12 +1,13 @@
-//! The processor-demand test: exact under EDF where `D_order` is only sufficient, and at home with deadlines
-//! beyond `I_min`.
+//! The processor-demand test: exact under EDF where `D_order` is only sufficient, and at home with
+//! deadlines beyond `I_min`.
 //!
 //! # The problem
 //!
-//! `D_order` asks whether fixed priorities would do, though EDF serves (see [`super::table`]). Channels that
-//! only EDF can serve together are refused, and since it looks at one message of a channel at a time, a
-//! deadline beyond `I_min`, with several messages of a channel under way, cannot even be asked for. Both end when the
-//! question is put as EDF puts it: how much has to be done *by* each instant (Baruah, Mok and Rosier 1990)?
+//! `D_order` asks whether fixed priorities would do, though EDF serves (see [`super::table`]).
+//! Channels that only EDF can serve together are refused. The test looks at one message of a
+//! channel at a time, so a deadline beyond `I_min`, with several messages of a channel under way,
+//! cannot even be requested. Both end when the question is put as EDF puts it: how much has to be
+//! done *by* each instant (Baruah, Mok and Rosier 1990)?
 //!
 //! # The test, and why it is sound
 //!
@@ -17,49 +18,53 @@
 //! h(t) = the least y with W + G(y) + B(t) ≤ y
 //! ```
 //!
-//! where `G(y) = Σ_g (burst_g + ⌈y/interval_g⌉) A_g` is the work above the handlers. The set is admitted if `h(t) ≤ t`
-//! for every `t` from the least `d_j` on.
+//! where `G(y) = Σ_g (burst_g + ⌈y/interval_g⌉) A_g` is the work above the handlers. The set is
+//! admitted if `h(t) ≤ t` for every `t` from the least `d_j` on.
 //!
-//! Suppose message `m` with absolute deadline `D` finished at `f > D` all the same. Take as its level the messages with
-//! deadlines up to `D`; those are what EDF may serve before it, on either resource. Inequality (1) of
-//! [`super::trajectory`] then holds with `n_j(x)` the messages of `j` released in `[s, x)` with deadlines up to `D`.
-//! Logical arrivals are `I_j` apart whatever a channel sends, so with `t = D − s` there are `n_j(x) ≤ b_j(t)` for every
-//! `x`: the first is due at `s + d_j` at the earliest. This is where `d ≤ I_min` is *not* needed; nor is it elsewhere in
-//! that proof, since an earlier message of `m`'s own channel has an earlier deadline and is in the level like any
-//! other. As `m` is released at or after `s`, `t ≥ d_m`, so `y = h(t) ≤ t` exists, and `s < s + y ≤ D < f`.
-//! Now (1) at `x = s + y` says
+//! Suppose message `m` with absolute deadline `D` finished at `f > D` all the same. Take as its
+//! level the messages with deadlines up to `D`; those are what EDF may serve before it, on either
+//! resource. Inequality (1) of [`super::trajectory`] then holds with `n_j(x)` the messages of `j`
+//! released in `[s, x)` with deadlines up to `D`. Logical arrivals are `I_j` apart whatever a
+//! channel sends, so with `t = D − s` there are `n_j(x) ≤ b_j(t)` for every `x`: the first is due
+//! at `s + d_j` at the earliest. This is where `d ≤ I_min` is *not* needed. The rest of that proof
+//! does not need it either, since an earlier message of `m`'s own channel has an earlier deadline
+//! and is in the level like any other. As `m` is released at or after `s`, `t ≥ d_m`, so `y = h(t)
+//! ≤ t` exists, and `s < s + y ≤ D < f`. Now (1) at `x = s + y` says
 //!
 //! ```text
 //! y < W + G(y) + Σ_j n_j(s + y) S_j ≤ W + G(y) + B(t) ≤ y,
 //! ```
 //!
-//! which cannot be. ∎ (With `h(t) = 0` there is no demand, no cost and nothing to be late.)
+//! which cannot be. ∎ (With `h(t) = 0` there is no demand, no cost and no message to be late.)
 //!
-//! Whatever `D_order` admits is admitted here as well: its proof in [`super::table`] ends in exactly this `y`.
-//! Without `W` the test would be exact; what pessimism there is, is in `W` and `S`.
+//! Whatever `D_order` admits is admitted here as well: its proof in [`super::table`] ends in
+//! exactly this `y`. Without `W` the test would be exact; what pessimism there is, is in `W` and
+//! `S`.
 //!
 //! # What it needs of buffers
 //!
-//! (1) takes it that a current message with packets left to make can make them. With `d > I_min` up to
-//! `q = ⌈d/I_min⌉` messages of a channel are current and unfinished, and up to `B_max − 1` more may have come early:
-//! the queue needs `B_max − 1 + q` places, and `q` messages' packets a buffer each ([`Request::under_way`]).
+//! (1) takes it that a current message with packets left to make can make them. With `d > I_min` up
+//!     to `q = ⌈d/I_min⌉` messages of a channel are current and unfinished, and up to `B_max − 1`
+//!     more may have come early: the queue needs `B_max − 1 + q` places, and `q` messages' packets
+//!     a buffer each ([`Request::under_way`]).
 //!
 //! # Solving it: QPA
 //!
-//! `h` changes at absolute deadlines only, of which there may be millions below the point where it can be
-//! shown to stay under the diagonal. Zhang and Burns (2009) look at few of them, walking down from
-//! that point. They have a uniprocessor without `W` and `G`; all they need is that `h` does not fall:
+//! `h` changes at absolute deadlines only, of which there may be millions below the point where it
+//! can be shown to stay under the diagonal. Zhang and Burns (2009) look at few of them, walking
+//! down from that point. They have a uniprocessor without `W` and `G`; all they need is that `h`
+//! does not fall:
 //!
 //! * at `t` with `h(t) < t`, every `u` in `[h(t), t]` has `h(u) ≤ h(t) ≤ u`, so go on at `h(t)`;
-//! * at `t` with `h(t) = t`, go on at the last absolute deadline `t′` before `t`: every `u` in `[t′, t)` has
-//!   `h(u) = h(t′)`, so if `t′` is good all of them are;
+//! * at `t` with `h(t) = t`, go on at the last absolute deadline `t′` before `t`: every `u` in
+//!   `[t′, t)` has `h(u) = h(t′)`, so if `t′` is good all of them are;
 //! * at `t` with `h(t) > t` the set fails.
 //!
-//! `t` falls with every step. Once at `h(t)` with no absolute deadline in `(h(t), t]`, the next `h` is the same and the
-//! step after it passes a deadline: at most two steps for each, so it ends.
+//! `t` falls with every step. Once at `h(t)` with no absolute deadline in `(h(t), t]`, the next `h`
+//! is the same and the step after it passes a deadline: at most two steps for each, so it ends.
 //!
-//! It starts where it need not look further up. `b_j(t) S_j ≤ u_j t + (1 − d_j/I_j)⁺ S_j` with `u_j = S_j/I_j`, and `y = t` is as
-//! good as any in `h(t) ≤ t`, so nothing fails from
+//! It starts where it need not look further up. `b_j(t) S_j ≤ u_j t + (1 − d_j/I_j)⁺ S_j` with `u_j
+//! = S_j/I_j`, and `y = t` is as good as any in `h(t) ≤ t`, so no test fails from
 //!
 //! ```text
 //! t = (W + Σ_g (burst_g + 1) A_g + Σ_j (1 − d_j/I_j)⁺ S_j) / (1 − Σ_g A_g/interval_g − Σ_j u_j)   on.
@@ -67,19 +72,23 @@
 //!
 //! # The least deadline that could be promised
 //!
-//! is found on the same walk. Start the newcomer with the least deadline that its own message allows. Where
-//! `h(t) > t`, only some number `n` of its messages fits by `t`. The next one's deadline cannot be before `y`, when the
-//! host is done with it beside what others have due by `t`: at every `u` in `[t, y)` that much would be due, and be
-//! done at `y > u`. So `d ≥ y − n I` whatever feasible deadline the newcomer is given, and with that the walk goes on from
-//! the last point that was good, which postponing leaves good. At the end the set is feasible, with a deadline
-//! that no feasible one is below: the least. A request is admitted if it asks for no less, and a refusal says how
-//! much less it asked for. Below the newcomer's deadline nothing has changed, so the walk ends there.
-//! (Balbastre, Ripoll and Crespo 2008 ask the same of one processor without `W`.)
+//! is found on the same walk. Start the newcomer with the least deadline that its own message
+//! allows. Where `h(t) > t`, only some number `n` of its messages fits by `t`. The next one's
+//! deadline cannot be before `y`, when the host is done with it beside the work of others due by
+//! `t`. At every `u` in `[t, y)` that much would be due, and be done at `y > u`. So `d ≥ y − n I`
+//! whatever feasible deadline the newcomer is given, and with that the walk goes on from the last
+//! point that was good, which postponing leaves good. At the end the set is feasible, with a
+//! deadline that no feasible one is below: the least. A request is admitted if it asks for no less,
+//! and a refusal says how much less it asked for. Below the newcomer's deadline the demand is
+//! unchanged, so the walk ends there. (Balbastre, Ripoll and Crespo 2008 ask the same of one
+//! processor without `W`.)
 //!
 //! # Where the walk is long
 //!
-//! Where next to nothing is left over there are as many deadlines to look at as anybody likes to make. A request has so many looks; after that `lines.rs` says whether lines above `b_j(t) S_j` stay under the
-//! diagonal, which takes one look at each channel. Whoever they do not say it of is refused, and told that it was not found out.
+//! Where the residual capacity is close to zero, the number of deadlines to look at has no limit. A
+//! request has a limited number of looks; after that `lines.rs` says whether lines above `b_j(t)
+//! S_j` stay under the diagonal, which takes one look at each channel. A request without that proof
+//! is refused, with the reason that the answer was not found.
 //!
 //! [`Request::under_way`]: super::Request::under_way
 
@@ -94,8 +103,8 @@ pub(super) use response::{Worst, responses};
 
 use super::response::{Effort, Late, Task, response};
 
-/// One, in the unit of utilisations here: fine enough that ten thousand roundings against the claimant are
-/// still less than a thousand-millionth of the host.
+/// One, in the unit of utilisations here: fine enough that ten thousand roundings against the
+/// claimant are still less than a thousand-millionth of the host.
 pub(super) const WHOLE: u128 = 1 << 48;
 
 /// A channel as the test sees it: recurring demand with a deadline.
@@ -139,21 +148,21 @@ impl Stream {
     }
 }
 
-/// What stands above all channels: `W` with the bursts of activations, and the activations.
+/// Work above all channels: `W` with the bursts of activations, and the activations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Host<'a> {
     pub(super) constant: u128,
     pub(super) activations: &'a [Task],
-    /// What may be looked at.
+    /// Number of looks allowed.
     pub(super) effort: &'a Effort,
 }
 
 /// Why channels cannot be served together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// They, and what is above them, use all there is, or so nearly that nobody can tell.
+    /// They, and the work above them, use all time, or so nearly all that rounding hides the rest.
     Overload,
-    /// What is due by `t` is done no sooner than `done`; `None` if never.
+    /// Work due by `t` is done no sooner than `done`; `None` if never.
     Late { t: u64, done: Option<u128> },
     /// It was not found out whether they can.
     Untold,
@@ -188,7 +197,7 @@ impl Host<'_> {
         }
     }
 
-    /// From where on nothing fails; `None` if there is no such point that can be named.
+    /// The point from which on no test fails; `None` if there is no such point that can be named.
     pub(super) fn horizon<'a>(&self, streams: impl Iterator<Item = &'a Stream>) -> Option<u64> {
         let (mut used, mut once) = (0u128, self.constant);
         for task in self.activations {
@@ -209,7 +218,8 @@ pub(super) fn feasible(host: Host<'_>, streams: &[Stream]) -> Result<(), Failure
     walk(host, streams, None)
 }
 
-/// The least deadline, in picoseconds, with which `task` can join `settled`, which keep theirs without it.
+/// The least deadline, in picoseconds, with which `task` can join `settled`, which keep theirs
+/// without it.
 ///
 /// If there is none the settled ones are what fails, or all together use all there is.
 pub(super) fn least_deadline(host: Host<'_>, settled: &[Stream], task: &Task) -> Result<u64, Failure> {
@@ -219,7 +229,8 @@ pub(super) fn least_deadline(host: Host<'_>, settled: &[Stream], task: &Task) ->
     Ok(newcomer.deadline)
 }
 
-/// The walk down: over `settled` alone, or with a newcomer whose deadline is postponed as far as it must be.
+/// The walk down: over `settled` alone, or with a newcomer whose deadline is postponed as far as
+/// necessary.
 fn walk(host: Host<'_>, settled: &[Stream], mut newcomer: Option<&mut Stream>) -> Result<(), Failure> {
     let all = settled.iter().chain(newcomer.as_deref());
     let mut t = host.horizon(all).ok_or(Failure::Overload)?;
@@ -256,7 +267,8 @@ fn walk(host: Host<'_>, settled: &[Stream], mut newcomer: Option<&mut Stream>) -
 }
 
 impl Stream {
-    /// Gives this the least deadline that `others`, due by `t`, leave it for the first job that does not fit by `t`.
+    /// Gives this the least deadline that `others`, due by `t`, leave it for the first job that
+    /// does not fit by `t`.
     fn postpone(&mut self, host: Host<'_>, others: u128, t: u64) -> Result<(), Failure> {
         let with = |jobs: u64| others + u128::from(jobs) * u128::from(self.service);
         let (mut fit, mut too_many) = (0, self.jobs(t));

@@ -1,4 +1,4 @@
-//! What admission is told: the host, and a request.
+//! Inputs of admission: the host, and a request.
 
 use std::fmt;
 
@@ -18,28 +18,34 @@ pub enum ResourceModel {
     O1,
     /// The link scheduler is a thread, which waits for preemption points.
     O2,
-    /// The link scheduler is called by handlers, or run by a thread that a completion creates, which waits for a preemption point.
+    /// The link scheduler is called by handlers, or run by a thread that a completion creates,
+    /// which waits for a preemption point.
     O3,
-    /// Packets are handed over as they are made, and the adapter schedules the link; what that costs is part of making them.
+    /// Packets are handed over as they are made, and the adapter schedules the link; what that
+    /// costs is part of making them.
     Handed,
-    /// As `O1`, with a link that goes by another order than the CPU and has an analysis of its own: what is left is the CPU ([`RatedHost`](super::RatedHost), [`LevelledHost`](super::LevelledHost)).
+    /// As `O1`, with a link that goes by another order than the CPU and has an analysis of its own:
+    /// what is left is the CPU ([`RatedHost`](super::RatedHost),
+    /// [`LevelledHost`](super::LevelledHost)).
     Apart,
     /// As `O2`, in the same way.
     ApartByThread,
     /// As `Handed`, in the same way: the adapter's stages go by rates.
     ApartHanded,
-    /// A core of several, with the calls of the link scheduler in what a packet costs: what is left is the core ([`CoresTable`](super::CoresTable)).
+    /// A core of several, with the calls of the link scheduler in what a packet costs: what is left
+    /// is the core ([`CoresTable`](super::CoresTable)).
     Core,
 }
 
 /// Largest message, and packet, that is considered: with it no sum of costs overflows.
 const LARGEST: Bytes = Bytes::new(1 << 40);
 
-/// Whose formulas.
+/// The source of the formulas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Formula {
-    /// Those of resource §4, read as they must be meant where they are misprinted. They know one depth (1), no interrupt
-    /// cost, no thread creation and no interference, and can be broken by conforming traffic.
+    /// Those of resource §4, read as they must be meant where they are misprinted. They know one
+    /// depth (1), no interrupt cost, no thread creation and no interference, and can be broken by
+    /// conforming traffic.
     Papers,
     /// The same, literally as printed.
     Printed,
@@ -50,7 +56,7 @@ pub enum Formula {
 
 /// How the CPU time is counted that starts and completions of packets take while a message is made.
 ///
-/// Each holds. Which of them comes to the least depends on the channels, so a station may have a table for each.
+/// Each holds. The least of them depends on the channels, so a station may have a table for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Counting {
     /// By time or by packets, as the less is expected.
@@ -75,14 +81,14 @@ pub struct BestEffort {
     pub role: Role,
     /// Its packets leave by another link of the host, if they leave.
     pub elsewhere: bool,
-    /// What a program does with a message of it that ends here.
+    /// Time of a program for a message of it that ends here.
     pub program: Span,
 }
 
-/// What runs above all handlers.
+/// Work above all handlers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Above {
-    /// A thread, such as an application that sends: whoever had the CPU is switched back to.
+    /// A thread, such as an application that sends: the CPU switches back to the interrupted work.
     Thread,
     /// An interrupt, such as that of a packet that came in: the work beneath goes on where it was.
     Interrupt,
@@ -91,13 +97,15 @@ pub enum Above {
 /// Work above all handlers on the same CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interference {
-    /// What it is.
+    /// Its kind.
     pub above: Above,
     /// CPU time of one activation, the switch to a thread included; the switch back is added here.
     pub cost: Span,
-    /// For how long one keeps what goes out from a resource of the adapter, which is no time of the CPU.
+    /// For how long one keeps what goes out from a resource of the adapter, which is no time of the
+    /// CPU.
     pub adapter: Span,
-    /// Activations in any span `δ`: at most `burst + ⌈δ / interval⌉`, so 0 for strictly periodic work.
+    /// Activations in any span `δ`: at most `burst + ⌈δ / interval⌉`, so 0 for strictly periodic
+    /// work.
     pub burst: u32,
     /// Least average spacing of activations; not zero.
     pub interval: Span,
@@ -124,32 +132,37 @@ pub struct Environment {
     pub thread_per_message: bool,
     /// Handlers may work on messages ahead of their logical arrival.
     pub ahead: bool,
-    /// The least that a handler takes for a packet that it makes, switches excluded; `None` if that is not known.
+    /// The least that a handler takes for a packet that it makes, switches excluded; `None` if that
+    /// is not known.
     pub makes: Option<Span>,
-    /// Priorities that CPU and link tell apart among guaranteed channels; `None` for EDF, which needs none.
+    /// Priorities that CPU and link distinguish among guaranteed channels; `None` for EDF, which
+    /// needs none.
     pub levels: Option<u32>,
     /// How the CPU time of starts and completions is counted.
     pub counting: Counting,
     /// Traffic without a guarantee.
     pub best_effort: Vec<BestEffort>,
-    /// How long an application that computes what is left keeps the CPU at most before others are asked.
+    /// How long an application that computes what is left keeps the CPU at most before others are
+    /// asked.
     pub slice: Span,
     /// Work above all handlers.
     pub interference: Vec<Interference>,
     /// The other links of the host.
     pub others: Vec<OtherLink>,
-    /// Whose formulas.
+    /// The source of the formulas.
     pub formula: Formula,
 }
 
-/// Another link of the host, which has the adapter depth of this one: its packets take the CPU to be started, and to be heard of.
+/// Another link of the host, which has the adapter depth of this one: its packets take the CPU to
+/// be started, and to be heard of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OtherLink {
     /// How close together its packets may complete; not zero.
     pub apart: Span,
-    /// What its longest packet takes.
+    /// Time of its longest packet.
     pub longest: Span,
-    /// Packets that there may be on their way to its adapter, by all that is sent there; `None` if that has no end.
+    /// Packets that there may be on their way to its adapter, by all that is sent there; `None` if
+    /// that has no end.
     pub buffers: Option<u64>,
 }
 
@@ -164,7 +177,7 @@ pub enum EnvironmentError {
     NoDepth,
     /// An interference, or packets of another link, that recur without time in between.
     ZeroInterval,
-    /// A best-effort class whose smallest message is larger than its largest, or a size above 1 TiB.
+    /// A best-effort class with a smallest message larger than its largest, or a size above 1 TiB.
     Sizes,
     /// The transmission time of a packet exceeds what a [`Span`] holds.
     Transmission,
@@ -229,7 +242,7 @@ fn endless(link: &Link, size: Bytes) -> bool {
     }
 }
 
-/// What a channel asks for: its contract, a bound on its local delay, and what it does here.
+/// Request of a channel: its contract, a bound on its local delay, and its role here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     spec: TrafficSpec,
@@ -243,11 +256,12 @@ pub struct Request {
 
 /// The program that takes the messages of a channel that ends here.
 ///
-/// Its work is the last block of each message, on the same CPU and by the same order, so it is part of what the message takes there ([`super::trajectory`]), and
-/// a message is finished when the program is.
+/// Its work is the last block of each message, on the same CPU and by the same order. So it is part
+/// of the message's time there ([`super::trajectory`]), and a message is finished when the program
+/// is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Program {
-    /// What it takes for the largest message.
+    /// Its time for the largest message.
     pub work: Span,
     /// Messages that may wait for it, the one that it has included.
     pub slots: u32,
@@ -266,8 +280,9 @@ pub struct Buffers {
 
 /// CPU time that an application is to have in each period, beside channels.
 ///
-/// To the analysis it is a channel that ends here: it has a first phase only, and is finished when it is through the CPU
-/// ([`super::trajectory`]). A slice is its block: whoever waits for a lower one waits for a slice, and each begins with a switch.
+/// To the analysis it is a channel that ends here: it has a first phase only, and is finished when
+/// it is through the CPU ([`super::trajectory`]). A slice is its block: a wait for a lower block is
+/// a wait for a slice, and each begins with a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
     /// How much; not zero.
@@ -279,7 +294,7 @@ pub struct Work {
 /// Why a request cannot even be considered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestError {
-    /// Nothing takes no time.
+    /// A deadline of zero: every message takes time.
     ZeroDeadline,
     /// A burst of no message.
     ZeroBurst,
@@ -300,7 +315,8 @@ impl fmt::Display for RequestError {
 impl std::error::Error for RequestError {}
 
 impl Request {
-    /// A request for `spec` with every message through the link within `deadline` of its logical arrival.
+    /// A request for `spec` with every message through the link within `deadline` of its logical
+    /// arrival.
     pub fn new(spec: TrafficSpec, deadline: Span) -> Result<Self, RequestError> {
         if deadline.is_zero() {
             Err(RequestError::ZeroDeadline)
@@ -334,8 +350,8 @@ impl Request {
 
     /// `q = ⌈d/I_min⌉`: how many messages may be current and unfinished at a time, at least 1.
     ///
-    /// With up to `B_max − 1` more that came early, the message queue needs `B_max − 1 + q` places, and the
-    /// packets of `q` messages each need a buffer.
+    /// With up to `B_max − 1` more that came early, the message queue needs `B_max − 1 + q` places,
+    /// and the packets of `q` messages each need a buffer.
     pub fn under_way(&self) -> u64 {
         self.deadline.div_ceil(self.spec.min_interval).max(1)
     }
@@ -346,8 +362,8 @@ impl Request {
         Self { role, ..self }
     }
 
-    /// The same for a channel that leaves by another link of the host: to this one it is what it takes of the CPU
-    /// ([`super::trajectory`]). Its room is that link's business.
+    /// The same for a channel that leaves by another link of the host: to this one it is what it
+    /// takes of the CPU ([`super::trajectory`]). Its room is that link's business.
     #[must_use]
     pub fn by_another_link(self) -> Self {
         Self { elsewhere: true, buffers: None, ..self }
@@ -358,7 +374,8 @@ impl Request {
         self.role != Role::Receive && !self.elsewhere
     }
 
-    /// The same with no more room than this, which may be too little. Without it the channel gets what it needs.
+    /// The same with no more room than this, which may be too little. Without it the channel gets
+    /// what it needs.
     #[must_use]
     pub fn with_buffers(self, buffers: Buffers) -> Self {
         Self { buffers: Some(buffers), ..self }
@@ -375,12 +392,12 @@ impl Request {
         self.program.filter(|_| self.role == Role::Receive)
     }
 
-    /// What is computed, if it is no channel's.
+    /// The work that is computed, if it is no channel's.
     pub(super) fn work(&self) -> Option<Work> {
         self.work
     }
 
-    /// What the channel does here.
+    /// Role of the channel here.
     pub fn role(&self) -> Role {
         self.role
     }

@@ -1,21 +1,26 @@
-//! Corrected bound for a host that hands each packet over as it is made, to an adapter that schedules the link itself.
+//! Corrected bound for a host that hands each packet over as it is made, to an adapter that
+//! schedules the link itself.
 //!
-//! The link is none of the host's business: no packet waits there, no completion selects one. What is left of the host is the
-//! first phase of [`super::trajectory`], which ends at an instant `τ` when a level handler hands a packet over; the second phase is
-//! the adapter's ([`crate::station::open`]), and takes nothing of the CPU.
+//! The link is none of the host's business: no packet waits there, no completion selects one. The
+//! first phase of [`super::trajectory`] remains for the host; it ends at an instant `τ` when a
+//! level handler hands a packet over. The second phase is the adapter's ([`crate::station::open`]),
+//! and takes no CPU time.
 //!
 //! # First phase: the CPU, in `(s, τ]`
 //!
-//! The CPU is taken by a lower block (with its switch), by level packets, each with its handing over (the caller adds that to
-//! protocol processing, for it is executed with each packet and is no preemption point), by a switch per level block begun, by work above
-//! the handlers, and by completions, `C_i` each. Those are `L` apart, what the last stage takes at the least, and pending at `s` are only those that came
-//! in a handing over, which masks interrupts, or since the host last looked for responses. So in `Δ` at most
+//! The CPU is taken by a lower block (with its switch), by level packets, by a switch per level
+//! block begun, by work above the handlers, and by completions, `C_i` each. A level packet includes
+//! its handing over; the caller adds that to protocol processing, for it is executed with each
+//! packet and is no preemption point. Completions are `L` apart, the least time of the last stage.
+//! Pending at `s` are only those that came in a handing over, which masks interrupts, or since the
+//! host last looked for responses. So in `Δ` at most
 //!
 //! ```text
 //! n ≤ Δ/L + 2 + ⌈(C_h + hears)/L⌉
 //! ```
 //!
-//! of them are executed, and with `α = L/(L − C_i)` and `β` for what does not depend on `Δ`: `Δ ≤ α (work + β C_i)`. Without `C_i < L` there is no bound.
+//! of them are executed, and with `α = L/(L − C_i)` and `β` for what does not depend on `Δ`: `Δ ≤ α
+//! (work + β C_i)`. Without `C_i < L` there is no bound.
 //!
 //! ```text
 //! W = α (C_sw + C_cm + B) + α β C_i + once + crossing
@@ -51,7 +56,7 @@ pub(super) fn charges_of_cpu(
     Ok(of_cpu(environment, (stretch, wait(environment, population, (stretch, pending)))))
 }
 
-/// What completions take of who hands packets over: `α`, and once.
+/// CPU time that completions take from handing over: `α`, and once.
 fn completions(environment: &Environment, population: &Population) -> Result<(Ratio, u128), Impossible> {
     let apart = population.largest_packet.map(|_| ps(environment.link.apart(population.smallest_packet)));
     let hears = ps(environment.host.link_scheduling) + ps(environment.link.hears());
@@ -59,7 +64,8 @@ fn completions(environment: &Environment, population: &Population) -> Result<(Ra
     stolen(environment, apart.unwrap_or(u128::MAX), masked)
 }
 
-/// The same of a core of several ([`super::cores`]), whose link says how close together completions are, whoever sends.
+/// The same of a core of several ([`super::cores`]), whose link gives the spacing of completions,
+/// whichever core sends.
 pub(super) fn charges_of_core(
     environment: &Environment,
     population: &Population,
@@ -69,7 +75,7 @@ pub(super) fn charges_of_core(
     Ok(of_cpu(environment, (stretch, wait(environment, population, (stretch, pending)))))
 }
 
-/// What completions take that are so far apart, of which `before` may be pending: `α`, and once.
+/// CPU time of completions that are `apart`, of which `before` may be pending: `α`, and once.
 fn stolen(environment: &Environment, apart: u128, before: u128) -> Result<(Ratio, u128), Impossible> {
     let interrupt = ps(environment.host.interrupt);
     if interrupt == 0 || apart == u128::MAX {

@@ -1,58 +1,71 @@
-//! Response times where one message comes to the same servers several times.
+//! Response times where one message visits the same servers several times.
 //!
-//! A pipeline that leads back, such as an adapter whose one processor has something to do between any two transfers, cannot be
-//! analysed server by server: how late a message comes to one depends on how long another took, and the other way round. *Holistic*
-//! analysis (Tindell and Clark, "Holistic schedulability analysis for distributed hard real-time systems", Microprocessing and
-//! Microprogramming 40, 1994) takes a bound on each server's response for given lumps, then the lumps that these responses allow, and
-//! so on until neither grows.
+//! A pipeline with a loop, such as an adapter whose one processor has work between any two
+//! transfers, cannot be analysed server by server. The lateness of a message at one server depends
+//! on its time at another, and vice versa. *Holistic* analysis (Tindell and Clark, "Holistic
+//! schedulability analysis for distributed hard real-time systems", Microprocessing and
+//! Microprogramming 40, 1994) starts with a bound on each server's response for given lumps. It
+//! then takes the lumps that these responses allow, and so on until neither grows.
 //!
-//! **Flows.** A flow has `w` slots. Of the messages of a slot no two come less than `I` apart. A message goes through stages: each is a
-//! request to a server, which costs it `C` at most, and comes when the stage before is done (its *parent*); a stage without one comes
-//! with the message. If it comes `J` later at most than at least, then in a closed interval of length `t` there come no more than
+//! **Flows.** A flow has `w` slots. No two messages of a slot arrive less than `I` apart. A message
+//! goes through stages. Each is a request to a server, which costs it `C` at most, and arrives when
+//! the stage before is done (its *parent*); a stage without a parent arrives with the message. If
+//! its arrival varies by `J`, then in a closed interval of length `t` there arrive no more than
 //!
 //! ```text
 //! n(t) = w (1 + ⌊(t + J) / I⌋)        J = Σ over the stages before it (response − C_least)
 //! ```
 //!
-//! **Servers.** A server is *busy* while a request waits or is served. All that is used of it is that it works then: in whatever order
-//! it takes requests, a busy period that begins with the coming of one is over by the least `B` with
+//! **Servers.** A server is *busy* while a request waits or is served. All that is used of it is
+//! that it works then: in whatever order it takes requests, a busy period that begins with the
+//! coming of one is over by the least `B` with
 //!
 //! ```text
 //! B = blocked + Σ_stages n(B) · C        response ≤ B
 //! ```
 //!
-//! since what is not done by `B` would be more than has come. `C` may grow with what waits at another server (a place that is looked for
-//! in its queue). `n` and so `B` do not shrink when responses grow, so the iteration from below ends at the least fixed point or goes
-//! beyond any limit.
+//! since work not done by `B` would exceed the arrivals. `C` may grow with what waits at another
+//! server (a place that is looked for in its queue). `n` and so `B` do not shrink when responses
+//! grow, so the iteration from below ends at the least fixed point or goes beyond any limit.
 //!
-//! **Urgent first.** A server may take the requests of urgent flows before those of others, whatever order it has among them, but for
-//! `g` requests at the head of its queue that stay where they are. Of others it then does in a period in which urgent requests wait or are served no more
-//! than what it had in hand and, for each urgent request that came in it, the `g` that stayed before that one:
+//! **Urgent first.** A server may take the requests of urgent flows before those of others,
+//! whatever order it has among them, but for `g` requests at the head of its queue that stay where
+//! they are. In a period in which urgent requests wait or are served it then does, of others, no
+//! more than the request in hand and, for each urgent request that came in it, the `g` that stayed
+//! before that one:
 //!
 //! ```text
 //! B = blocked + C_other + Σ_urgent n(B) · (C + g · C_other)        C_other, the longest request of others
 //! ```
 //!
-//! Both hold, so an urgent request has the smaller; others have the first. Whoever's response nobody asks for needs no end to it: a server
-//! that has too much to do for others is none the worse for those whom it takes first.
+//! Both hold, so an urgent request has the smaller; others have the first. A response that is not
+//! asked for needs no end: a server that is overloaded by others serves its urgent requests no
+//! worse.
 //!
-//! **Several servers as one.** Of servers that never all rest while one of them has something to do, what comes through several one after the other may be
-//! taken as one request to all of them: it costs the sum, and nothing comes in lumps in between ([`Flow::through`]). What they could do at the
-//! same time is lost by it, and where a message comes back to a server often much more is won.
+//! **Several servers as one.** Consider servers that never all rest while one of them has work.
+//! Requests that pass several of them one after the other may be taken as one request to all of
+//! them. It costs the sum, and no lumps arise in between ([`Flow::through`]). This gives up the
+//! servers' parallel work, but gains much more in many cases where a message returns to a server.
 //!
-//! **Along the way.** A busy period at each visit counts all that comes in it at each of them. A message of an urgent flow that makes its requests one after the other, to servers that take the urgent
-//! first, waits at each visit for no more than what is in hand and the `g` that stay; all else that it waits for is urgent, and each such request is done once. So if it is on its way for `D`,
+//! **Along the way.** A busy period at each visit counts all arrivals in it at each of them. Take a
+//! message of an urgent flow that makes its requests one after the other, to servers that take the
+//! urgent first. It waits at each visit for no more than the request in hand and the `g` that stay;
+//! all else that it waits for is urgent, and each such request is done once. So if it is on its way
+//! for `D`,
 //!
 //! ```text
 //! D = Σ_visits (C + blocked + (1 + g) · C_other) + Σ_urgent requests to those servers n(D + response) · C
 //! ```
 //!
-//! its own not among them, since a request that is served in a window of length `D` came in it or was not done when it began, and that one came no longer before than its response is. Both
-//! bounds hold ([`along`]): by itself a message has the time that it takes, and at each visit one request of others.
+//! its own not among them: a request that is served in a window of length `D` came in it or was not
+//! done when it began, and that one came no longer before than its response is. Both bounds hold
+//! ([`along`]): by itself a message has the time that it takes, and at each visit one request of
+//! others.
 //!
-//! **Why the fixed point is a bound** although lumps are what is being bounded: let the first response that is longer than its bound end at
-//! `T`. Every response that ended before kept its bound, so until `T` no stage came in larger lumps than `J`, and the busy period in
-//! which that response lies is over by `B`: a contradiction.
+//! **Why the fixed point is a bound** although lumps are what is being bounded: let the first
+//! response that is longer than its bound end at `T`. Every response that ended before kept its
+//! bound, so until `T` no stage came in larger lumps than `J`, and the busy period in which that
+//! response lies is over by `B`: a contradiction.
 
 #[cfg(test)]
 mod tests;
@@ -64,10 +77,10 @@ use laxity_units::Span;
 /// The longest response that is promised.
 pub const LIMIT: Span = Span::from_ms(100);
 
-/// How messages come.
+/// Arrivals of messages.
 ///
-/// Of [those without end](Slots::ENDLESS) nobody asks when they are done, so they are of flows that are not urgent and whose stages have no parents, and they
-/// matter to whoever waits for the one that is in hand.
+/// The completion of [those without end](Slots::ENDLESS) is not asked for. So they are of flows
+/// that are not urgent and whose stages have no parents, and only the one in hand delays others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slots {
     /// How many.
@@ -86,32 +99,36 @@ impl Slots {
 pub struct Stage {
     /// To which server.
     pub server: usize,
-    /// What it costs there at least, once it is served.
+    /// Its least cost there, once it is served.
     pub least: Span,
     /// And at most.
     pub most: Span,
-    /// The stage that it comes after, of the same flow and before it in the list; `None` if it comes with the message.
+    /// The stage that precedes it, of the same flow and before it in the list; `None` if it arrives
+    /// with the message.
     pub parent: Option<usize>,
-    /// It looks for a place among what waits at these servers, from the nearer end, which costs so much more for each that it passes.
+    /// It searches the queues of these servers for its position, from the nearer end; each request
+    /// passed costs this time.
     pub scans: Vec<(usize, Span)>,
 }
 
 /// A flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
-    /// How its messages come.
+    /// Arrivals of its messages.
     pub slots: Slots,
-    /// Whether servers that take somebody first take it first.
+    /// Whether servers with an order take it first.
     pub urgent: bool,
-    /// What each of them asks for.
+    /// Requests of each message.
     pub stages: Vec<Stage>,
 }
 
 impl Flow {
-    /// The same with server `s` as a part of `of[s]`: requests to one that come after each other are one. And of which each is a part.
+    /// The same with server `s` as a part of `of[s]`: consecutive requests to one server are one.
+    /// And of which each is a part.
     pub fn through(&self, of: &[usize]) -> (Flow, Vec<usize>) {
         let mut merged: Vec<Stage> = Vec::new();
-        // The merged request of each stage, and the least until the stage is done, from that one's coming.
+        // The merged request of each stage, and the least until the stage is done, from that one's
+        // coming.
         let mut part: Vec<(usize, Span)> = Vec::new();
         let mut least: Vec<Option<Span>> = Vec::new();
         for stage in &self.stages {
@@ -135,7 +152,7 @@ impl Flow {
             part.push((into, begun.saturating_add(stage.least)));
         }
         for (stage, least) in merged.iter_mut().zip(least) {
-            // What nothing comes after is not asked how early it may be done.
+            // A stage without a successor needs no earliest end.
             stage.least = least.unwrap_or_default();
         }
         let flow = Flow { slots: self.slots, urgent: self.urgent, stages: merged };
@@ -146,11 +163,13 @@ impl Flow {
 /// A server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Server {
-    /// What may keep it from the first request of a busy period.
+    /// Blocking before the first request of a busy period.
     pub blocked: Span,
-    /// If it takes urgent flows first: how many requests at the head of its queue stay before one of them all the same (`g`).
+    /// If it takes urgent flows first: how many requests at the head of its queue stay before one
+    /// of them all the same (`g`).
     pub urgent_first: Option<u32>,
-    /// If only urgent requests are passed by who looks for a place in its queue: how many others may be among them.
+    /// If only urgent requests are passed by the search for a position in its queue: how many
+    /// others may be among them.
     pub urgent_passed: Option<u32>,
 }
 
@@ -159,10 +178,12 @@ pub struct Server {
 pub struct Overloaded {
     /// The server.
     pub server: usize,
-    /// The share of its time that is asked for by flows that have an end, responses of others included as far as they were
-    /// followed. Below 1 the server has time for all of them, but no end of a busy period was found within the limit.
+    /// The share of its time that is asked for by flows that have an end, responses of others
+    /// included as far as they were followed. Below 1 the server has time for all of them, but no
+    /// end of a busy period was found within the limit.
     pub utilisation: f64,
-    /// Whether flows [without end](Slots::ENDLESS) ask it besides, in whatever order it takes requests.
+    /// Whether flows [without end](Slots::ENDLESS) ask it besides, in whatever order it takes
+    /// requests.
     pub endless: bool,
 }
 
@@ -179,7 +200,7 @@ impl NoEnd {
     }
 }
 
-/// The longest response of a server, to urgent flows and to others; zero where nobody asks.
+/// The longest response of a server, to urgent flows and to others; zero where it is not needed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Response {
     /// To a flow that is urgent.
@@ -195,8 +216,8 @@ impl Response {
     }
 }
 
-/// The longest response of each of `servers` to the requests of `flows`, from a start at or below it, such as what a part of the flows
-/// led to.
+/// The longest response of each of `servers` to the requests of `flows`, from a start at or below
+/// it, such as what a part of the flows led to.
 pub fn responses(
     servers: &[Server],
     flows: &[Flow],
@@ -209,7 +230,8 @@ pub fn responses(
         .filter(|(server, urgent)| analysis.is_asked(*server, *urgent))
         .collect();
     let mut pending: BTreeSet<(usize, bool)> = asked.iter().copied().collect();
-    // A server is looked at again if a response that it hangs on has grown; all of them, as nearly all hang together.
+    // A server is looked at again if a response that it hangs on has grown; all of them, as nearly
+    // all hang together.
     while let Some((server, urgent)) = pending.pop_first() {
         let grown = analysis.response(server, urgent)?;
         let response = &mut analysis.responses[server];
@@ -222,8 +244,10 @@ pub fn responses(
     Ok(analysis.responses)
 }
 
-/// The longest that a message of `flows[flow]` is on its way through its stages `way`, each of which comes after the one before; where these are the `responses` of
-/// the servers. `None` if it is not urgent, if some server on its way does not take the urgent first and others come to it, or if it is longer than anybody is promised.
+/// The longest time of a message of `flows[flow]` on its way through its stages `way`, each of
+/// which follows the one before; where these are the `responses` of the servers. `None` if it is
+/// not urgent, if some server on its way has no urgent order and serves others, or if it is longer
+/// than any promise.
 pub fn along(
     servers: &[Server],
     flows: &[Flow],
@@ -249,7 +273,8 @@ pub fn along(
         alone = [cost(stage), blocked, before].into_iter().fold(alone, Span::saturating_add);
         visited.insert(stage.server);
     }
-    // What else is urgent at those servers: how it comes, in which lumps, its response there, what it costs, and how many of them are the message's own.
+    // Other urgent requests at those servers: arrivals, lumps, response there, cost, and how many
+    // of them are the message's own.
     let mut urgent = Vec::new();
     for (number, other) in flows.iter().enumerate().filter(|(_, other)| other.urgent) {
         for (k, stage) in other.stages.iter().enumerate().filter(|(_, stage)| visited.contains(&stage.server))
@@ -279,7 +304,7 @@ fn requests(slots: Slots, within: Span) -> u64 {
     slots.count.saturating_mul(1 + within.div_floor(slots.interval))
 }
 
-/// What comes to a server of one stage: how often, in which lumps, and what each costs.
+/// Load of one stage on a server: how often, in which lumps, and the cost of each.
 struct Load {
     slots: Slots,
     lump: Span,
@@ -294,8 +319,8 @@ struct Analysis<'a> {
 }
 
 impl Analysis<'_> {
-    /// Whether anything hangs on the response of `server` to flows that are urgent, or are not: of those who are not only what comes after it,
-    /// and who looks for a place among them.
+    /// Whether any result depends on the response of `server` to flows that are urgent, or are not:
+    /// for the latter only later stages, and searches for a position among them.
     fn is_asked(&self, server: usize, urgent: bool) -> bool {
         let scans = |stage: &Stage| stage.scans.iter().any(|(queue, _)| *queue == server);
         let among_all = self.servers[server].urgent_passed.is_none();
@@ -310,7 +335,7 @@ impl Analysis<'_> {
         })
     }
 
-    /// How much later stage `k` of `flow` may come than it comes at least.
+    /// The variation of the arrival of stage `k` of `flow`.
     fn lump(&self, flow: &Flow, k: usize) -> Span {
         let mut lump = Span::ZERO;
         let mut before = flow.stages[k].parent;
@@ -332,7 +357,8 @@ impl Analysis<'_> {
         })
     }
 
-    /// How many are passed at most on the way to a place among what waits at `server`, from the nearer end.
+    /// How many are passed at most on the way to a place among what waits at `server`, from the
+    /// nearer end.
     fn passed(&self, server: usize) -> u64 {
         let first = self.servers[server].urgent_passed;
         let waiting = |(flow, k): (&Flow, usize)| {
@@ -343,8 +369,9 @@ impl Analysis<'_> {
         (all + u64::from(first.unwrap_or(0))) / 2
     }
 
-    /// What a request of `stage` costs at most: what it takes, and a look at each that is passed on the way to its places. How many those are at a queue is found once
-    /// for all that `passed` is kept for.
+    /// The largest cost of a request of `stage`: its own, and a look at each request passed on the
+    /// way to its position. How many those are at a queue is found once for all that `passed` is
+    /// kept for.
     fn cost(&self, stage: &Stage, passed: &mut BTreeMap<usize, u64>) -> Span {
         let scans = stage.scans.iter().map(|&(queue, each)| {
             each.saturating_mul(*passed.entry(queue).or_insert_with(|| self.passed(queue)))
@@ -361,7 +388,7 @@ impl Analysis<'_> {
         self.stages_at(server, urgent_only).map(load).collect()
     }
 
-    /// What a request to `server` that is not urgent costs at most.
+    /// The largest cost of a request to `server` that is not urgent.
     fn longest_of_others(&self, server: usize) -> Span {
         let mut passed = BTreeMap::new();
         let others = self.stages_at(server, false).filter(|(flow, _)| !flow.urgent);

@@ -1,15 +1,16 @@
 //! Corrected bound for the ideal host of R-ideal: a CPU that is preempted anywhere, at no cost.
 //!
-//! The papers say "no CPU preemption cost and an immediately preemptible CPU" and give no formula. Read here
-//! as O1 without switches, cache misses and blocks to wait for. Scheduling the link still costs `C_l` and
-//! a completion `C_i`; the link is still not preemptible, so one packet per place of the adapter is
-//! waited for.
+//! The papers say "no CPU preemption cost and an immediately preemptible CPU" and give no formula.
+//! Read here as O1 without switches, cache misses and blocks to wait for. Scheduling the link still
+//! costs `C_l` and a completion `C_i`; the link is still not preemptible, so one packet per place
+//! of the adapter is waited for.
 //!
-//! The proof is that of [`super::o1`] with two changes. No lower handler runs in `(s, τ]`. And at `τ` every
-//! preempted level handler may be in the middle of a packet, which then has used the CPU before `τ` and will
-//! use the link after it; so a packet counts on both sides for each message instead of once for all
-//! ([`super::trajectory`]). Calling the link scheduler is taken not to be preempted by handlers: were it,
-//! a lower handler could keep the link idle for as long as level packets are being made.
+//! The proof is that of [`super::o1`] with two changes. No lower handler runs in `(s, τ]`. And at
+//! `τ` every preempted level handler may be in the middle of a packet, which then has used the CPU
+//! before `τ` and will use the link after it. So a packet counts on both sides for each message
+//! instead of once for all ([`super::trajectory`]). Calling the link scheduler is taken not to be
+//! preempted by handlers: were it, a lower handler could keep the link idle for as long as level
+//! packets are being made.
 
 use super::decision::Impossible;
 use super::environment::Environment;

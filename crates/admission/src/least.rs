@@ -1,4 +1,4 @@
-//! The least deadline that could be promised, where nothing but asking tells.
+//! The least deadline that could be promised, where only a trial request finds it.
 
 use laxity_units::Span;
 
@@ -7,7 +7,8 @@ use super::decision::{Claimant, Deficit, Reason, Refusal, Resource};
 /// Attempts at a deadline that could be promised.
 const TRIES: u32 = 24;
 
-/// The least deadline that is kept, within a two-hundredth, if one is: `kept` says of one what is promised by it. Looked for from `first` on.
+/// The least deadline that is kept, within a two-hundredth, if one is: `kept` says of one what is
+/// promised by it. Looked for from `first` on.
 pub(super) fn least(first: Span, kept: impl Fn(Span) -> Result<Span, Refusal>) -> Result<Span, Refusal> {
     let (mut short, mut long) = (Span::ZERO, first);
     let mut bound = None;
@@ -25,8 +26,9 @@ pub(super) fn least(first: Span, kept: impl Fn(Span) -> Result<Span, Refusal>) -
         let late = Deficit::Time(long.saturating_sub(first));
         return Err(Refusal::new(Resource::Deadline, late, Reason::Late, Claimant::Newcomer));
     };
-    // By when it is kept is what could have been asked for, mostly; where that is no less, by halves. By halves every other time at least, for who is promised a hair less each time than was asked for
-    // would be asked for ever.
+    // By when it is kept is what could have been asked for, mostly; where that is no less, by
+    // halves. By halves every other time at least: a promise that is a hair below the request each
+    // time would need requests for ever.
     let mut halved = true;
     while long.saturating_sub(short) > (long / 200).max(Span::from_ps(1)) {
         halved = !(halved && short < next && next < long);
@@ -45,7 +47,8 @@ mod tests {
 
     use super::*;
 
-    /// What `least` finds from 20 ms on where `kept` says what is promised, and how often it asks.
+    /// The result of `least` from 20 ms on where `kept` gives the promise, and the number of its
+    /// requests.
     fn found(from: Span, kept: impl Fn(Span) -> Option<Span>) -> (Span, u32) {
         let asked = Cell::new(0);
         let late = Refusal::new(Resource::Deadline, Deficit::Unbounded, Reason::Late, Claimant::Newcomer);
@@ -60,7 +63,8 @@ mod tests {
     fn the_least_is_found_with_few_questions() {
         let (ms, ps) = (Span::from_ms, Span::from_ps);
         let enough = ms(7) + ps(3);
-        // It is promised what it takes, whatever was asked for; a little less than that; or half of what is left.
+        // It is promised what it takes, whatever was asked for; a little less than that; or half of
+        // what is left.
         let promised: [fn(Span, Span) -> Span; 3] = [
             |_, enough| enough,
             |asked, enough| enough.max(asked - Span::from_ps(1)),

@@ -1,32 +1,52 @@
-//! A host whose CPU goes by fixed priorities, and its link by deadlines: the set-up of thesis chapter 3.
+//! A host whose CPU goes by fixed priorities, and its link by deadlines: the set-up of thesis
+//! chapter 3.
 //!
 //! # The problem
 //!
-//! [`super::trajectory`] follows a message backwards through link and CPU by one order that both go by. Here a message that is urgent on the CPU may be due late, and wait at the link for one that was made after it. So, as in
-//! [`super::rated_host`], the two are told apart: a message of `j` is made by `ℓ + R_j` on the CPU, and from then on it waits at the link, where all that is asked of the order is that *what is current goes before what is not*, and both before
-//! what has no guarantee.
+//! [`super::trajectory`] follows a message backwards through link and CPU by one order that both go
+//! by. Here a message that is urgent on the CPU may be due late, and wait at the link for one that
+//! was made after it. So, as in [`super::rated_host`], the two are separated. A message of `j` is
+//! made by `ℓ + R_j` on the CPU, and from then on it waits at the link. The order there needs only
+//! this property: *current packets go before packets that are not current*, and both before packets
+//! without a guarantee.
 //!
 //! # The CPU
 //!
-//! A message is through when its last packet waits at the link. In `(s, τ]` of the argument, with `τ` that instant, the CPU is taken by what [`super::o1`] or [`super::o2`] has there: a lower block, level work with its switches, work above the handlers, and
-//! link scheduling, which neither way of counting it asks in which order packets are started, but that one is whenever any waits. So it is the first phase of O1 or of O2 alone, and `R_j` is the response time by fixed priorities as in [`super::table`],
-//! for deadlines `d_j` of the whole stay, `d_j ≤ I_j`, in whose order priorities are given out. Who works ahead has made a message sooner.
+//! A message is through when its last packet waits at the link. In `(s, τ]` of the argument, with
+//! `τ` that instant, the CPU is taken as in [`super::o1`] or [`super::o2`]: a lower block, level
+//! work with its switches, work above the handlers, and link scheduling. Neither way of counting
+//! link scheduling depends on the order in which packets are started, but only on one being started
+//! whenever any waits. So it is the first phase of O1 or of O2 alone. `R_j` is the response time by
+//! fixed priorities as in [`super::table`], for deadlines `d_j` of the whole stay, `d_j ≤ I_j`,
+//! which give the priority order. A handler that works ahead has made a message sooner.
 //!
-//! No handler waits for a buffer: a packet has one from when it is made until it is complete, by `ℓ + T_j ≤ ℓ + d_j`, and there are buffers for what is under way in `d_j`.
+//! No handler waits for a buffer: a packet has one from when it is made until it is complete, by `ℓ
+//! + T_j ≤ ℓ + d_j`, and there are buffers for what is under way in `d_j`.
 //!
 //! # The link
 //!
-//! Let the last packet of `m` leave at `f`, and `t0` be the last instant before at which no current packet waited at the link; it is not after that packet came or turned current, so `t0 ≤ ℓ + R`. From then on only current packets are selected, each as soon as there
-//! is a place: by the handler that makes it, or by the interrupt that frees one or that of a timer (O1), or by the link scheduler's thread after a block (O2). What is behind the link scheduler then takes, for every `x` in `(t0, f)`, as in the second phase of [`super::o1`] and
-//! [`super::o2`] with all that is current for the level ([`crate::station::window`] for an adapter of stages, whose queues go by the same order as the link or by none),
+//! Let the last packet of `m` leave at `f`, and `t0` be the last instant before at which no current
+//! packet waited at the link. It is not after that packet arrived or turned current, so `t0 ≤ ℓ +
+//! R`. From then on only current packets are selected, each as soon as there is a slot. The handler
+//! that makes it selects it, or the interrupt that frees a slot or that of a timer (O1), or the
+//! link scheduler's thread after a block (O2). Time behind the link scheduler is then, for every
+//! `x` in `(t0, f)`, as in the second phase of [`super::o1`] and [`super::o2`] with all current
+//! packets for the level ([`crate::station::window`] for an adapter of stages, whose queues go by
+//! the same order as the link or by none),
 //!
 //! ```text
 //! x − t0 < once + D (L(S) + C_i) + C_l + Σ_n (L(n) + per_start) + G(x − t0),      G(δ) ≤ Σ_g (burst_g + ⌈(δ + Y)/interval_g⌉) A_g            (1)
 //! ```
 //!
-//! over the packets `n` selected in `(t0, x)`, with `per_start = C_l + C_i` under O1 and with the block before it under O2, `G` being the work above all handlers, with what it keeps of the adapter and what it costs to go back, and `Y` for how long that may have been pending at `t0`. Each packet is of a message
-//! that was made, or turned current, after `t0`, so with `ℓ_j ≥ t0 − R_j`, and before `x`. If nobody works ahead, `t0` is when a handler has made a packet: interrupts are served before a handler goes on, so none is pending but what came while a start masked them, `Y = C_l`. If packets turn current
-//! at the link, they do so at any time, and `Y` is how long interrupts may be pending in a row, starts and completions among them (as in [`super::cores`]).
+//! over the packets `n` selected in `(t0, x)`, with `per_start = C_l + C_i` under O1 and with the
+//! block before it under O2, `G` being the work above all handlers, with what it keeps of the
+//! adapter and what it costs to go back, and `Y` for how long that may have been pending at `t0`.
+//! Each packet is of a message that was made, or turned current, after `t0`, so with `ℓ_j ≥ t0 −
+//! R_j`, and before `x`. If no handler works ahead, `t0` is when a handler has made a packet:
+//! interrupts are served before a handler goes on, so none is pending but those that a start
+//! masked, `Y = C_l`. If packets turn current at the link, they do so at any time, and `Y` is how
+//! long interrupts may be pending in a row, starts and completions among them (as in
+//! [`super::cores`]).
 //!
 //! By the argument of `rates/together.rs`
 //!
@@ -35,8 +55,9 @@
 //! T_j = R_j + b
 //! ```
 //!
-//! with `S_j` what a message takes in (1). In which order current packets go does not matter, so it is the same under any order that sets them before the rest; and a deadline is kept if `T_j ≤ d_j`. A channel that a newcomer makes late
-//! anywhere refuses it.
+//! with `S_j` what a message takes in (1). In which order current packets go does not matter, so it
+//! is the same under any order that sets them before the rest; and a deadline is kept if `T_j ≤
+//! d_j`. A channel that a newcomer makes late anywhere refuses it.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +100,7 @@ impl LevelledHost {
         Ok(Self { cpu, environment, sends: BTreeMap::new() })
     }
 
-    /// Admits `asked`, or says why not and changes nothing.
+    /// Admits `asked`, or says why not and leaves the table unchanged.
     pub fn request(&mut self, asked: Request) -> Decision {
         match self.admit(asked) {
             Ok((id, bound)) => {
@@ -105,7 +126,8 @@ impl LevelledHost {
         kept.map(|bound| (id, bound))
     }
 
-    /// What `asked` leaves the CPU of its deadline: the link takes `b` at the least as it is before anybody is later than now. Priorities are given out by what is left.
+    /// The part of its deadline that `asked` leaves the CPU: the link takes `b` at the least as it
+    /// is before any channel is later than now. Priorities are given out by what is left.
     fn at_cpu(&self, asked: Request) -> Result<Request, Refusal> {
         if !asked.is_sent() || asked.deadline() > asked.spec().min_interval {
             return Ok(asked);
@@ -129,7 +151,8 @@ impl LevelledHost {
         self.cpu.release(id)
     }
 
-    /// The least deadline that could be promised in place of that of `asked`, within a two-hundredth.
+    /// The least deadline that could be promised in place of that of `asked`, within a
+    /// two-hundredth.
     pub fn least_deadline(&self, asked: &Request) -> Result<Span, Refusal> {
         if !asked.is_sent() {
             return self.cpu.least_deadline(asked);
@@ -165,7 +188,7 @@ impl LevelledHost {
         Ok((wait, service))
     }
 
-    /// What comes once in (1), without the work above the handlers.
+    /// The terms that occur once in (1), without the work above the handlers.
     fn lower(&self, all: &Population) -> Breakdown {
         let environment = &self.environment;
         let (occupied, completions) = in_adapter(environment, all);
@@ -181,7 +204,7 @@ impl LevelledHost {
         self.sends.values().fold(all, |all, asked| all.with(&self.environment, asked))
     }
 
-    /// What a packet's start adds to (1).
+    /// The part of (1) for a packet's start.
     fn per_start(&self, all: &Population) -> u128 {
         match self.environment.model {
             ResourceModel::ApartByThread => o2::per_start(&self.environment, all),
@@ -246,7 +269,7 @@ impl LevelledHost {
         through(self.lower(all).total(), &coming)
     }
 
-    /// The bound of `newcomer`, if everybody is in time.
+    /// The bound of `newcomer`, if every channel is in time.
     fn kept(&self, newcomer: AdmissionId) -> Result<Span, Refusal> {
         let made = self.cpu.bounds();
         let own = made.iter().find(|bound| bound.id == newcomer).map_or(Span::MAX, |bound| bound.bound);
@@ -289,7 +312,8 @@ mod tests {
         Span::from_ns(ns)
     }
 
-    /// 20 us for a packet on the link, 10 to make one, 2 to start it and 1 to hear of its completion.
+    /// 20 us for a packet on the link, 10 to make one, 2 to start it and 1 to hear of its
+    /// completion.
     fn host(depth: u32, interference: Vec<Interference>) -> Environment {
         let host = of_round_figures(ResourceModel::O1, Span::from_ns(20));
         Environment { depth, interference, levels: Some(31), ..host }
@@ -319,7 +343,8 @@ mod tests {
         }
     }
 
-    /// `α = 23/20`; a block of its own may have been begun: `R = α (10 + 10) + 3`. At the link 20 and 1 for the packet that is there, 2 for a start in progress, and 23 for its own.
+    /// `α = 23/20`; a block of its own may have been begun: `R = α (10 + 10) + 3`. At the link 20
+    /// and 1 for the packet that is there, 2 for a start in progress, and 23 for its own.
     #[test]
     fn a_message_is_made_and_then_waits_for_all_that_is_current() {
         let mut table = table(1, Vec::new());
@@ -335,7 +360,8 @@ mod tests {
         assert_eq!(table.least_deadline(&asks(1, 100, 10)), Ok(us(72)));
     }
 
-    /// Two packets in the adapter: `R = 20/17 (10 + 10 + 3 + 1 + 4)`, two packets with their completions before, 42.
+    /// Two packets in the adapter: `R = 20/17 (10 + 10 + 3 + 1 + 4)`, two packets with their
+    /// completions before, 42.
     #[test]
     fn what_is_under_way_is_waited_for() {
         let (_, bound) = admitted(&mut table(2, Vec::new()), asks(1, 200, 200));
@@ -343,7 +369,8 @@ mod tests {
         assert!(made > us(31) && made < us(34), "{made}");
     }
 
-    /// The link leaves the first 110 − 46 us, so `D_order` lets the second go before it on the CPU: `R = 26` and `26 + 11.5`. A third would go before both, and the first have `49 + 92` of 110.
+    /// The link leaves the first 110 − 46 us, so `D_order` lets the second go before it on the CPU:
+    /// `R = 26` and `26 + 11.5`. A third would go before both, and the first have `49 + 92` of 110.
     #[test]
     fn who_is_made_late_refuses_the_newcomer() {
         let mut table = table(1, Vec::new());
@@ -357,7 +384,7 @@ mod tests {
         assert_eq!(before, [(us(26 + 69), us(150)), (ns(37_500) + us(69), us(110))]);
         assert_eq!(late(&mut table, asks(1, 400, 300)), (Deficit::Time(us(31)), Claimant::Channel(first)));
         assert_eq!(bounds(&table), before);
-        // What ends here is through when the CPU is.
+        // A message that ends here is through when the CPU is.
         let mut table = self::table(1, Vec::new());
         admitted(&mut table, asks(1, 400, 110));
         let (_, ends) = admitted(&mut table, asks(1, 400, 200).at(Role::Receive));
@@ -373,7 +400,8 @@ mod tests {
         assert!(matches!(table.request(asks(1, 60, 70)), Decision::Refused(_)), "beyond its interval");
     }
 
-    /// Interrupts of 4, two at once and each 200: twice on the CPU, where each is `α 4`, and three times at the link.
+    /// Interrupts of 4, two at once and each 200: twice on the CPU, where each is `α 4`, and three
+    /// times at the link.
     #[test]
     fn work_above_the_handlers_counts_on_either_side() {
         let work = Interference {
@@ -404,7 +432,8 @@ mod tests {
         assert_eq!(admitted(&mut table, asks(1, 200, 200)).1, us(22 + 3) + us(30 + 1 + 2 + 33));
     }
 
-    /// A run is 3 and is once in each block: `R = 10 + 3 + 1 + 10 + 3`. At the link each start may wait for a block, 10.
+    /// A run is 3 and is once in each block: `R = 10 + 3 + 1 + 10 + 3`. At the link each start may
+    /// wait for a block, 10.
     #[test]
     fn a_thread_starts_packets_after_blocks() {
         let by_thread = Environment { model: ResourceModel::O2, ..host(1, Vec::new()) };
@@ -412,7 +441,9 @@ mod tests {
         assert_eq!(admitted(&mut table, asks(1, 200, 200)).1, us(27 + 23 + 33));
     }
 
-    /// A timer of 4 each 300: once on the CPU, `α 4`. Interrupts may be pending for 4 and 3 starts and one more in the 13 that take 3 each, so in the window of the link there may be one, too, and no more.
+    /// A timer of 4 each 300: once on the CPU, `α 4`. Interrupts may be pending for 4 and 3 starts
+    /// and one more in the 13 that take 3 each, so in the window of the link there may be one, too,
+    /// and no more.
     #[test]
     fn what_turns_current_at_the_link_waits_for_interrupts() {
         let timer = Interference {

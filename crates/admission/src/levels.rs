@@ -1,15 +1,17 @@
-//! Channels in order on a host that tells only so many priorities apart.
+//! Channels in order on a host that distinguishes a limited number of priorities.
 //!
-//! Whoever shares a level is served in the order of arrival, so each counts as above the other: all channels of a level have
-//! the response time of its lowest. A channel that asks for little is therefore late beside one that asks for much,
-//! even if both are admitted one by one, and whether the levels suffice is part of admission.
+//! Channels that share a level are served in the order of arrival, so each counts as above the
+//! other: all channels of a level have the response time of its lowest. A channel that asks for
+//! little is therefore late beside one that asks for much, even if both are admitted one by one,
+//! and whether the levels suffice is part of admission.
 //!
-//! With `r` the response times in order, a level of the places `[a, b)` keeps its promises if `r_{b−1} ≤ min d_i` over it.
-//! What holds for a range holds for each part of it, so taking as many as go, from the top, needs the fewest
-//! levels for this order; those left over then part the largest levels, which can only shorten response times.
+//! With `r` the response times in order, a level of the places `[a, b)` keeps its promises if
+//! `r_{b−1} ≤ min d_i` over it. A property of a range holds for each part of it, so taking as many
+//! as go, from the top, needs the fewest levels for this order. Those left over then part the
+//! largest levels, which can only shorten response times.
 
-/// The level of every channel, from the response time `r` and the limit of each in priority order; `None` if
-/// `levels` do not suffice.
+/// The level of every channel, from the response time `r` and the limit of each in priority order;
+/// `None` if `levels` do not suffice.
 pub(super) fn assign(channels: &[(u64, u64)], levels: u32) -> Option<Vec<u32>> {
     let mut starts = vec![0];
     let mut least = u64::MAX;
@@ -32,7 +34,8 @@ pub(super) fn assign(channels: &[(u64, u64)], levels: u32) -> Option<Vec<u32>> {
     })
 }
 
-/// The place of the lowest channel on the level of `place`, whose response time all of that level have.
+/// The place of the lowest channel on the level of `place`; all of that level have its response
+/// time.
 pub(super) fn lowest_beside(levels: &[u32], place: usize) -> usize {
     levels.partition_point(|level| *level <= levels[place]) - 1
 }
@@ -60,7 +63,7 @@ mod tests {
         assert_eq!(assign(&channels, 2), Some(vec![0, 1, 1, 1]));
         assert_eq!(assign(&channels, 3), Some(vec![0, 1, 1, 2]));
         assert_eq!(assign(&channels, 1), None);
-        // Three that can share with nobody.
+        // Three that cannot share a level.
         assert_eq!(assign(&[(3, 4), (5, 6), (7, 8)], 2), None);
     }
 }

@@ -1,33 +1,39 @@
 //! Admission: whether a channel's deadline can be promised, given every promise already made.
 //!
-//! The obvious answer, to add up rates, promises nothing about deadlines: a message waits for the packets
-//! and handlers of others, for what cannot be preempted, and for the interrupts of transmissions that are
-//! none of its business. [`AdmissionTable`] therefore keeps the channels of a host in a priority order and
-//! bounds the response time of each, from the logical arrival of a message to the end of the transmission
-//! of its last packet, as the least fixed point of (Kandlur, Shin and Ferrari 1994; resource §4)
+//! The obvious answer, to add up rates, gives no deadline. A message waits for the packets and
+//! handlers of others, for work that cannot be preempted, and for the interrupts of other links'
+//! transmissions. [`AdmissionTable`] therefore keeps the channels of a host in a priority order and
+//! bounds the response time of each, from the logical arrival of a message to the end of the
+//! transmission of its last packet, as the least fixed point of (Kandlur, Shin and Ferrari 1994;
+//! resource §4)
 //!
 //! ```text
 //! r = W + S_i + Σ_{j ∈ hp(i)} ⌈r/I_j⌉ S_j + Σ_g (burst_g + ⌈r/interval_g⌉) A_g
 //! ```
 //!
-//! with `W` what may have to be waited for below, `S_j` what one message of channel `j` demands, `hp(i)` the
-//! channels above `i`, and `A_g` what one activation of an application takes from the handlers.
+//! with `W` what may have to be waited for below, `S_j` what one message of channel `j` demands,
+//! `hp(i)` the channels above `i`, and `A_g` what one activation of an application takes from the
+//! handlers.
 //!
-//! Several readings of `W` and `S` exist side by side ([`Formula`]). `papers.rs` has the formulas in
-//! print, which describe a lone message and its predicted throughput well, and are *not* sound. `o1.rs`,
-//! `o2.rs`, `o3.rs`, `ideal.rs` and `handed.rs` beside it have bounds proved for the subsystem of [`laxity_qos::channel`]; what they
-//! share, and the proof, is in `trajectory.rs`; that they hold under EDF as well as under fixed priorities is
-//! proved in `table.rs`. EDF can do more than any fixed priorities: `demand.rs` has the test for it, from the same `W` and
-//! `S`, which also allows deadlines beyond `I_min` ([`Test`]).
+//! Several readings of `W` and `S` exist side by side ([`Formula`]). `papers.rs` has the formulas
+//! in print, which describe a lone message and its predicted throughput well, and are *not* sound.
+//! `o1.rs`, `o2.rs`, `o3.rs`, `ideal.rs` and `handed.rs` beside it have bounds proved for the
+//! subsystem of [`laxity_qos::channel`]; what they share, and the proof, is in `trajectory.rs`;
+//! that they hold under EDF as well as under fixed priorities is proved in `table.rs`. EDF can do
+//! more than any fixed priorities: `demand.rs` has the test for it, from the same `W` and `S`,
+//! which also allows deadlines beyond `I_min` ([`Test`]).
 //!
-//! A link that is shared by rates has a table of its own, `rates.rs`; where a CPU makes what goes over it `rated_host.rs` is both. A host with several cores has `cores.rs`.
+//! A link that is shared by rates has a table of its own, `rates.rs`; where a CPU makes what goes
+//! over it `rated_host.rs` is both. A host with several cores has `cores.rs`.
 //!
-//! What the bounds assume of the host, besides its costs:
+//! The bounds assume of the host, besides its costs:
 //!
-//! * timers cost no CPU, or are among the interrupts that it is told of ([`Timers`]);
-//! * every message is within the sizes of its contract, best effort within those declared as [`BestEffort`]:
-//!   [`laxity_qos::channel`] refuses what is not, or carries it as messages of the contract;
-//! * what is ahead of its time stands below everything current, and its handlers yield as often as others;
+//! * timers cost no CPU, or are among its declared interrupts ([`Timers`]);
+//! * every message is within the sizes of its contract, best effort within those declared as
+//!   [`BestEffort`]: [`laxity_qos::channel`] refuses what is not, or carries it as messages of the
+//!   contract;
+//! * what is ahead of its time stands below everything current, and its handlers yield as often as
+//!   others;
 //! * calling the link scheduler is not preempted by handlers, whatever the model.
 
 mod beside;

@@ -1,4 +1,4 @@
-//! One model and one formula, made concrete for who shares the host.
+//! One model and one formula, made concrete for the channels that share the host.
 
 use super::beside::Way;
 use super::decision::{Deficit, Impossible, Reason, Resource};
@@ -11,13 +11,13 @@ use super::transmission::start;
 use super::{handed, ideal, o1, o2, o3, papers};
 use laxity_qos::channel::Role;
 
-/// What all channels have in common. Two populations with equal `Shared` demand the same of every
+/// Properties common to all channels. Two populations with equal `Shared` demand the same of every
 /// channel, so a newcomer that leaves it as it is leaves every service time as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shared {
     /// `W`, without interference.
     pub(super) wait: Breakdown,
-    /// What bursts of work above the handlers add once.
+    /// Time that bursts of work above the handlers add once.
     pub(super) bursts: u128,
     /// That work, as tasks above all channels.
     pub(super) activations: Vec<Task>,
@@ -67,7 +67,8 @@ impl Shared {
             ResourceModel::O3 => o1::polled(environment, population, o3::thread(environment)),
             _ => None,
         };
-        // The share that tasks take, in which one that does not fit by itself is a whole, and the one that is asked for.
+        // The share that tasks take, in which one that does not fit by itself is a whole, and the
+        // one that is asked for.
         let (mut taken, mut asked): (u128, u128) = (0, 0);
         for work in environment.interference.iter().chain(&beside.above).chain(&polled) {
             let cost = charges.activation(work);
@@ -109,7 +110,8 @@ impl Shared {
     }
 }
 
-/// Time that one message of `request` needs of the CPU, and of the link, at the least: to tell which is short.
+/// Time that one message of `request` needs of the CPU, and of the link, at the least: it shows
+/// which is short.
 pub(super) fn shares(environment: &Environment, request: &Request) -> (u128, u128) {
     if let Some(work) = request.work() {
         let switches = u128::from(work.time.div_ceil(work.slice));

@@ -2,61 +2,68 @@
 //!
 //! # What the papers leave out
 //!
-//! * A transmission ends when it likes, and the interrupt that follows (`C_i`, and `C_l` if a packet waits)
-//!   takes the CPU from whoever has it. Lower-priority packets may wait at the link in any number, so this
-//!   goes on *throughout* a message's processing; the papers count it for the first block waited for only.
-//!   A message bound by the CPU pays for about one lower packet's start with every packet of its own.
-//! * A message of a higher channel pays for a switch at its first block too, and the lower handler that is
-//!   waited for may still have its own switch before it.
+//! * A transmission may end at any time, and the interrupt that follows (`C_i`, and `C_l` if a
+//!   packet waits) takes the CPU from any work. Lower-priority packets may wait at the link in any
+//!   number, so this goes on *throughout* a message's processing; the papers count it for the first
+//!   block waited for only. A message bound by the CPU pays for about one lower packet's start with
+//!   every packet of its own.
+//! * A message of a higher channel pays for a switch at its first block too, and the lower handler
+//!   that is waited for may still have its own switch before it.
 //! * Completions interrupt the link phase, the adapter may be `depth` packets ahead, and the
-//!   higher-priority messages that are bound by the other resource than ours are not covered by their own
-//!   service time.
+//!   higher-priority messages that are bound by the other resource than ours are not covered by
+//!   their own service time.
 //!
 //! # First phase: the CPU, in `(s, τ]` of [`super::trajectory`]
 //!
-//! The CPU is taken by a lower block (with its switch), by level packets, by a switch per level block begun,
-//! by work above the handlers, and by link scheduling. The last is a train of bursts. Let `c = C_i + C_l`.
+//! The CPU is taken by a lower block (with its switch), by level packets, by a switch per level
+//! block begun, by work above the handlers, and by link scheduling. The last is a train of bursts.
+//! Let `c = C_i + C_l`.
 //!
-//! *Depth 1.* A start's `C_l`, its transmission and its `C_i` follow each other, and the next `C_l` comes after:
-//! bursts of at most `c` are at least `L_min` apart, the shortest transmission there may be. In any window of
-//! length `Δ` they take at most `ρΔ + (1 − ρ)c` with `ρ = c/(c + L_min)`. So `Δ` of which the rest is work
-//! obeys
+//! *Depth 1.* A start's `C_l`, its transmission and its `C_i` follow each other, and the next `C_l`
+//! follows them. So bursts of at most `c` are at least `L_min` apart, the shortest transmission
+//! there may be. In any window of length `Δ` they take at most `ρΔ + (1 − ρ)c` with `ρ = c/(c +
+//! L_min)`. So `Δ` of which the rest is work obeys
 //!
 //! ```text
 //! Δ ≤ α · work + c,   α = 1/(1 − ρ) = (c + L_min)/L_min.
 //! ```
 //!
-//! *Depth D > 1.* Completions are at least `L_min` apart, so at most `Δ/L_min + 1` fall into the window. Each
-//! costs `C_i` and frees one place; another `C_i` may be in progress at `s`, and up to `D` places may be free
-//! or being filled there. With `α = L_min/(L_min − c)`,
+//! *Depth D > 1.* Completions are at least `L_min` apart, so at most `Δ/L_min + 1` fall into the
+//! window. Each costs `C_i` and frees one place; another `C_i` may be in progress at `s`, and up to
+//! `D` places may be free or being filled there. With `α = L_min/(L_min − c)`,
 //!
 //! ```text
 //! Δ ≤ α (work + c + C_i + D C_l).
 //! ```
 //!
-//! Without `c < L_min` there is no bound at all: completions can keep the CPU for good. (With depth 1 only
-//! `L_min > 0` is needed, since the link stands still while the CPU schedules it.)
+//! Without `c < L_min` there is no bound at all: completions can keep the CPU for good. (With depth
+//! 1 only `L_min > 0` is needed, since the link stands still while the CPU schedules it.)
 //!
-//! *Counted.* Where handlers make packets more slowly than the link takes them, few can wait there, and few completions follow each other
-//! as fast as that: see [`super::counted`]. Then `α = 1`, and each packet made pays for its own start and completion.
+//! *Counted.* Where handlers make packets more slowly than the link takes them, few can wait there,
+//! and few completions follow each other as fast as that: see [`super::counted`]. Then `α = 1`, and
+//! each packet made pays for its own start and completion.
 //!
-//! *By polls.* A host that polls every `P` reads completions at multiples of `P` only, and at each those of `D` packets at most. A response that is read is taken for work
-//! above the handlers, released at that instant. The window has at most `⌈Δ/P⌉` such instants. With `a` interrupts a packet, each brings `a C_i` and one start for each of `D` packets. All other
-//! starts in the window fill places that were free at `s`, and one may be in progress there. So
+//! *By polls.* A host that polls every `P` reads completions at multiples of `P` only, and at each
+//! those of `D` packets at most. A response that is read is taken for work above the handlers,
+//! released at that instant. The window has at most `⌈Δ/P⌉` such instants. With `a` interrupts a
+//! packet, each brings `a C_i` and one start for each of `D` packets. All other starts in the
+//! window fill places that were free at `s`, and one may be in progress there. So
 //!
 //! ```text
 //! Δ ≤ work + ⌈Δ/P⌉ D (a C_i + C_l) + (D + 1) C_l.
 //! ```
 //!
-//! A poll that reads nothing is paid for by itself. A driver with a watchdog also reads at other instants, and has no such bound.
+//! A poll that reads no response is paid for by itself. A driver with a watchdog also reads at
+//! other instants, and has no such bound.
 //!
 //! # Second phase: the link, in `(τ, f)`
 //!
-//! At most `D` packets are with the adapter at `τ`. Since then only level packets are selected, at once whenever a
-//! place is free: by the handler at `τ`, later by the interrupt that freed the place. The adapter idles only
-//! during some `C_i` or `C_l`, or while work above the handlers keeps a handler from going on, and all
-//! those count once each: per level packet `L_x + C_l + C_i`, for the earlier ones `D (L_max + C_i)`, and
-//! activations in [`super::trajectory`]'s interference term, whose `α` can only help.
+//! At most `D` packets are with the adapter at `τ`. Since then only level packets are selected, at
+//! once whenever a place is free: by the handler at `τ`, later by the interrupt that freed the
+//! place. The adapter idles only during some `C_i` or `C_l`, or while work above the handlers keeps
+//! a handler from going on, and all those count once each. There are `L_x + C_l + C_i` per level
+//! packet, `D (L_max + C_i)` for the earlier ones, and activations in [`super::trajectory`]'s
+//! interference term, whose `α` can only help.
 //!
 //! # Together
 //!
@@ -65,8 +72,9 @@
 //! per_block = C_sw + C_cm,   per_start = C_l + C_i,   per_activation = C_sw + C_cm
 //! ```
 //!
-//! where `B` is the longest protocol work of any handler between preemption points and `crossing` the
-//! second share of the crossing packet: its CPU or its link share, so the smaller of the two maxima.
+//! where `B` is the longest protocol work of any handler between preemption points and `crossing`
+//! the second share of the crossing packet: its CPU or its link share, so the smaller of the two
+//! maxima.
 
 use laxity_units::Span;
 
@@ -154,7 +162,8 @@ pub(super) fn charges(
     })
 }
 
-/// The work of completions above the handlers, counted by polls; `None` if completions are counted otherwise, or no channel sends.
+/// The work of completions above the handlers, counted by polls; `None` if completions are counted
+/// otherwise, or no channel sends.
 ///
 /// `thread` is what a completion takes beside its interrupts and a call of the link scheduler.
 pub(super) fn polled(
@@ -171,7 +180,8 @@ pub(super) fn polled(
     Some(Interference { above: Above::Interrupt, cost, adapter: Span::ZERO, burst: 0, interval })
 }
 
-/// The CPU time of link scheduling, counted as `environment` says: `α`, for each packet made, and once.
+/// The CPU time of link scheduling, counted as `environment` says: `α`, for each packet made, and
+/// once.
 fn taken(environment: &Environment, population: &Population) -> Result<(Ratio, u128, u128), Impossible> {
     let stolen = stolen(environment, population);
     let counted = match environment.counting {
@@ -188,8 +198,9 @@ fn taken(environment: &Environment, population: &Population) -> Result<(Ratio, u
     }
 }
 
-/// The charges of the first phase alone, where the link goes by another order: a message is through when its last packet waits there. Both ways of counting what is taken of the CPU
-/// hold whatever the order of what waits at the link, if it is served as long as anything does.
+/// The charges of the first phase alone, where the link goes by another order: a message is through
+/// when its last packet waits there. Both ways of counting what is taken of the CPU hold whatever
+/// the order of what waits at the link, if it is served as long as anything does.
 pub(super) fn charges_of_cpu(
     environment: &Environment,
     population: &Population,

@@ -2,51 +2,57 @@
 //!
 //! # What the papers leave out
 //!
-//! Above all handlers, yet a thread: it runs when a block ends or the CPU is idle. A completion may come just
-//! after a handler's block began, *every time*, and any handler's: while our last packets wait for the
-//! link, lower and best-effort handlers have the CPU. The papers' text says that "this wait penalty must be
-//! assumed for each packet", their formula adds it once, and not at all where a block outlasts a
-//! transmission. That the scheduler "is guaranteed to run next" is true, but next is a block away. The
-//! scheduler's own switches and the one back to the handler are also missing at block boundaries.
+//! Above all handlers, yet a thread: it runs when a block ends or the CPU is idle. A completion may
+//! arrive just after a handler's block began, *every time*, and any handler's: while our last
+//! packets wait for the link, lower and best-effort handlers have the CPU. The papers' text says
+//! that "this wait penalty must be assumed for each packet", their formula adds it once, and not at
+//! all where a block outlasts a transmission. That the scheduler "is guaranteed to run next" is
+//! true, but next is a block away. The scheduler's own switches and the one back to the handler are
+//! also missing at block boundaries.
 //!
 //! # First phase: the CPU, in `(s, τ]` of [`super::trajectory`]
 //!
-//! The lower block in progress at `s`, if any, ends with a run of the scheduler; if the scheduler runs at `s`,
-//! a level handler is next. After that the CPU is taken by level blocks, each begun with a switch and followed
-//! by at most one run. A run costs a switch, and `C_l` for each of the at most `q` packets it starts. With depth 1
-//! that is one: a packet started at the end of a run completes later than that (`L_min > 0`), so at the next
-//! preemption point at the earliest. With depth `D > 1` places may fall free while it runs. Of `n` starts in
-//! a run, all but `D` fill a place freed since the run began, and until the last is begun
-//! it has taken at most `(n − 1) C_l + n C_i`; completions are `L_min` apart. So
+//! The lower block in progress at `s`, if any, ends with a run of the scheduler; if the scheduler
+//! runs at `s`, a level handler is next. After that the CPU is taken by level blocks, each begun
+//! with a switch and followed by at most one run. A run costs a switch, and `C_l` for each of the
+//! at most `q` packets it starts. With depth 1 that is one: a packet started at the end of a run
+//! completes later than that (`L_min > 0`), so at the next preemption point at the earliest. With
+//! depth `D > 1` places may fall free while it runs. Of `n` starts in a run, all but `D` fill a
+//! place freed since the run began, and until the last is begun it has taken at most `(n − 1) C_l +
+//! n C_i`; completions are `L_min` apart. So
 //!
 //! ```text
 //! n ≤ D + ((n − 1) C_l + n C_i)/L_min   ⇒   n ≤ q = ⌊D L_min / (L_min − C_l − C_i)⌋,
 //! ```
 //!
-//! and without `C_l + C_i < L_min` a run may never end. In contrast to O1 nothing else is stolen: starts happen
-//! at block boundaries only, so CPU work is not stretched (`α = 1`). A completion costs `C_i` and belongs to one of
-//! the counted starts or to one of the `D` packets that were with the adapter at `s`.
+//! and without `C_l + C_i < L_min` a run may never end. In contrast to O1 no other time is stolen:
+//! starts happen at block boundaries only, so CPU work is not stretched (`α = 1`). A completion
+//! costs `C_i` and belongs to one of the counted starts or to one of the `D` packets that were with
+//! the adapter at `s`.
 //!
-//! *Interrupts that are none of the link's* (a packet that comes in, a timer) are served between two starts of a run, and what completes meanwhile is started by the same run: a
-//! host whose `C_l` outlasts a transmission could spend the run of one block on everything that waits. With `A` of them in a run, depth 1 has one start more for each
-//! `L_min` of them, since from handing over to completion nothing else keeps the CPU from handlers, and depth `D > 1` has
+//! *Interrupts of other sources than the link* (a packet that arrives, a timer) are served between
+//! two starts of a run, and completions in the meantime are started by the same run. A host with a
+//! `C_l` longer than a transmission could spend the run of one block on every waiting packet. With
+//! `A` of them in a run, depth 1 has one start more for each `L_min` of them, since from handing
+//! over to completion no other work keeps the CPU from handlers. Depth `D > 1` has
 //!
 //! ```text
 //! n ≤ ⌊(D L_min + A) / (L_min − C_l − C_i)⌋ ≤ q + Σ ⌈A_g / (L_min − C_l − C_i)⌉,
 //! ```
 //!
-//! so with `c = C_l + C_i` each is charged `A + A c/L_min`, or `A + ⌈A/(L_min − c)⌉ c`. A thread above the handlers is no part of a run: after it comes another.
+//! so with `c = C_l + C_i` each is charged `A + A c/L_min`, or `A + ⌈A/(L_min − c)⌉ c`. A thread
+//! above the handlers is no part of a run: another run follows it.
 //!
 //! # Second phase: the link, in `(τ, f)`
 //!
-//! The adapter idles from the completion of the last packet it has until the scheduler has run: at most a
-//! block of any handler with its switch (`B'`: the switch and the block are one step), the scheduler's
-//! switch and `C_l`. Every such gap ends with the start of a level packet, so there is one at most per
-//! level packet. What the adapter had at `τ` takes `D L_max` at most.
+//! The adapter idles from the completion of the last packet it has until the scheduler has run: at
+//! most a block of any handler with its switch (`B'`: the switch and the block are one step), the
+//! scheduler's switch and `C_l`. Every such gap ends with the start of a level packet, so there is
+//! one at most per level packet. The packets that the adapter had at `τ` take `D L_max` at most.
 //!
-//! Work above the handlers delays blocks and the scheduler alike; every activation counts once over the
-//! window. Whether its end is a preemption point is left open: it is charged a run of the scheduler
-//! and the switch back.
+//! Work above the handlers delays blocks and the scheduler alike; every activation counts once over
+//! the window. Whether its end is a preemption point is left open: it is charged a run of the
+//! scheduler and the switch back.
 //!
 //! # Together
 //!
@@ -56,8 +62,9 @@
 //! per_block = C_sw + C_cm + run,   per_start = B' + C_sw + C_cm + C_l + C_i
 //! ```
 //!
-//! The gap `B'` could be halved for hosts whose best effort never idles, where blocks tile the time since the
-//! last start. An adversary that lets the CPU idle, and sends just before the completion, gets all of it.
+//! The gap `B'` could be halved for hosts with best effort that never idles, where blocks tile the
+//! time since the last start. An adversary that lets the CPU idle, and sends just before the
+//! completion, gets all of it.
 
 use super::decision::{Deficit, Impossible, Reason, Resource};
 use super::environment::{Above, Environment, Interference};
@@ -85,13 +92,14 @@ pub(super) fn charges(
     Ok(Charges { per_start, per_other: beside.each, on_cpu: false, wait, ..cpu })
 }
 
-/// What a start may wait for, and takes: a block of any handler.
+/// Wait and time of a start: a block of any handler.
 pub(super) fn per_start(environment: &Environment, population: &Population) -> u128 {
     let switch = ps(environment.host.switch());
     switch + population.block + switch + start(environment)
 }
 
-/// The charges of the first phase alone, where the link goes by another order: a message is through when its last packet waits there. Runs of the link scheduler do not ask in which order packets
+/// The charges of the first phase alone, where the link goes by another order: a message is through
+/// when its last packet waits there. Runs of the link scheduler do not ask in which order packets
 /// are started.
 pub(super) fn charges_of_cpu(
     environment: &Environment,
@@ -106,7 +114,7 @@ pub(super) fn charges_of_cpu(
     if endless && start > 0 && population.largest_packet.is_some() {
         return Err((Resource::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll));
     }
-    // Starts that cost nothing need no counting.
+    // Starts without a cost need no counting.
     let starts = match population.largest_packet {
         None => 0,
         Some(_) if depth == 1 || start == 0 => depth,
@@ -135,7 +143,7 @@ pub(super) fn charges_of_cpu(
     })
 }
 
-/// What an interrupt adds to a run, and what a run does for another link.
+/// Effect of an interrupt on a run, and work of a run for another link.
 pub(super) fn prolonged(
     environment: &Environment,
     population: &Population,

@@ -1,41 +1,60 @@
-//! Corrected bound for option O3: handlers call the link scheduler, and a completion creates a thread that does.
+//! Corrected bound for option O3: handlers call the link scheduler, and a completion creates a
+//! thread that does.
 //!
-//! Of O1 it has the calls, of O2 the wait: a thread runs when a block ends or the CPU is idle, and each is created anew, which costs `C_th`. The adapter is a null one, or a row of stages behind a
+//! Of O1 it has the calls, of O2 the wait: a thread runs when a block ends or the CPU is idle, and
+//! each is created anew, which costs `C_th`. The adapter is a null one, or a row of stages behind a
 //! window, or one null adapter of several.
 //!
 //! # First phase: the CPU, in `(s, τ]` of [`super::trajectory`]
 //!
-//! A packet is started by a call, `C_l`, or by a thread, `C_sw + C_cm + C_th + C_l`; a thread that finds its packet gone, or no place, ends at once and costs nothing. Either comes
-//! after the completion that freed the place, and before the transmission that it starts. So these are the bursts of [`super::o1`] with
+//! A packet is started by a call, `C_l`, or by a thread, `C_sw + C_cm + C_th + C_l`; a thread that
+//! finds its packet gone, or no slot, ends at once at no cost. Either follows the completion that
+//! freed the slot, and precedes the transmission that it starts. So these are the bursts of
+//! [`super::o1`] with
 //!
 //! ```text
 //! c = C_i + C_l + C_sw + C_cm + C_th,
 //! ```
 //!
-//! as far apart as there, whoever has the CPU when they come: a level block, or the lower one that was in progress at `s`. What takes the CPU back after a thread is a block, and begins with
-//! a switch of its own. (That packets are counted as they are made, [`super::counted`], does not carry over: it takes it that who waits at the link is started when there is a place.)
+//! as far apart as there, whichever block has the CPU when they arrive: a level block, or the lower
+//! one that was in progress at `s`. A block takes the CPU back after a thread, and begins with a
+//! switch of its own. (That packets are counted as they are made, [`super::counted`], does not
+//! carry over: it requires that a packet at the link is started when there is a slot.)
 //!
 //! # Second phase: the link, in `(τ, f)`
 //!
-//! A level packet waits throughout, and *while there is a place for one, too, there is a thread or somebody who is going to call*: a completion that finds one waiting creates a thread, a
-//! handler that makes one calls, and where several turn current at one instant a thread that has started one leaves another behind if there is more to start. So let there be a place from `t` on. At `t` the CPU is
+//! A level packet waits throughout, and *while there is a slot for one, too, there is a thread or a
+//! handler that is going to call*. A completion that finds one waiting creates a thread, and a
+//! handler that makes one calls. Where several turn current at one instant a thread that has
+//! started one leaves another behind if there is more to start. So let there be a place from `t`
+//! on. At `t` the CPU is
 //!
-//! * idle, or between two blocks: a thread runs, and starts a level packet `C_sw + C_cm + C_th + C_l` later;
-//! * in a packet of a handler, whoever's, which has begun with a switch. All handlers call after each packet, received ones and dropped ones included, *wherever that is in their block*. So after `p`, the longest work
-//!   on one packet, a level packet is started by that call, `C_l`, and not only when the block ends;
-//! * in a block of who does not call, an application that computes or a program, of `b` at most. When it ends, a thread runs.
+//! * idle, or between two blocks: a thread runs, and starts a level packet `C_sw + C_cm + C_th +
+//!   C_l` later;
+//! * in a packet of any handler, which has begun with a switch. All handlers call after each
+//!   packet, received ones and dropped ones included, *wherever that is in their block*. So after
+//!   `p`, the longest work on one packet, a level packet is started by that call, `C_l`, and not
+//!   only when the block ends;
+//! * in a block of work that does not call, an application that computes or a program, of `b` at
+//!   most. When it ends, a thread runs.
 //!
-//! Work above the handlers delays all of that, and is counted in the trajectory's interference. Every such gap ends with the start of a level packet, and each such start ends one gap, so it and the packet's
-//! interrupts are charged as
+//! Work above the handlers delays all of that, and is counted in the trajectory's interference.
+//! Every such gap ends with the start of a level packet, and each such start ends one gap, so it
+//! and the packet's interrupts are charged as
 //!
 //! ```text
 //! per_start = max(C_sw + C_cm + p,  [C_sw + C_cm + b] + C_sw + C_cm + C_th) + C_l + C_i
 //! ```
 //!
-//! (`b` where there is such a block). A host with several links has handlers that call for another than ours: there the first of these is a thread's too, after the longest block, whoever's. With several places the time up to a start is charged to that, and from there to the next. That is all that [`crate::station::window`] asks of who hands packets over: (1) there charges
-//! an instant to `per_start` if a packet and a place for it wait, and the window is closed otherwise. The host is no stage there.
+//! (`b` where there is such a block). A host with several links has handlers that call for another
+//! than ours: there the first of these is a thread's too, after the longest block of any handler.
+//! With several places the time up to a start is charged to that, and from there to the next. That
+//! is all that [`crate::station::window`] asks of the host that hands packets over: (1) there
+//! charges an instant to `per_start` if a packet and a slot for it wait, and the window is closed
+//! otherwise. The host is no stage there.
 //!
-//! All else is [`super::o1`]'s: at `τ` a handler has made a packet, and calls; what the adapter had then takes `D L(S)`, and what comes once in the stages.
+//! All else is [`super::o1`]'s: at `τ` a handler has made a packet, and calls; the packets that the
+//! adapter had then take `D L(S)`, and the stages have the cost charged once.
 
 use super::decision::Impossible;
 use super::environment::Environment;

@@ -1,33 +1,40 @@
 //! The formulas of resource §4, as read and as printed.
 //!
-//! They predict what a lone sender gets (`M / T_service`) and reproduce the papers' figures; as bounds they do
-//! not hold, for reasons given with each corrected model ([`super::o1`], [`super::o2`]). Where the print
-//! cannot be meant, another thing is read ([`Formula::Papers`]), and the print stands beside it ([`Formula::Printed`]):
+//! They predict what a lone sender gets (`M / T_service`) and reproduce the papers' figures; as
+//! bounds they do not hold, for reasons given with each corrected model ([`super::o1`],
+//! [`super::o2`]). Where the print cannot be meant, another thing is read ([`Formula::Papers`]),
+//! and the print stands beside it ([`Formula::Printed`]):
 //!
-//! * `C_block^first` prints `max(N_pkts, P) − 1` further packets: a block has no more packets than its message
-//!   and none beyond `P`, so `min` is read. As printed a message longer than a block counts as one block in `T_wait`.
-//! * `C_preempt` prints `(N_pkts − 1)/P` switches; a part of a switch is none, and `N_blocks` floors the same
-//!   quotient, so it is read floored.
+//! * `C_block^first` prints `max(N_pkts, P) − 1` further packets: a block has no more packets than
+//!   its message and none beyond `P`, so `min` is read. As printed a message longer than a block
+//!   counts as one block in `T_wait`.
+//! * `C_preempt` prints `(N_pkts − 1)/P` switches; a part of a switch is none, and `N_blocks`
+//!   floors the same quotient, so it is read floored.
 //!
-//! What makes no number different, or cannot be computed otherwise:
+//! Points that change no number, or cannot be computed otherwise:
 //!
 //! * The sum that closes §4.2 is labelled `T_wait^{O1}`; both its terms are O2's, so is it.
 //! * `L(S)` there is `L_xmit(S)`.
 //!
-//! What is suspicious but kept, since it can be meant:
+//! Points that are suspicious but kept, since they can be meant:
 //!
-//! * O2's `T_wait^{O2,cpu}` is added to a message's service once, though the text has it "assumed for each packet".
-//! * O2's `C_link^msg` is O1's, without the switches of `C'_link`, and `C_block^last` of a message whose packets
-//!   divide evenly is a whole block even where that block is the first (then it is not used: `N_blocks = 1`).
-//! * O2's link wait compares `L_xmit(S)` with `C_prot^first`; the text argues with the first *block*.
-//! * O2's CPU wait has `P − 1` further packets even where no message has that many; O1's has `C_block^first`.
+//! * O2's `T_wait^{O2,cpu}` is added to a message's service once, though the text has it "assumed
+//!   for each packet".
+//! * O2's `C_link^msg` is O1's, without the switches of `C'_link`. `C_block^last` of a message with
+//!   packets that divide evenly is a whole block even where that block is the first (then it is not
+//!   used: `N_blocks = 1`).
+//! * O2's link wait compares `L_xmit(S)` with `C_prot^first`; the text argues with the first
+//!   *block*.
+//! * O2's CPU wait has `P − 1` further packets even where no message has that many; O1's has
+//!   `C_block^first`.
 //! * A transmission in progress is waited for under O1 but not under O2.
 //! * O1 compares `C_prot` with `L_xmit(S)` though a start also costs the link `C_link`.
 //!
-//! All are sums of times. The ideal host is not in print; see [`super::ideal`] for how it is read. Here it is O1
-//! with `C_switch = C_cache = 0` and no CPU wait.
+//! All are sums of times. The ideal host is not in print; see [`super::ideal`] for how it is read.
+//! Here it is O1 with `C_switch = C_cache = 0` and no CPU wait.
 //!
-//! `P` is the real-time handlers' block, for all; a block that ends with its message has `P = N_pkts`.
+//! `P` is the real-time handlers' block, for all; a block that ends with its message has `P =
+//! N_pkts`.
 
 use super::environment::{Environment, Formula, ResourceModel};
 use super::population::{Population, packets_per_block};

@@ -1,4 +1,5 @@
-//! Who shares the host, as far as others have to know: the longest and the shortest that may come.
+//! The channels that share the host, as far as others depend on them: the longest and the shortest
+//! that may arrive.
 
 use laxity_units::{Bytes, Span};
 
@@ -12,20 +13,23 @@ use laxity_qos::traffic::TrafficSpec;
 pub(super) struct Population {
     /// Largest message of any kind.
     pub(super) largest_message: Bytes,
-    /// Largest packet of any kind that is transmitted here; `None` if nothing is.
+    /// Largest packet of any kind that is transmitted here; `None` if no packet is.
     pub(super) largest_packet: Option<Bytes>,
     /// Largest packet of a real-time channel that is transmitted here; `None` if none is.
     pub(super) largest_real_time: Option<Bytes>,
     /// Smallest packet of any kind that is transmitted here.
     pub(super) smallest_packet: Bytes,
-    /// Longest work on one packet of a real-time channel that is transmitted here, switches excluded.
-    pub(super) longest_work: u128,
-    /// Longest work between two preemption points of any handler, thread creation included, or application that computes, switches
+    /// Longest work on one packet of a real-time channel that is transmitted here, switches
     /// excluded.
+    pub(super) longest_work: u128,
+    /// Longest work between two preemption points of any handler, thread creation included, or
+    /// application that computes, switches excluded.
     pub(super) block: u128,
-    /// The same of one packet of any handler: from there to when it asks whether the link is free, where handlers do.
+    /// The same of one packet of any handler: from there to when it asks whether the link is free,
+    /// where handlers do.
     pub(super) step: u128,
-    /// The longest block of who does not ask: of an application that computes, or a program that takes messages.
+    /// The longest block of work without calls: of an application that computes, or a program that
+    /// takes messages.
     pub(super) silent: u128,
     /// A best-effort handler may never yield.
     pub(super) never_yields: bool,
@@ -55,7 +59,7 @@ impl Population {
             let block = environment.block_best_effort;
             all.never_yields |= block == Block::Never;
             all.add(environment, &spec, class.role != Role::Receive && !class.elsewhere);
-            // A block of received packets goes on past the end of a message if more have come.
+            // A block of received packets goes on past the end of a message if more have arrived.
             let packets = spec.fragmentation(environment.packet).packets();
             all.add_block(environment, class.role, block, packets, Completions::Each);
             all.add_silent(ps(class.program));
@@ -87,8 +91,9 @@ impl Population {
         self
     }
 
-    /// Packets, and work with the block in progress, that are taken to be ahead of a message where either of two ways of counting holds and
-    /// the question is only which comes to less: several of the largest messages.
+    /// Packets, and work with the block in progress, that are assumed ahead of a message: several
+    /// of the largest messages. Two ways of counting both hold, and these figures only decide which
+    /// is less.
     pub(super) fn ahead(&self, environment: &Environment) -> (u128, u128) {
         const SEVERAL: u128 = 4;
         let packets = u128::from(self.largest_message.div_ceil(environment.packet)) * SEVERAL;
@@ -130,7 +135,8 @@ impl Population {
             }
             (Role::Relay, _) => protocol(environment, role, in_block),
             (Role::Send, _) => {
-                // Only where a further packet costs more than a first one is a later block the longer one.
+                // Only where a further packet costs more than a first one is a later block the
+                // longer one.
                 let later = if in_block < packets { ps(host.packet) * u128::from(in_block) } else { 0 };
                 protocol(environment, role, in_block).max(later)
             }
@@ -153,8 +159,8 @@ enum Completions {
 
 /// How many packets of a message of `packets` are processed before the next preemption point.
 ///
-/// A guaranteed handler that never yields ends its block with its message all the same, for the next one is ahead of its
-/// time.
+/// A guaranteed handler that never yields ends its block with its message all the same, for the
+/// next one is ahead of its time.
 pub(super) fn packets_per_block(block: Block, packets: u64) -> u64 {
     match block {
         Block::Packets(p) => u64::from(p).min(packets),
@@ -162,7 +168,8 @@ pub(super) fn packets_per_block(block: Block, packets: u64) -> u64 {
     }
 }
 
-/// Protocol work on the first `n` packets of a message, thread creation included, completion excluded.
+/// Protocol work on the first `n` packets of a message, thread creation included, completion
+/// excluded.
 pub(super) fn protocol(environment: &Environment, role: Role, n: u64) -> u128 {
     let host = &environment.host;
     let creation = if environment.thread_per_message { ps(host.thread_creation) } else { 0 };

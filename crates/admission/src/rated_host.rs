@@ -1,52 +1,76 @@
-//! A host whose link is shared by rates, while its CPU goes by deadlines.
+//! A host with a link that is shared by rates, while its CPU goes by deadlines.
 //!
 //! # The problem
 //!
-//! [`super::trajectory`] follows a message backwards through link and CPU by one order that both go by. Where the link keeps rates apart there is no such order: who is urgent on the CPU may wait at
-//! the link for its turn, and the other way round. So the two are told apart. A message of `j` is made by `ℓ + R_j` on the CPU ([`super::o1`], the first phase alone); from then on it waits at a link that is
-//! as late as its order is behind `j`'s own clock. What they share must be counted on either side: each packet takes the CPU when it is started and when it is complete.
+//! [`super::trajectory`] follows a message backwards through link and CPU by one order that both go
+//! by. Where the link keeps rates apart there is no such order: a message that is urgent on the CPU
+//! may wait at the link for its turn, and vice versa. So the two are separated. A message of `j` is
+//! made by `ℓ + R_j` on the CPU ([`super::o1`], the first phase alone); from then on it waits at a
+//! link that is as late as its order is behind `j`'s own clock. The work that they share must be
+//! counted on either side: each packet takes the CPU when it is started and when it is complete.
 //!
 //! # The CPU
 //!
-//! A message is through when its last packet waits at the link. In `(s, τ]` of the argument, with `τ` that instant, the CPU is taken by what [`super::o1`] has there: a lower block, level work with its
-//! switches, work above the handlers, and link scheduling, whose two ways of being counted do not ask in which order packets are started, but that one is whenever any waits (1 of
-//! [`super::counted`] with everybody for the level). EDF goes by the deadlines asked for, which are those of the whole stay, mostly longer than `I_min`; so it is the demand test that says what `R_j` is
-//! ([`super::demand`]), whatever test was chosen for others.
+//! A message is through when its last packet waits at the link. In `(s, τ]` of the argument, with
+//! `τ` that instant, the CPU is taken as in [`super::o1`]: a lower block, level work with its
+//! switches, work above the handlers, and link scheduling. Neither way of counting link scheduling
+//! depends on the order in which packets are started, but only on one being started whenever any
+//! waits (1 of [`super::counted`] with all packets for the level). EDF goes by the deadlines asked
+//! for, which are those of the whole stay and usually longer than `I_min`. So the demand test gives
+//! `R_j` ([`super::demand`]), whatever test was chosen for others.
 //!
-//! No handler waits for a buffer: a packet has one from when it is made until it is complete, by `ℓ + T_j ≤ ℓ + d_j`, and there are buffers for all messages that are under way in `d_j` ([`super::buffers`]).
+//! No handler waits for a buffer: a packet has one from when it is made until it is complete, by `ℓ
+//! + T_j ≤ ℓ + d_j`, and there are buffers for all messages that are under way in `d_j`
+//! ([`super::buffers`]).
 //!
 //! # The link
 //!
-//! The server behind the queue is the adapter and, between two packets, the CPU: it takes `C_l` to start one and `C_i` when one is complete, both above all handlers. Let something with a rate always wait in `(t0, f)`,
-//! where `t0` is when an item was selected or came to an empty queue. Then the adapter idles during starts, completions and interrupts only, so if `n` items are selected after `t0` until the one that leaves at `f`,
+//! The server behind the queue is the adapter and, between two packets, the CPU: it takes `C_l` to
+//! start one and `C_i` when one is complete, both above all handlers. Let something with a rate
+//! always wait in `(t0, f)`, where `t0` is when an item was selected or came to an empty queue.
+//! Then the adapter idles during starts, completions and interrupts only, so if `n` items are
+//! selected after `t0` until the one that leaves at `f`,
 //!
 //! ```text
 //! f − t0 ≤ D (L_max + C_l + C_i) + Σ_n (L(n) + C_l + C_i) + G(f − t0),      G(δ) ≤ β + h δ             (1)
 //! ```
 //!
-//! with up to `D` items under way at `t0`, that which was selected then included, and `G` the work above all handlers, `β = Σ_g (burst_g + 1) A_g` and `h = Σ_g A_g/interval_g`. So it is a server that takes
+//! with up to `D` items under way at `t0`, that which was selected then included, and `G` the work
+//! above all handlers, `β = Σ_g (burst_g + 1) A_g` and `h = Σ_g A_g/interval_g`. So it is a server
+//! that takes
 //!
 //! ```text
 //! X(L) = (L + C_l + C_i)/(1 − h)
 //! ```
 //!
-//! for an item, and once `(D − 1) X(L_max) + β/(1 − h)` more than such a server (a *fluctuation constrained* one: K. Lee, "Performance bounds in communication networks with variable-rate links", SIGCOMM 1995).
-//! For what an order promises then, its clocks must not run by the link's own speed, of which the CPU takes a part: VirtualClock stamps by the flows' rates, SCFQ and SFQ by what is being served, DRR counts bytes. Their
-//! bounds count what is served from `t0` to `f`, that is by `X`, and (1) turns it into time (Goyal, Vin and Cheng, "Start-time fair queueing", IEEE/ACM ToN 5(5), 1997, for SFQ; Figueira and Pasquale's argument, in
-//! [`VirtualClock`](laxity_qos::discipline::VirtualClock), has it in one line: `Σ_n X(n) ≤ s − t0`). The fluid disciplines reckon with a link that is always there, and frames with one that is there in time; they have no bound here.
+//! for an item, and once `(D − 1) X(L_max) + β/(1 − h)` more than such a server (a *fluctuation
+//! constrained* one: K. Lee, "Performance bounds in communication networks with variable-rate
+//! links", SIGCOMM 1995). For what an order promises then, its clocks must not run by the link's
+//! own speed, of which the CPU takes a part: VirtualClock stamps by the flows' rates, SCFQ and SFQ
+//! by what is being served, DRR counts bytes. Their bounds count what is served from `t0` to `f`,
+//! that is by `X`, and (1) turns it into time (Goyal, Vin and Cheng, "Start-time fair queueing",
+//! IEEE/ACM ToN 5(5), 1997, for SFQ; Figueira and Pasquale's argument, in
+//! [`VirtualClock`](laxity_qos::discipline::VirtualClock), has it in one line: `Σ_n X(n) ≤ s −
+//! t0`). The fluid disciplines reckon with a link that is always there, and frames with one that is
+//! there in time; they have no bound here.
 //!
-//! By [`super::rates`] a message that is all there by `ℓ + R_j`, `I_min` after the one before, has left by
+//! By [`super::rates`] a message that is all there by `ℓ + R_j`, `I_min` after the one before, has
+//! left by
 //!
 //! ```text
 //! T_j = R_j + I_min + α_j,   or   R_j + b,
 //! ```
 //!
-//! where `b` is when all that have a rate are through together, each coming up to `R` before it has all come. A channel that a newcomer makes late anywhere refuses it.
+//! where `b` is when all that have a rate are through together, each with arrivals up to `R` before
+//! it has all arrived. A channel that a newcomer makes late anywhere refuses it.
 //!
 //! # Stages that have each packet as it is made
 //!
-//! Where the adapter schedules the link the CPU does not come between two packets: it hands each over as a handler has made it, and hears of it afterwards. The CPU is what [`super::handed`] has of its first phase, and what is behind it is a row of
-//! stages, `T_j` being (4) of [`crate::station::Rated`], or `R_j + b` with what [`crate::station::Open`] takes once and for each packet, where that tells real time from best effort everywhere.
+//! Where the adapter schedules the link the CPU is not between two packets: it hands each over as a
+//! handler has made it, and hears of it afterwards. The CPU has the first phase of
+//! [`super::handed`], and a row of stages is behind it. `T_j` is (4) of [`crate::station::Rated`],
+//! or `R_j + b` with the time that [`crate::station::Open`] takes once and for each packet, where
+//! every stage separates real time from best effort.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -69,7 +93,7 @@ use laxity_qos::discipline::{Order, Sharing};
 pub struct RatedHost {
     cpu: AdmissionTable,
     link: RateTable,
-    /// Who of those at the CPU goes over the link, and who he is there.
+    /// The channels of the CPU that use the link, and their identifiers there.
     sends: BTreeMap<AdmissionId, AdmissionId>,
 }
 
@@ -78,14 +102,15 @@ pub struct RatedHost {
 pub enum Unrated {
     /// It is no host.
     Environment(EnvironmentError),
-    /// Nothing is known of such an order behind a CPU.
+    /// No bound is known of such an order behind a CPU.
     Order,
-    /// Work above all handlers leaves nothing.
+    /// Work above all handlers takes all time.
     NothingLeft,
 }
 
 impl RatedHost {
-    /// A host without channels; of `sharing` only those without a guarantee count, and not its speed.
+    /// A host without channels; of `sharing` only those without a guarantee count, and not its
+    /// speed.
     pub fn new(environment: Environment, order: Order, sharing: Sharing) -> Result<Self, Unrated> {
         if !order.goes_by_what_is_served() {
             return Err(Unrated::Order);
@@ -108,7 +133,7 @@ impl RatedHost {
         Ok(Self { cpu, link, sends: BTreeMap::new() })
     }
 
-    /// Admits `asked`, or says why not and changes nothing.
+    /// Admits `asked`, or says why not and leaves the table unchanged.
     pub fn request(&mut self, asked: RateRequest) -> Decision {
         match self.admit(asked) {
             Ok((id, bound)) => Decision::Admitted { id, priority: 0, bound },
@@ -128,7 +153,7 @@ impl RatedHost {
         }
         self.link.made_late(self.made());
         let answer = match sends {
-            // What a CPU makes is there on time, whatever came before it.
+            // A message that a CPU makes is there on time, whatever preceded it.
             true => {
                 let pays = if asked.pays == Pays::Everywhere { Pays::Everywhere } else { Pays::First };
                 match self.link.request(RateRequest { pays, early: Early::default(), ..asked }) {
@@ -157,9 +182,11 @@ impl RatedHost {
         released
     }
 
-    /// The least deadline that could be promised in place of that of `asked`, within a two-hundredth.
+    /// The least deadline that could be promised in place of that of `asked`, within a
+    /// two-hundredth.
     ///
-    /// What the CPU takes longer for is later at the link, and the order of either hangs on the deadline, so it is asked for and not computed.
+    /// A message that takes longer on the CPU is later at the link, and the order of either depends
+    /// on the deadline, so the deadline is searched and not computed.
     pub fn least_deadline(&self, asked: &RateRequest) -> Result<Span, Refusal> {
         if !goes_out(&asked.request) {
             return self.cpu.least_deadline(&asked.request);
@@ -192,7 +219,7 @@ impl RatedHost {
         }
     }
 
-    /// What a channel hands on to the next link: see [`Pays::Before`].
+    /// The burst that a channel hands on to the next link: see [`Pays::Before`].
     pub fn handed_on(&self, asked: &RateRequest) -> Option<Span> {
         goes_out(&asked.request).then(|| self.link.handed_on(asked))
     }
@@ -203,7 +230,7 @@ impl RatedHost {
         self.cpu.bounds().into_iter().filter_map(at_link).collect()
     }
 
-    /// Who is meant, as those at the CPU are called.
+    /// The claimant, by its identifier at the CPU.
     fn claimant(&self, at_link: Claimant) -> Claimant {
         let Claimant::Channel(id) = at_link else { return at_link };
         let whose = self.sends.iter().find(|(_, at_link)| **at_link == id);
@@ -223,7 +250,7 @@ struct Server {
 }
 
 impl Server {
-    /// Nothing where work above all handlers takes everything.
+    /// `None` where work above all handlers takes everything.
     fn of(environment: &Environment) -> Option<Self> {
         const PARTS: u128 = 1 << 40;
         let host = &environment.host;
@@ -286,21 +313,24 @@ mod tests {
         table.bounds().into_iter().map(|bound| bound.bound).collect()
     }
 
-    /// Completions are at least 20 us apart and take 3 of the CPU, so `α = 23/20`; a block of its own, 10 us, may have been begun. `R = α (10 + 10) + 3 = 26` us. A packet
-    /// is 23 us for the link, and alone it waits for one, its own channel's: 23 and 23, by all that comes; its rate alone would take 100.
+    /// Completions are at least 20 us apart and take 3 of the CPU, so `α = 23/20`; a block of its
+    /// own, 10 us, may have been begun. `R = α (10 + 10) + 3 = 26` us. A packet is 23 us for the
+    /// link, and alone it waits for one, its own channel's: 23 and 23, by all arrivals; its rate
+    /// alone would take 100.
     #[test]
     fn a_message_is_made_and_then_waits_for_its_rate_or_for_all() {
         let mut table = table(Order::VirtualClock, 1, Vec::new());
         let asked = asks(1, 100, 200);
         let Decision::Admitted { bound, .. } = table.request(asked) else { panic!("it fits") };
         assert_eq!(bound, us(26 + 23));
-        // One that comes again before the link is done with the first may be there, too: `⌈(b + 26)/40⌉ = 2`.
+        // A message that arrives again before the link is done with the first may be there, too:
+        // `⌈(b + 26)/40⌉ = 2`.
         let mut often = self::table(Order::VirtualClock, 1, Vec::new());
         assert!(matches!(often.request(asks(1, 40, 200)), Decision::Admitted { .. }));
         assert_eq!(bounds(&often), [us(26 + 46)]);
         let terms = table.terms(&asked, &table.bounds()[0]).unwrap();
         assert_eq!((terms.0.total(), terms.1.total()), (us(26), us(23)));
-        // With clocks: 26 + 100, and an item of anybody, 23.
+        // With clocks: 26 + 100, and an item of any channel, 23.
         let first = RateRequest { pays: Pays::First, ..asked };
         let mut row = self::table(Order::VirtualClock, 1, Vec::new());
         let Decision::Admitted { bound, .. } = row.request(first) else { panic!("it fits") };
@@ -313,7 +343,10 @@ mod tests {
         assert_eq!(bound, us(26 + 100 + 23) + Span::from_ps(2));
     }
 
-    /// What hands packets over is interrupted each 20 us, for 1, which three times may be pending, two and one that came in a handing over: `α = 20/19` and `R = α (10 + 10 + 3)`. A packet is 20 in the one stage, where one may be in the server: 40 for all that comes, or 100 and 20 by its rate.
+    /// The CPU that hands packets over is interrupted each 20 us, for 1, which three times may be
+    /// pending, two and one that came in a handing over: `α = 20/19` and `R = α (10 + 10 + 3)`. A
+    /// packet is 20 in the one stage, where one may be in the server: 40 for all arrivals, or 100
+    /// and 20 by its rate.
     #[test]
     fn stages_that_are_handed_packets_take_nothing_of_the_cpu() {
         let of_link = Station::of_link(LinkCosts::new(Span::ZERO, Span::from_ns(20)));
@@ -343,7 +376,8 @@ mod tests {
         assert!(matches!(refused, Decision::Refused(_)), "{refused:?}");
     }
 
-    /// With two packets in the adapter there may be two before: `R` counts completions closer, and the link 23 more.
+    /// With two packets in the adapter there may be two before: `R` counts completions closer, and
+    /// the link 23 more.
     #[test]
     fn what_is_under_way_is_waited_for() {
         let [one, two] = [1, 2].map(|depth| {
@@ -356,7 +390,8 @@ mod tests {
         assert_eq!(two - one, us(23));
     }
 
-    /// Work above everything takes a fifth of the CPU, 4 us each 20, so a packet is 23/0.8 for the link, and once (4 + 4)/0.8 for what is begun.
+    /// Work above everything takes a fifth of the CPU, 4 us each 20, so a packet is 23/0.8 for the
+    /// link, and once (4 + 4)/0.8 for what is begun.
     #[test]
     fn what_takes_the_cpu_takes_the_link() {
         let work = Interference {
@@ -373,7 +408,8 @@ mod tests {
         assert!(Server::of(&host(1, vec![Interference { interval: us(4), ..work }])).is_none());
     }
 
-    /// The second has the same deadline and may be made first, which leaves the first 15 us less: it had 49 of 50, and refuses.
+    /// The second has the same deadline and may be made first, which leaves the first 15 us less:
+    /// it had 49 of 50, and refuses.
     #[test]
     fn who_is_made_late_refuses_the_newcomer_and_all_is_as_before() {
         let mut table = table(Order::StartTimeFair, 1, Vec::new());
@@ -387,7 +423,8 @@ mod tests {
         assert!(table.release(id) && !table.release(id));
         assert_eq!(table.least_deadline(&asks(1, 100, 10)), Ok(us(49)));
         assert!(matches!(table.request(asks(1, 100, 50)), Decision::Admitted { .. }));
-        // What only ends here takes of the CPU, is in time itself, and makes who sends late, too.
+        // A message that only ends here takes CPU time, is in time itself, and makes the sender
+        // late, too.
         let ends = RateRequest { request: asks(1, 100, 45).request.at(Role::Receive), ..asks(1, 100, 45) };
         let Decision::Refused(refused) = table.request(ends) else { panic!("the other is late") };
         assert!(matches!(refused.claimant, Claimant::Channel(_)), "{refused:?}");
@@ -395,7 +432,7 @@ mod tests {
         assert!(matches!(table.request(asks(1, 30, 900)), Decision::Refused(_)), "the link is full");
     }
 
-    /// What is named is admitted, and a hundredth less is refused, whatever was asked for.
+    /// The deadline found is admitted, and a hundredth less is refused, whatever was asked for.
     #[test]
     fn the_least_deadline_is_the_least() {
         for order in [Order::VirtualClock, Order::SelfClocked, Order::StartTimeFair, Order::DeficitRoundRobin]

@@ -1,26 +1,34 @@
-//! The channels of a link that is shared by rates: whoever keeps its contract is as if it had a link of its own.
+//! The channels of a link that is shared by rates: a channel that keeps its contract is as if it
+//! had a link of its own.
 //!
-//! [`AdmissionTable`](super::AdmissionTable) asks who goes before whom. Where a discipline gives each channel the rate of its contract,
-//! `r = M/I_min`, nobody's order matters: the table is the sum of rates, and a channel is late behind its own clock by no more than the
-//! discipline's latency ([`Latency`]; each discipline's page has it and its source).
+//! [`AdmissionTable`](super::AdmissionTable) needs the order among channels. Where a discipline
+//! gives each channel the rate of its contract, `r = M/I_min`, the order does not matter. The table
+//! is the sum of rates, and a channel is late behind its own clock by no more than the discipline's
+//! latency ([`Latency`]; each discipline's page has it and its source).
 //!
 //! # From contracts to clocks
 //!
-//! Let messages have come by their logical arrivals `ℓ_k`, which are `I_min` apart; how much earlier does not matter, since an item that comes earlier has no later clock.
-//! Message `k` takes `M_k/r ≤ I_min` of its own rate, so its last packet is due by the channel's clock at
+//! Let messages have arrived by their logical arrivals `ℓ_k`, which are `I_min` apart; how much
+//! earlier does not matter, since an item that arrives earlier has no later clock. Message `k`
+//! takes `M_k/r ≤ I_min` of its own rate, so its last packet is due by the channel's clock at
 //!
 //! ```text
 //! end_k ≤ max(ℓ_k, end_{k−1}) + M_k/r ≤ ℓ_k + I_min            (induction: end_{k−1} ≤ ℓ_{k−1} + I_min ≤ ℓ_k)
 //! ```
 //!
-//! and has left by `ℓ_k + I_min + α`, whatever others send. Several messages of a channel may be under way, so deadlines may be beyond `I_min`. Where latency is counted from the end none below it can be promised, however fast
-//! the link; where it is counted from the beginning, `I_min` is `(M − L)/r`. Where the packets come from such a link themselves the message is not paid for again, only its largest packet
-//! ([`Latency::of_next`]).
+//! and has left by `ℓ_k + I_min + α`, whatever others send. Several messages of a channel may be
+//! under way, so deadlines may be beyond `I_min`. Where latency is counted from the end none below
+//! it can be promised, however fast the link; where it is counted from the beginning, `I_min` is
+//! `(M − L)/r`. Where the packets arrive from such a link themselves the message is not paid for
+//! again, only its largest packet ([`Latency::of_next`]).
 //!
-//! The less of that and of what all who have a rate take together (`rates/together.rs`) is promised, but where a burst is paid for once over several links: there only what goes by the clocks is.
+//! The promise is the less of that and of the time of all channels with a rate together
+//! (`rates/together.rs`). Where a burst is paid for once over several links, only the bound by the
+//! clocks is promised.
 //!
-//! What exceeds a contract, and best effort without a share, has no rate and goes when nothing else waits: one packet of it may have been begun. Clocks are counted in
-//! 2⁻³² ps and rounded up, which is [`ROUNDING`] at most.
+//! Traffic beyond a contract, and best effort without a share, has no rate and goes when no other
+//! traffic waits: one packet of it may have been begun. Clocks are counted in 2⁻³² ps and rounded
+//! up, which is [`ROUNDING`] at most.
 
 mod row;
 #[cfg(test)]
@@ -41,10 +49,10 @@ use super::terms::{Breakdown, ps};
 use crate::station::Rated;
 use laxity_qos::discipline::{Latency, Order, Share, Sharing};
 
-/// What clocks are off by.
+/// Error of the clocks.
 const ROUNDING: Span = Span::from_ps(2);
 
-/// What a channel asks of such a link.
+/// Request of a channel to such a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateRequest {
     /// Its contract, and by when it has to be through.
@@ -55,7 +63,7 @@ pub struct RateRequest {
     pub group: Option<usize>,
     /// Where its burst is paid for.
     pub pays: Pays,
-    /// How early its messages come.
+    /// How early its messages arrive.
     pub early: Early,
 }
 
@@ -71,12 +79,12 @@ pub enum Pays {
     Before(Span),
 }
 
-/// How early messages may come.
+/// How early messages may arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Early {
     /// `E`: before their logical arrival, at most …
     pub by: Span,
-    /// … `a`: but for so many.
+    /// … `a`: but for this number.
     pub ahead: u64,
 }
 
@@ -89,20 +97,21 @@ pub struct RateTable {
     sharing: Sharing,
     channels: Vec<Channel>,
     next_id: u64,
-    /// How much later than its logical arrivals a channel's messages are there, where a CPU makes them first.
+    /// How much later than its logical arrivals a channel's messages are there, where a CPU makes
+    /// them first.
     late: BTreeMap<AdmissionId, Span>,
-    /// What stands behind the queue, if it is no link alone.
+    /// The server behind the queue, if it is no link alone.
     behind: Behind,
     /// The stages that it is the first by rates of, if they are an adapter's.
     row: Option<Arc<Rated>>,
 }
 
-/// What a queue that is shared by rates has behind it: see [`super::rated_host`].
+/// The server behind a queue that is shared by rates: see [`super::rated_host`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Behind {
     /// `D`: items that are under way, at most.
     pub(super) depth: u32,
-    /// For how long it may do nothing else, once.
+    /// For how long it may serve no packet, once.
     pub(super) once: Span,
 }
 
@@ -115,9 +124,9 @@ struct Channel {
 /// By which of the two methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Promised {
-    /// By its clock, so much.
+    /// The bound by its clock.
     ByRate(Span),
-    /// By all that may come.
+    /// The bound by all possible arrivals.
     Together(Span),
 }
 
@@ -130,7 +139,8 @@ impl Promised {
 }
 
 impl RateTable {
-    /// A link without channels, beside what has no guarantee; packets are cut to `packet`. Nothing if no latency is known of `order`.
+    /// A link without channels, beside what has no guarantee; packets are cut to `packet`. `None`
+    /// if no latency is known of `order`.
     pub fn new(order: Order, packet: Bytes, sharing: Sharing) -> Option<Self> {
         let behind = Behind { depth: 1, once: Span::ZERO };
         let late = BTreeMap::new();
@@ -152,7 +162,7 @@ impl RateTable {
         Self { behind, ..self }
     }
 
-    /// Whom the next that is admitted will be.
+    /// Identifier of the next channel to be admitted.
     pub(super) fn next(&self) -> AdmissionId {
         AdmissionId(self.next_id)
     }
@@ -162,12 +172,12 @@ impl RateTable {
         self.late = late;
     }
 
-    /// Whether everybody is in time, or who is not.
+    /// Whether every channel is in time, or which is not.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         self.kept(&self.channels, &self.sharing, None).map(drop)
     }
 
-    /// Admits `asked`, or says why not and changes nothing.
+    /// Admits `asked`, or says why not and leaves the table unchanged.
     pub fn request(&mut self, asked: RateRequest) -> Decision {
         let bound = match self.kept_beside(&asked) {
             Ok(bound) => bound,
@@ -238,7 +248,7 @@ impl RateTable {
         self.channels.iter().zip(own).map(of).collect()
     }
 
-    /// What a channel hands on to the next link: see [`Pays::Before`].
+    /// The burst that a channel hands on to the next link: see [`Pays::Before`].
     pub fn handed_on(&self, asked: &RateRequest) -> Span {
         self.last().handed_on(&self.share(asked))
     }
@@ -279,7 +289,8 @@ impl RateTable {
         self.kept(&all, &sharing, Some(own.id))
     }
 
-    /// The bound of the last of `channels`, if all are in time but for `newcomer`, who need not be.
+    /// The bound of the last of `channels`, if all are in time but for `newcomer`, which need not
+    /// be.
     fn kept(
         &self,
         channels: &[Channel],
@@ -307,7 +318,7 @@ impl RateTable {
         Ok(last)
     }
 
-    /// What is promised if all are through `together`, if they are known to be.
+    /// The promise if all are through `together`, if they are known to be.
     fn promised(
         &self,
         channel: &Channel,
@@ -335,8 +346,9 @@ impl RateTable {
         latency.later_by(ahead.saturating_add(once))
     }
 
-    /// What is under way when nothing with a rate waits, at most: at a port an item without one, or nobody's rate would be waited for; else as many as there may be, of
-    /// anybody.
+    /// The largest traffic under way when no packet with a rate waits. At a port it is an item
+    /// without a rate, or another channel's rate would be waited for; else as many items of any
+    /// channel as there may be.
     fn lower(&self, sharing: &Sharing) -> Span {
         if let Some(open) = self.row.as_ref().and_then(|row| row.alike()) {
             return open.once().iter().fold(Span::ZERO, |once, term| once.saturating_add(term.cost));
@@ -347,7 +359,8 @@ impl RateTable {
         }
     }
 
-    /// By when all are through, if `channels` are all that come; nothing where somebody may send anything.
+    /// By when all are through, if `channels` are all arrivals; `None` where others may send
+    /// anything.
     fn together(&self, channels: &[Channel], sharing: &Sharing) -> Option<Span> {
         let alike = self.row.as_ref().is_none_or(|row| row.alike().is_some());
         if !self.order.serves_rates_first() || self.others() > 0 || !alike {
@@ -372,7 +385,7 @@ impl RateTable {
         whole.saturating_add(self.takes(fragmentation.last()))
     }
 
-    /// Everybody, and `asked` last.
+    /// All channels, and `asked` last.
     fn beside(&self, asked: &RateRequest) -> Sharing {
         let mut sharing = self.sharing.clone();
         sharing.flows.push(self.share(asked));
@@ -397,7 +410,7 @@ impl RateTable {
     }
 }
 
-/// What a channel would take with a link of its own rate.
+/// Time of a channel with a link of its own rate.
 fn alone(asked: &RateRequest, share: &Share) -> Span {
     match asked.pays {
         Pays::Everywhere | Pays::First => share.tick.of(share.burst),

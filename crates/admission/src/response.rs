@@ -1,23 +1,31 @@
 //! Response times: the least fixed point of `r = constant + Σ ⌈r/I⌉ S`.
 //!
-//! One channel's is found by iteration from below. Those of all channels in priority order are found in one
+//! One channel's is found by iteration from below. Those of all channels in priority order are
+//! found in one
 //! [`sweep`]: the response time never falls from one place to the next (whoever is lower waits for all that
-//! the one above it waits for, and for that one), so time only moves forward, and a release of channel `j`
-//! is an event that adds `S_j` once. That costs the number of releases in the longest response time, times the
-//! logarithm of a heap, where separate iterations would cost the square of the number of channels.
+//! the one above it waits for, and for that one), so time only moves forward, and a release of
+//! channel `j` is an event that adds `S_j` once. That costs the number of releases in the longest
+//! response time, times the logarithm of a heap, where separate iterations would cost the square of
+//! the number of channels.
 //!
-//! *Who is in time* is a smaller question, and one request must not take long because somebody in the table has a minute ([`in_time`]). As `t/I ≤ ⌈t/I⌉ ≤ 1 + t/I`, with `U = Σ S/I` of who goes before
+//! *Which channels are in time* is a smaller question, and one request must not take long because a
+//! channel of the table has a deadline of a minute ([`in_time`]). As `t/I ≤ ⌈t/I⌉ ≤ 1 + t/I`, with
+//! `U = Σ S/I` of the channels before
 //!
 //! ```text
 //! constant / (1 − U) ≤ r ≤ (constant + Σ S) / (1 − U),
 //! ```
 //!
-//! (Bini and Baruah 2007 have the second), so releases are counted only for a channel whose deadline lies between the two, from the first on. That is counted, too: who would take more than
-//! [`MOST_RELEASES`] counts as late.
+//! (Bini and Baruah 2007 have the second), so releases are counted only for a channel with a
+//! deadline between the two, from the first on. The count is limited, too: a channel that would
+//! take more than [`MOST_RELEASES`] counts as late.
 //!
-//! *What a newcomer is promised* is its own response time, whose iteration may go on for as many steps as there are releases before its deadline. A request has so much [`Effort`]; when that is spent, the second line stands
-//! for the response time where it is no later than what is asked for, and else nobody has been told anything ([`Late::Untold`]). The iteration never goes beyond the response time, and the line never falls short
-//! of it, so with less effort nobody is admitted who is late, nor told that he is when he is not.
+//! *The promise to a newcomer* is its own response time. Its iteration may go on for as many steps
+//! as there are releases before its deadline. A request has a limited [`Effort`]. When that is
+//! spent, the second line stands for the response time where it is no later than the requested
+//! deadline; otherwise the answer is open ([`Late::Untold`]). The iteration never goes beyond the
+//! response time, and the line never falls short of it. So with less effort no late channel is
+//! admitted, and none is called late that is not.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -45,7 +53,8 @@ impl Task {
         Some(Self { interval, service, weight })
     }
 
-    /// Demand of releases in `[0, t)`, the first at 0. That one counts at `t = 0`, too: who takes no time of its own waits all the same for what comes when it does.
+    /// Demand of releases in `[0, t)`, the first at 0. That one counts at `t = 0`, too: a claim
+    /// that takes no time of its own waits all the same for arrivals at the same instant.
     pub(super) fn demand(&self, t: u64) -> u128 {
         if t <= self.interval {
             u128::from(self.service)
@@ -76,17 +85,17 @@ pub(super) fn demand(tasks: &[Task], t: u64) -> u128 {
 /// Looks at a task that a request for admission may take: below a tenth of a second.
 pub(super) const MOST_LOOKS: u64 = 1 << 24;
 
-/// What is left of the looks that somebody may take.
+/// The looks that are left.
 #[derive(Debug)]
 pub(super) struct Effort(Cell<u64>);
 
 impl Effort {
-    /// So many.
+    /// An effort of `looks`.
     pub(super) fn of(looks: u64) -> Self {
         Self(Cell::new(looks))
     }
 
-    /// Takes so many, if that many are left; else they are all gone.
+    /// Takes `looks`, if that many are left; else they are all gone.
     pub(super) fn take(&self, looks: usize) -> bool {
         let left = self.0.get().checked_sub(looks as u64);
         self.0.set(left.unwrap_or(0));
@@ -106,7 +115,7 @@ pub(super) enum Late {
 }
 
 impl Late {
-    /// What it is no less than, if that is known.
+    /// A lower bound, if that is known.
     pub(super) fn at_least(self) -> Option<u128> {
         match self {
             Late::AtLeast(least) => Some(least),
@@ -117,7 +126,8 @@ impl Late {
 
 /// The least fixed point of `r = constant + demand(tasks, r)` if it is at most `limit`.
 ///
-/// Iteration starts from where the demand would be if its steps were a line, which is below the fixed point.
+/// Iteration starts from where the demand would be if its steps were a line, which is below the
+/// fixed point.
 pub(super) fn response(constant: u128, tasks: &[Task], limit: u64, effort: &Effort) -> Result<u64, Late> {
     let (services, weights) = tasks.iter().fold((0u128, 0u128), |(services, weights), task| {
         (services + task.service(), weights + u128::from(task.weight))
@@ -147,7 +157,7 @@ pub(super) fn response(constant: u128, tasks: &[Task], limit: u64, effort: &Effo
     }
 }
 
-/// The same, or no less than that where it would take too long to tell and the line is within `limit`.
+/// The same, or a lower bound where the search would take too long and the line is within `limit`.
 pub(super) fn response_or_line(
     constant: u128,
     tasks: &[Task],
@@ -169,10 +179,11 @@ pub(super) struct Claim {
     pub(super) limit: u64,
 }
 
-/// Calls `visit` with the place of every claim, from the top, and its response time if that is within its
-/// limit. `above` is served before all of them.
+/// Calls `visit` with the place of every claim, from the top, and its response time if that is
+/// within its limit. `above` is served before all of them.
 ///
-/// When there is no effort left the rest have what the line says, or their limit if that is less: they must be known to be within it.
+/// When there is no effort left the rest have what the line says, or their limit if that is less:
+/// they must be known to be within it.
 pub(super) fn sweep(
     constant: u128,
     above: &[Task],
@@ -204,7 +215,7 @@ pub(super) fn sweep(
                 break Some(window.t);
             }
             let Some(t) = u64::try_from(next).ok().filter(|&t| t <= horizon) else {
-                // Beyond every limit, and whoever comes later is later still.
+                // Beyond every limit, and later claims are later still.
                 (place..places).for_each(|place| visit(place, None));
                 return;
             };
@@ -218,11 +229,13 @@ pub(super) fn sweep(
     }
 }
 
-/// Releases that are counted to say who is in time: some milliseconds of work, and several times what ten thousand channels come to whose deadlines decide.
+/// Releases that are counted to decide which channels are in time: some milliseconds of work, and
+/// several times the count for ten thousand channels with deadlines that decide.
 pub(super) const MOST_RELEASES: usize = 1 << 17;
 
-/// Calls `visit` with the place of every claim, from the top, and whether its response time is within its limit, or counts as beyond it since more than `most` releases would
-/// have to be counted; answers how many were.
+/// Calls `visit` with the place of every claim, from the top, and whether its response time is
+/// within its limit. A claim counts as beyond its limit if more than `most` releases would have to
+/// be counted. Answers how many were.
 pub(super) fn in_time(
     constant: u128,
     above: &[Task],
@@ -257,11 +270,11 @@ pub(super) fn in_time(
     counted
 }
 
-/// What is served before a claim.
+/// Claims that are served before a claim.
 #[derive(Debug, Default)]
 struct Before {
     services: u128,
-    /// `U`, in units of `1/WHOLE`, rounded down for each, of so many.
+    /// `U`, in units of `1/WHOLE`, rounded down for each, with the number of claims.
     weights: u128,
     tasks: u128,
     /// `Σ 1/I` in units of 2⁻⁶⁴ of a picosecond.
@@ -282,7 +295,7 @@ impl Before {
         self.frequency += (1u128 << 64) / u128::from(task.interval);
     }
 
-    /// What `r` is at least; `None` if it has no end.
+    /// The lower bound of `r`; `None` if it has no end.
     fn least(&self, constant: u128) -> Option<u128> {
         let free = Task::WHOLE.checked_sub(self.weights).filter(|free| *free > 0)?;
         Some(constant.checked_mul(Task::WHOLE)? / free)
@@ -313,7 +326,8 @@ impl Window {
         self.schedule(released, index);
     }
 
-    /// Goes on to `t`, if that is later, where `frequency` is that of all releases; answers how many were looked at.
+    /// Goes on to `t`, if that is later, where `frequency` is that of all releases; answers how
+    /// many were looked at.
     fn forward(&mut self, t: u64, frequency: u128) -> usize {
         let Some(further) = t.checked_sub(self.t).filter(|further| *further > 0) else { return 0 };
         let several = u128::from(further).saturating_mul(frequency) >> 64;
@@ -330,7 +344,8 @@ impl Window {
         self.tasks.len()
     }
 
-    /// Goes on to where `own` is done, and says whether that is within `limit`; or does not, once more than `most` releases are `counted`.
+    /// Goes on to where `own` is done, and says whether that is within `limit`; or does not, once
+    /// more than `most` releases are `counted`.
     fn settle(&mut self, own: u128, limit: u64, most: usize, counted: &mut usize) -> bool {
         loop {
             while let Some(&Reverse((at, _))) = self.releases.peek()

@@ -1,4 +1,5 @@
-//! What is behind a host's link scheduler, as a bound has to know it: the stages of an adapter, and the medium.
+//! Model of the part behind a host's link scheduler, as a bound needs it: the stages of an adapter,
+//! and the medium.
 //!
 //! ```text
 //!            window: at most D packets handed over, and their completion not heard of
@@ -8,12 +9,14 @@
 //!    └──────────────────────── completion, interrupt ◀───────────────┘
 //! ```
 //!
-//! The analyses of a host ([`crate`]) ask four things of what transmits for it: what a packet adds to a phase in which
-//! the link is what is waited for (`L_x(S)` of the papers), what such a phase takes once, how far apart completions are that take the
-//! CPU, and how many interrupts each packet has. The papers have an adapter that is a delay. [`Behind`] answers for any row of stages:
-//! see [`window`] for what is proved and how.
+//! The analyses of a host ([`crate`]) need four figures of the transmitter. They are the time that
+//! a packet adds to a phase in which the link is waited for (`L_x(S)` of the papers), the time of
+//! such a phase charged once, the spacing of completions that take the CPU, and the number of
+//! interrupts of each packet. The papers have an adapter that is a delay. [`Behind`] answers for
+//! any row of stages: see [`window`] for what is proved and how.
 //!
-//! Nothing here knows hosts or adapters of the model: a station is numbers, and so every part of it can be tried out.
+//! This module knows no hosts or adapters of the model: a station is numbers, and so every part of
+//! it can be tried out.
 
 mod open;
 mod rated;
@@ -39,42 +42,50 @@ pub use window::{Behind, Method};
 /// An adapter on its way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Station {
-    /// What a packet passes, in order; at least one.
+    /// Stages that a packet passes, in order; at least one.
     pub stages: Vec<Stage>,
-    /// How long a command may be there before the adapter knows: it looks so often, or the doorbell takes so long.
+    /// How long a command may be there before the adapter knows: it looks so often, or the doorbell
+    /// takes so long.
     pub looks: Span,
-    /// How long a response may be there before the host is told: it looks so often, or its interrupt waits for company.
+    /// How long a response may be there before the host notices: the host polls at this interval,
+    /// or its interrupt is moderated.
     pub hears: Span,
-    /// How long a response is there at least before the host is told, if no other is.
+    /// How long a response is there at least before the host is notified, if no other is.
     pub gathers: Span,
-    /// What the host's CPU does for each packet whose completion it hears of, the start of the next included, if it does that at once and
-    /// in the order of completions; then it is a stage like any other.
+    /// CPU time of the host for each packet whose completion it hears of, the start of the next
+    /// included, if it does that at once and in the order of completions. Then it is a stage like
+    /// any other.
     pub host: Option<Span>,
-    /// Packets that are handed over later than one and may be served before it all the same, at most, beside those that
-    /// [`order`](Self::order) lets pass.
+    /// Packets that are handed over later than one and may be served before it all the same, at
+    /// most, beside those that [`order`](Self::order) lets pass.
     pub passes: u32,
-    /// Packets between being fetched and their completion, at most; `None` for as many as there are. One too many waits.
+    /// Packets between being fetched and their completion, at most; `None` for as many as there
+    /// are. One too many waits.
     pub buffers: Option<u32>,
-    /// Who may overtake whom.
+    /// Overtaking among packets.
     pub order: Overtaking,
-    /// What the frames go over.
+    /// The medium of the frames.
     pub medium: Medium,
 }
 
-/// A stage: with one server, or with several that keep the order, or where only one packet is in the adapter at a time.
+/// A stage: with one server, or with several that keep the order, or where only one packet is in
+/// the adapter at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stage {
     /// Name in reports.
     pub name: String,
-    /// Places before it if packets that find none wait in the stage before; `None` if there are always enough.
+    /// Places before it if packets that find none wait in the stage before; `None` if there are
+    /// always enough.
     pub places: Option<u32>,
-    /// It does nothing but a processor's work, so that a frame before the last stage counts as one that follows.
+    /// It does only a processor's work, so that a frame before the last stage counts as one that
+    /// follows.
     pub selects: bool,
-    /// What its server does with a packet, in order.
+    /// Work of its server on a packet, in order.
     pub phases: Vec<Phase>,
     /// Packets, or batches of them, that it serves at once; at least 1.
     pub servers: u32,
-    /// Packets that a server takes together, at most; at least 1. Together they take no longer than one after the other.
+    /// Packets that a server takes together, at most; at least 1. Together they take no longer than
+    /// one after the other.
     pub batch: u32,
     /// For how long a server waits for company before it takes any.
     pub linger: Span,
@@ -109,7 +120,7 @@ pub struct Phase {
     pub rank: u8,
     /// Its time counts from when the server took the packet.
     pub since_service: bool,
-    /// What the host is told at its end.
+    /// Notification of the host at its end.
     pub tells: Tells,
     /// The frame is on the medium meanwhile.
     pub medium: bool,
@@ -117,10 +128,10 @@ pub struct Phase {
     pub optional: bool,
 }
 
-/// What a host is told while a packet is on its way, each time by an interrupt.
+/// Notification of a host while a packet is on its way, each time by an interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tells {
-    /// Nothing.
+    /// No notification.
     #[default]
     Nothing,
     /// How far it is.
@@ -129,16 +140,16 @@ pub enum Tells {
     Handshake,
 }
 
-/// Who may overtake whom within an adapter.
+/// Overtaking within an adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overtaking {
-    /// Nobody: it is one queue after the other.
+    /// None: it is one queue after the other.
     Never,
-    /// Nobody overtakes a packet that the host would not have sent before it.
+    /// No packet overtakes one that the host would not have sent before it.
     Urgent,
 }
 
-/// What frames go over.
+/// The medium of frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Medium {
     /// A link of their own.
@@ -147,7 +158,7 @@ pub enum Medium {
     Ring(Turns),
 }
 
-/// What transmits for a host.
+/// The transmitter of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Link {
     /// A packet has it for `L_x(S)`, one after the other, and interrupts when it is done.
@@ -167,7 +178,7 @@ impl From<LinkCosts> for Link {
 }
 
 impl Link {
-    /// What a packet of up to `size` adds to a phase in which the link is what is waited for.
+    /// Time that a packet of up to `size` adds to a phase in which the link is waited for.
     pub fn transmit(&self, size: Bytes) -> Span {
         match self {
             Link::Alone(costs) => costs.transmit(size),
@@ -185,7 +196,7 @@ impl Link {
         }
     }
 
-    /// What such a phase takes once.
+    /// Time of such a phase that is charged once.
     pub fn once(&self) -> &[Term] {
         match self {
             Link::Alone(_) => &[],
@@ -202,8 +213,8 @@ impl Link {
         }
     }
 
-    /// Whether what the host's CPU does for a packet's start and completion is in [`transmit`](Self::transmit) and
-    /// [`once`](Self::once).
+    /// Whether what the host's CPU does for a packet's start and completion is in
+    /// [`transmit`](Self::transmit) and [`once`](Self::once).
     pub fn has_starts(&self) -> bool {
         matches!(self, Link::Behind(behind) if behind.has_starts())
     }
@@ -231,7 +242,7 @@ impl Link {
         }
     }
 
-    /// The link, if there is nothing else.
+    /// The link, if there is no other stage.
     pub fn alone(&self) -> Option<LinkCosts> {
         match self {
             Link::Alone(link) => Some(*link),
@@ -239,7 +250,8 @@ impl Link {
         }
     }
 
-    /// Whether completions come one by one, each `apart` from the one before, however many packets are outstanding.
+    /// Whether completions arrive one by one, each `apart` from the one before, however many
+    /// packets are outstanding.
     pub fn is_alone(&self) -> bool {
         matches!(self, Link::Alone(_))
     }
@@ -250,7 +262,7 @@ impl Link {
 pub struct Interrupts {
     /// All of them, that of its completion among them.
     pub all: u32,
-    /// Of those, how many tell of progress, while the adapter goes on.
+    /// The number of those that report progress, while the adapter goes on.
     pub beside: u32,
     /// Of those, how many the adapter waits for.
     pub waited_for: u32,
@@ -263,7 +275,7 @@ impl Phase {
 }
 
 impl Stage {
-    /// How long its server has a packet of `size` at most that waits for nothing but company.
+    /// How long its server has a packet of `size` at most that waits only for its batch.
     pub fn service(&self, size: Bytes) -> u128 {
         let phases = self.phases.iter().filter(|phase| phase.applies(size));
         ps(self.linger) + in_turn(phases.map(|phase| (phase, ps(phase.delay.of(size)))))
@@ -275,13 +287,15 @@ impl Stage {
         in_turn(phases.map(|phase| (phase, ps(phase.delay.of(size)))))
     }
 
-    /// How long it takes at least for each of many packets of `size`: of what is fixed a batch pays one, and servers share the rest.
+    /// How long it takes at least for each of many packets of `size`: of what is fixed a batch pays
+    /// one, and servers share the rest.
     fn each(&self, size: Bytes) -> u128 {
         let alone = match self.batch {
             1 => self.shortest(size),
             batch => {
                 let phases = self.phases.iter().filter(|phase| phase.applies(size) && !phase.optional);
-                // What counts from the beginning is left out: of it there may be as little as of one packet.
+                // Time counted from the beginning is left out: of it there may be as little as of
+                // one packet.
                 let own = phases.filter(|phase| !phase.since_service).map(|phase| {
                     let fixed = ps(phase.delay.fixed);
                     ps(phase.delay.of(size)) - fixed + fixed / u128::from(batch)
@@ -304,7 +318,9 @@ impl Stage {
 }
 
 impl Station {
-    /// An adapter that is nothing but these stages, first come, first served, of which the last is at a link of its own: nobody has to hear or look, nothing comes in, and its memory has no end.
+    /// An adapter of only these stages, first come, first served, of which the last is at a link of
+    /// its own. It has no delay of notification or polling, no incoming traffic, and unlimited
+    /// memory.
     pub fn of_stages(stages: Vec<Stage>) -> Self {
         Self {
             stages,
@@ -330,13 +346,13 @@ impl Station {
         Self::of_stages(vec![Stage { name: "link".into(), phases: vec![short, long], ..Stage::default() }])
     }
 
-    /// `T`: how long a packet of `size` takes that waits for nothing.
+    /// `T`: how long a packet of `size` takes without a wait.
     pub fn transit(&self, size: Bytes) -> u128 {
         self.stages.iter().map(|stage| stage.service(size)).sum()
     }
 
-    /// The most that `of` is for a packet of up to `size`, `of` being made of delays: it does not fall with the size but where
-    /// phases begin or cease to apply.
+    /// The most that `of` is for a packet of up to `size`, `of` being made of delays: it does not
+    /// fall with the size but where phases begin or cease to apply.
     fn most(&self, size: Bytes, of: impl Fn(Bytes) -> u128) -> u128 {
         let phases = self.stages.iter().flat_map(|stage| &stage.phases);
         let ends = phases.flat_map(|phase| {
@@ -361,7 +377,7 @@ impl Station {
     }
 }
 
-/// What phases take one after the other, some of them counted from the beginning.
+/// Time of phases one after the other, some of them counted from the beginning.
 fn in_turn<'a>(phases: impl Iterator<Item = (&'a Phase, u128)>) -> u128 {
     phases.fold(
         0,

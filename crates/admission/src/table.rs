@@ -1,45 +1,50 @@
-//! The channels of a host, and `D_order`, which keeps them in priority order. (`table/by_demand.rs` has the other
-//! [`Test`]; there the order is by deadline and means nothing more.)
+//! The channels of a host, and `D_order`, which keeps them in priority order. (`table/by_demand.rs`
+//! has the other [`Test`]; there the order is by deadline only.)
 //!
 //! # `D_order` (Kandlur, Shin and Ferrari 1994)
 //!
-//! A newcomer gets the highest priority at which every channel below it still meets its deadline; its own
-//! response time there is its bound, and it is refused if that exceeds its deadline. Channels admitted
-//! before keep their order. Recomputing every response time at every place is cubic in the number of channels; the same
-//! decision is reached faster because
+//! A newcomer gets the highest priority at which every channel below it still meets its deadline;
+//! its own response time there is its bound, and it is refused if that exceeds its deadline.
+//! Channels admitted before keep their order. Recomputing every response time at every place is
+//! cubic in the number of channels; the same decision is reached faster because
 //!
-//! * whether a channel tolerates the newcomer above it does not depend on where above: the newcomer stands below
-//!   the lowest channel that does not tolerate it;
-//! * `r_j ≤ d_j` as soon as *some* `t ≤ d_j` has `demand_j(t) ≤ t`. The demand at `t = d_j` is kept for every
-//!   channel and corrected by one product when a channel comes or goes. Only channels that fail there are
-//!   looked at more closely: the first few one by one, the rest in one [`sweep`].
+//! * whether a channel tolerates the newcomer above it does not depend on where above: the newcomer
+//!   stands below the lowest channel that does not tolerate it;
+//! * `r_j ≤ d_j` as soon as *some* `t ≤ d_j` has `demand_j(t) ≤ t`. The demand at `t = d_j` is kept
+//!   for every channel and corrected by one product when a channel arrives or leaves. Only channels
+//!   that fail there are looked at more closely: the first few one by one, the rest in one
+//!   [`sweep`].
 //!
-//! A newcomer that is longer or has shorter packets than any before changes `W`, `α` or a block for all.
-//! Then every service time and demand is computed anew (`table/at_deadlines.rs`), and an *existing* channel may be what refuses it.
+//! A newcomer that is longer or has shorter packets than any before changes `W`, `α` or a block for
+//! all. Then every service time and demand is computed anew (`table/at_deadlines.rs`), and an
+//! *existing* channel may be what refuses it.
 //!
 //! # The bounds hold under EDF too
 //!
-//! Admission reasons with fixed priorities, while handlers and packets are scheduled by deadline (resource
-//! §2.2). The papers take it for granted that this is sound; with two resources that cannot be preempted it
-//! needs a proof. Let `d_j` stand for any local deadlines with `r_j ≤ d_j ≤ I_j`; `d_j = r_j` is what the
-//! papers use. Suppose message `m` with absolute deadline `D` finishes at `f > D` under EDF on CPU and link. Take
-//! as its level the messages with deadlines up to `D`. Inequality (1) of [`super::trajectory`] holds with the same
-//! `W`, since `W` covers blocks and packets of *any* channel: for all `x` in `(s, f)`
+//! Admission reasons with fixed priorities, while handlers and packets are scheduled by deadline
+//! (resource §2.2). The papers take it for granted that this is sound; with two resources that
+//! cannot be preempted it needs a proof. Let `d_j` stand for any local deadlines with `r_j ≤ d_j ≤
+//! I_j`; `d_j = r_j` is what the papers use. Suppose message `m` with absolute deadline `D`
+//! finishes at `f > D` under EDF on CPU and link. Take as its level the messages with deadlines up
+//! to `D`. Inequality (1) of [`super::trajectory`] holds with the same `W`, since `W` covers blocks
+//! and packets of *any* channel: for all `x` in `(s, f)`
 //!
 //! ```text
 //! x − s < W + G(x − s) + Σ_j n_j(x) S_j,
 //! ```
 //!
-//! with `G` the work above the handlers, and `n_j` counting messages released in `[s, x)` with deadlines up to `D`. With
-//! `t = D − s`, `n_j(x) ≤ b_j(t) = max(0, ⌊(t − d_j)/I_j⌋ + 1)` for every `x`.
+//! with `G` the work above the handlers, and `n_j` counting messages released in `[s, x)` with
+//! deadlines up to `D`. With `t = D − s`, `n_j(x) ≤ b_j(t) = max(0, ⌊(t − d_j)/I_j⌋ + 1)` for every
+//! `x`.
 //!
-//! Consider one abstract preemptive processor on which at time 0 a job `W`, then `G`, then the channels'
-//! periodic jobs `S_j` all start, served in the table's fixed order, `W` and `G` at the top. By the
-//! table's test the first job of every channel ends by `r_j ≤ d_j ≤ I_j`, and since that is a critical
-//! instant so does every later one by its deadline. So by `t` all `Σ b_j(t) S_j` of jobs due
-//! by then are done, in time left over by `W` and `G`. What those leave in `[0, t]` is
-//! `max_{0 ≤ y ≤ t} (y − W − G(y))` (a priority served at the top executes `min_y (W + G(y) + t − y)`, where
-//! `W + G(0) = 0`). Let `y` be where the maximum is; `y > 0`, because at least `m` itself is in the sum. Then
+//! Consider one abstract preemptive processor on which at time 0 a job `W`, then `G`, then the
+//! channels' periodic jobs `S_j` all start, served in the table's fixed order, `W` and `G` at the
+//! top. By the table's test the first job of every channel ends by `r_j ≤ d_j ≤ I_j`, and since
+//! that is a critical instant so does every later one by its deadline. So by `t` all `Σ b_j(t) S_j`
+//! of jobs due by then are done, in time left over by `W` and `G`. They leave in `[0, t]` the time
+//! `max_{0 ≤ y ≤ t} (y − W − G(y))` (a priority served at the top executes `min_y (W + G(y) + t −
+//! y)`, where `W + G(0) = 0`). Let `y` be where the maximum is; `y > 0`, because at least `m`
+//! itself is in the sum. Then
 //!
 //! ```text
 //! W + G(y) + Σ_j n_j(s + y) S_j ≤ W + G(y) + Σ_j b_j(t) S_j ≤ y,
@@ -47,8 +52,8 @@
 //!
 //! which contradicts (1) at `x = s + y ≤ D < f`. Hence `f ≤ D`. ∎
 //!
-//! The proof needs that `W` is the same for all channels. A per-channel `W`, with the blocks of lower
-//! channels only, would be tighter under fixed priorities and unproven under EDF.
+//! The proof needs that `W` is the same for all channels. A per-channel `W`, with the blocks of
+//! lower channels only, would be tighter under fixed priorities and unproven under EDF.
 
 mod alike;
 mod at_deadlines;
@@ -84,12 +89,13 @@ const DIAGNOSED: u64 = 8;
 /// How it is decided whether channels can be served together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Test {
-    /// Fixed priorities in the order found (Kandlur, Shin and Ferrari 1994). The bounds hold under them, and under EDF by
-    /// any deadlines between the bound and the one asked for. Deadlines are at most `I_min`.
+    /// Fixed priorities in the order found (Kandlur, Shin and Ferrari 1994). The bounds hold under
+    /// them, and under EDF by any deadlines between the bound and the one asked for. Deadlines are
+    /// at most `I_min`.
     #[default]
     DOrder,
-    /// What is due by each instant, for EDF by the deadlines asked for and for nothing else: admits whatever
-    /// `DOrder` does and more, and deadlines beyond `I_min`.
+    /// Work due by each instant, for EDF by the deadlines asked for only: admits whatever `DOrder`
+    /// does and more, and deadlines beyond `I_min`.
     Demand,
 }
 
@@ -153,7 +159,7 @@ impl AdmissionTable {
         &self.environment
     }
 
-    /// How it decides who fits.
+    /// The test that decides.
     pub fn test(&self) -> Test {
         self.test
     }
@@ -173,17 +179,19 @@ impl AdmissionTable {
         self.channels.is_empty()
     }
 
-    /// The longest work between two preemption points, switches excluded; `None` if there may be no second.
+    /// The longest work between two preemption points, switches excluded; `None` if there may be no
+    /// second.
     pub(super) fn longest_block(&self) -> Option<Span> {
         (!self.population.never_yields).then(|| span(self.population.block))
     }
 
-    /// What an admitted channel asked for.
+    /// Request of an admitted channel.
     pub fn admitted(&self, id: AdmissionId) -> Option<&Request> {
         self.channels.iter().find(|channel| channel.id == id).map(|channel| &channel.request)
     }
 
-    /// `S` of a message of `request`, as if it were admitted now: `M/S` is the throughput the formula predicts.
+    /// `S` of a message of `request`, as if it were admitted now: `M/S` is the throughput the
+    /// formula predicts.
     pub fn service_time(&self, request: &Request) -> Result<Breakdown, Refusal> {
         let shared = self.shared_with(request)?;
         Ok(shared.service(&self.environment, request))
@@ -194,7 +202,8 @@ impl AdmissionTable {
         Ok(self.shared_with(request)?.wait)
     }
 
-    /// The least deadline that could be promised in place of the one of `request` now, given every promise already made.
+    /// The least deadline that could be promised in place of the one of `request` now, given every
+    /// promise already made.
     pub fn least_deadline(&self, request: &Request) -> Result<Span, Refusal> {
         match self.test {
             // The newcomer's place depends on the others' deadlines and not on its own.
@@ -208,18 +217,20 @@ impl AdmissionTable {
         Ok(Span::from_ps(self.place_by_order(&request.loosest(), from)?.bound))
     }
 
-    /// Under `D_order`: the highest priority that those who are admitted tolerate it at, as they do any lower one; `None` if they tolerate it at none, or no deadline up to
-    /// `I_min` could be promised there.
+    /// Under `D_order`: the highest priority that the admitted channels tolerate it at, as they do
+    /// any lower one; `None` if they tolerate it at none, or no deadline up to `I_min` could be
+    /// promised there.
     pub fn highest_priority(&self, request: &Request) -> Option<usize> {
         self.place_by_order(&request.loosest(), 0).ok().map(|placed| placed.place)
     }
 
-    /// Admits `request`, or says why not and changes nothing.
+    /// Admits `request`, or says why not and leaves the table unchanged.
     pub fn request(&mut self, request: Request) -> Decision {
         self.request_from(request, 0)
     }
 
-    /// The same, under `D_order` at a priority no higher than `from`, counted from the highest; there are as many channels at least.
+    /// The same, under `D_order` at a priority no higher than `from`, counted from the highest;
+    /// there are as many channels at least.
     pub fn request_from(&mut self, request: Request, from: usize) -> Decision {
         let placed = self.within_reach(&request).and_then(|()| match self.test {
             Test::DOrder => self.place_by_order(&request, from),
@@ -247,7 +258,7 @@ impl AdmissionTable {
             self.levels(&responses, levels).expect("the levels sufficed when the last channel was admitted")
         });
         let bound = |(priority, channel): (usize, &Channel)| {
-            // Whoever shares a level waits for all of it.
+            // A channel that shares a level waits for all of it.
             let lowest = levels.as_ref().map_or(priority, |levels| levels::lowest_beside(levels, priority));
             let r = responses[lowest];
             let service = tasks[priority].service();
@@ -291,8 +302,9 @@ impl AdmissionTable {
         }
     }
 
-    /// Several messages of a channel under way at a time are analysed by the demand test only, and only if a
-    /// block ends with its message: a handler that drained its queue would make blocks of them.
+    /// Several messages of a channel under way at a time are analysed by the demand test only, and
+    /// only if a block ends with its message: a handler that drained its queue would make blocks of
+    /// them.
     fn within_reach(&self, request: &Request) -> Result<(), Refusal> {
         buffers::check(&self.environment, request).map_err(refused)?;
         let covered = self.test == Test::Demand && self.environment.block_real_time != Block::Never;
@@ -345,7 +357,7 @@ impl AdmissionTable {
         Decision::Admitted { id, priority: place, bound: Span::from_ps(bound) }
     }
 
-    /// What `task` waits for, itself included, by its own deadline below the first `above` tasks.
+    /// Demand before `task`, itself included, by its own deadline below the first `above` tasks.
     fn at_own_deadline(&self, above: usize, task: &Task, deadline: u64) -> u128 {
         let constant = self.shared.as_ref().map_or(0, Shared::constant);
         constant + task.service() + demand(&self.tasks[..above], deadline)
@@ -367,7 +379,7 @@ impl AdmissionTable {
         self.shared = Some(shared);
     }
 
-    /// The refusal of a newcomer whose response time beside `tasks` is so `late`.
+    /// The refusal of a newcomer with a response time of `late` beside `tasks`.
     fn late(
         &self,
         request: &Request,
@@ -428,12 +440,12 @@ impl AdmissionTable {
     }
 }
 
-/// The refusal of a newcomer for a reason that concerns nobody else.
+/// The refusal of a newcomer for a reason that concerns no other channel.
 fn refused((resource, deficit, reason): Impossible) -> Refusal {
     Refusal::new(resource, deficit, reason, Claimant::Newcomer)
 }
 
-/// What [`AdmissionTable::place`] found.
+/// Result of [`AdmissionTable::place`].
 struct Placed {
     place: usize,
     bound: u64,

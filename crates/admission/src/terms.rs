@@ -1,8 +1,8 @@
 //! Sums with names, so that a bound can be read.
 //!
-//! Arithmetic inside admission is in picoseconds in a `u128`: a sum over any number of channels that fit in
-//! memory cannot overflow there, and only what is printed or promised becomes a [`Span`] again. A span
-//! too long to name is [`Span::MAX`], which no deadline reaches.
+//! Arithmetic inside admission is in picoseconds in a `u128`: a sum over any number of channels
+//! that fit in memory cannot overflow there, and only what is printed or promised becomes a
+//! [`Span`] again. A span too long to name is [`Span::MAX`], which no deadline reaches.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use laxity_units::Span;
 /// A part of a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Term {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
     /// How long it takes.
     pub cost: Span,

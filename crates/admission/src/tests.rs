@@ -53,7 +53,8 @@ pub(super) fn mc68040(model: ResourceModel, p: u32, formula: Formula) -> Environ
     }
 }
 
-/// A host of which a packet of 1000 B takes 10 us to make, 2 to start, 1 to hear of and `link` for each byte of it on the link; a switch takes nothing.
+/// A host of which a packet of 1000 B takes 10 us to make, 2 to start, 1 to hear of and `link` for
+/// each byte of it on the link; a switch takes no time.
 pub(super) fn of_round_figures(model: ResourceModel, link: Span) -> Environment {
     let us = Span::from_us;
     Environment {
@@ -85,7 +86,7 @@ fn table(environment: Environment) -> AdmissionTable {
     AdmissionTable::new(environment).unwrap()
 }
 
-/// Nanoseconds of service and wait of a 60 KiB message, and nothing else around.
+/// Nanoseconds of service and wait of a 60 KiB message without other traffic.
 fn lone(model: ResourceModel, p: u32, formula: Formula) -> (u64, u64) {
     let table = table(mc68040(model, p, formula));
     let spec = spec(60, Span::from_ms(50));
@@ -130,8 +131,9 @@ fn the_misprints_are_read_rightly() {
     );
 }
 
-/// O1, 60 KiB, P = 4: C_preempt is 14/4 switches and not 3, and T_wait's first block 420 + 14·170 = 2800, in which
-/// ⌈2800/244.8⌉ = 12 packets complete. O2's service begins with that block: 2800 − 930 more than as read.
+/// O1, 60 KiB, P = 4: C_preempt is 14/4 switches and not 3, and T_wait's first block 420 + 14·170 =
+/// 2800, in which ⌈2800/244.8⌉ = 12 packets complete. O2's service begins with that block: 2800 −
+/// 930 more than as read.
 #[test]
 fn the_print_is_taken_literally_where_it_is_asked_for() {
     use Formula::Printed;
@@ -246,7 +248,7 @@ fn absurd_requests_are_refused_and_not_a_panic() {
                 min_interval: Span::MAX,
             };
             let huge = Request::new(huge, Span::MAX).unwrap();
-            // A terabyte in 213 days is not even much; what matters is that nothing overflows.
+            // A terabyte in 213 days is a low rate; the test is that no value overflows.
             table.request(huge);
             let never = Environment { block_real_time: Block::Never, ..mc68040(model, 4, formula) };
             self::table(never).request(huge);

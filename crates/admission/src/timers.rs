@@ -1,35 +1,46 @@
-//! What the timers of a host take of its CPU, where they cost something: as interrupts above the handlers.
+//! CPU time of a host's timers, where they have a cost: as interrupts above the handlers.
 //!
 //! # When one fires
 //!
-//! A core asks to be woken for what turns current, or comes within the horizon of [`EarlyPolicy`], and for budgets of applications that compute. So a timer
-//! has an *instant*, and each of these is one of
+//! A core requests timers for packets that turn current, or get within the horizon of
+//! [`EarlyPolicy`], and for budgets of applications that compute. So a timer has an *instant*, and
+//! each of these is one of
 //!
 //! * `ℓ` of a message, which is that of all its packets, on the CPU and at the link alike;
 //! * `ℓ − h` for each finite horizon `h`, of the CPU's queue and of the link's;
 //! * the beginning of a period of an application.
 //!
-//! An instant has one timer. When its interrupt has been served at `t`, all that is current by then has been moved, at either queue, and what joins later with that instant
-//! behind it is current at once. So a timer more at the same instant is asked for by nobody. What else turns current while one is pending or served goes with that one.
+//! An instant has one timer. When its interrupt has been served at `t`, all that is current by then
+//! has been moved, at either queue, and what joins later with that instant behind it is current at
+//! once. So no further timer is requested at the same instant. Other packets that turn current
+//! while one is pending or served go with that one.
 //!
 //! # How many there are
 //!
-//! The logical arrivals of a channel are `I_min` apart wherever it passes, a piece of a large message being like a message; a host that hands on to this one adds the same to all.
-//! So in `[s, x)` there are at most `⌈(x − s)/I_min⌉` instants of each kind, and of each application `⌈(x − s)/period⌉`: what [`Interference`] says with no burst. One more comes
-//! once: applications without a budget are begun by a timer when the host is, and where a link is shared by rates its backlog may begin with one pending
-//! ([`super::rated_host`]).
+//! The logical arrivals of a channel are `I_min` apart wherever it passes, a piece of a large
+//! message being like a message; a host that hands on to this one adds the same to all. So in `[s,
+//! x)` there are at most `⌈(x − s)/I_min⌉` instants of each kind, and of each application `⌈(x −
+//! s)/period⌉`: what [`Interference`] says with no burst. One more is charged once: applications
+//! without a budget are begun by a timer when the host is, and where a link is shared by rates its
+//! backlog may begin with one pending ([`super::rated_host`]).
 //!
 //! # Why that is all
 //!
-//! *No timer is pending at `s`.* Let `s` of [`super::trajectory`] be where its argument has it, and interrupts, of whatever kind, be served or pending just before it. Go back to `s'`, when
-//! that began. Level messages that had come by `s'` were through, for nobody but interrupts had the CPU until `s`; so the argument holds with `s'` for `s`,
-//! and what is pending there came while interrupts were masked, which is "link scheduling in progress". This holds for whatever else interrupts, too.
+//! *No timer is pending at `s`.* Let `s` of [`super::trajectory`] be where its argument has it, and
+//! interrupts, of whatever kind, be served or pending just before it. Go back to `s'`, when that
+//! began. Level messages that had arrived by `s'` were through, for only interrupts had the CPU
+//! until `s`. So the argument holds with `s'` for `s`, and interrupts pending there arrived while
+//! interrupts were masked, which is "link scheduling in progress". This holds for whatever else
+//! interrupts, too.
 //!
-//! *What a timer starts* is a packet that waits, and is charged for as such: under O1 the start is one of the bursts of [`super::o1`], which are as far apart whoever
-//! makes them, and in the second phase one of a level packet. That it comes later by what the timer costs is the adapter's idling "while work above the handlers keeps" it from being started, which is counted once
-//! over the window.
+//! *A timer starts* a packet that waits, and the start is charged for as such. Under O1 the start
+//! is one of the bursts of [`super::o1`], which are equally far apart whatever makes them, and in
+//! the second phase one of a level packet. The delay of the start by the timer's cost is the
+//! adapter's idling "while work above the handlers keeps" it from being started, which is counted
+//! once over the window.
 //!
-//! *A completion behind a timer* is served in its turn, and waits for one timer at most, counted likewise.
+//! *A completion behind a timer* is served in its turn, and waits for one timer at most, counted
+//! likewise.
 
 use std::collections::BTreeSet;
 
@@ -47,14 +58,15 @@ pub struct Timers {
 }
 
 impl Timers {
-    /// Of timers that take `cost` each, at a host whose queues of early work go by these policies.
+    /// Of timers that take `cost` each, at a host with these policies for its queues of early work.
     pub fn new(cost: Span, queues: &[EarlyPolicy]) -> Self {
         let before = |queue: &EarlyPolicy| Some(queue.horizon).filter(|ahead| *ahead < Span::MAX);
         let before = queues.iter().filter_map(before).chain([Span::ZERO]).collect();
         Self { cost, before }
     }
 
-    /// What those take that fire for channels whose messages are so far apart, and for applications with such periods. No span may be zero.
+    /// Load of the timers for channels with messages at these intervals, and for applications with
+    /// these periods. No span may be zero.
     pub fn interference(
         &self,
         channels: impl IntoIterator<Item = Span>,
@@ -90,7 +102,8 @@ mod tests {
         all.iter().map(|work| work.interval).collect()
     }
 
-    /// What is held to its time, and what may go at any, turns current once; with two horizons it is looked at three times, with the same one for both queues, twice.
+    /// A packet held to its time, or one that may go at any, turns current once; with two horizons
+    /// it is looked at three times, with the same one for both queues, twice.
     #[test]
     fn a_message_has_a_timer_for_its_arrival_and_for_each_horizon() {
         let once = [US(100), US(200), US(50), Span::MAX];

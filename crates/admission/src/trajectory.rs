@@ -1,92 +1,101 @@
-//! What the corrected bounds share: the path of a message, followed backwards through link and CPU.
+//! The common part of the corrected bounds: the path of a message, followed backwards through link
+//! and CPU.
 //!
 //! # The problem
 //!
-//! A message needs two resources, and they overlap: while one packet is on the link the next is on the
-//! CPU. Adding both demands up is sound and halves what can be admitted. Charging only the slower one, as
-//! the papers do, forgets that *other* messages may be bound by the other resource, and that the two
-//! resources disturb each other: every transmission, of whatever priority, takes CPU time from whoever has
-//! it. That a packet can wait in the link queue while others pass on the CPU makes the usual argument of a
-//! single busy period inapplicable; what works is to walk back from the end.
+//! A message needs two resources, and they overlap: while one packet is on the link the next is on
+//! the CPU. Adding both demands up is sound and halves what can be admitted. Charging only the
+//! slower one, as the papers do, forgets that *other* messages may be bound by the other resource.
+//! It also forgets that the two resources disturb each other: every transmission, of whatever
+//! priority, takes CPU time from any work. That a packet can wait in the link queue while others
+//! pass on the CPU makes the usual argument of a single busy period inapplicable; what works is to
+//! walk back from the end.
 //!
 //! # The argument
 //!
-//! Fix a message `m`, released (logically arrived) at `ℓ` and finished at `f`. Its *level* is every message
-//! that may go before it: with fixed priorities those of the same or a higher place, with EDF those whose
-//! deadline is not later. Within a level any order will do. Let
+//! Fix a message `m`, released (logically arrived) at `ℓ` and finished at `f`. Its *level* is every
+//! message that may go before it: with fixed priorities those of the same or a higher place, with
+//! EDF those with a deadline that is not later. Within a level any order will do. Let
 //!
 //! * `f_s` be when the last packet of `m` is selected for the link,
-//! * `τ` be the last instant before `f_s` when no level packet that had joined the link queue earlier was
-//!   still in it. At `τ` a level packet joins: the *crossing packet*. Packets join when a handler has made
-//!   them, so at `τ` the CPU is at the end of a packet of a level handler, and neither an interrupt
-//!   nor the selection of another packet is in progress;
+//! * `τ` be the last instant before `f_s` when no level packet that had joined the link queue
+//!   earlier was still in it. At `τ` a level packet joins: the *crossing packet*. Packets join when
+//!   a handler has made them, so at `τ` the CPU is at the end of a packet of a level handler, and
+//!   neither an interrupt nor the selection of another packet is in progress;
 //! * `s` be the last instant before `τ` when all level messages, and activations of work above the
 //!   handlers, released before `s` were through the CPU.
 //!
-//! In `(s, τ]` the CPU always has level work, so at most one block of a lower handler, the one in progress at
-//! `s`, is executed there. In `(τ, f_s)` a level packet always waits, so no lower packet is selected, and
-//! the adapter idles only while what selects the next packet is being waited for or run. Every level packet
-//! seen in either phase belongs to a message released at or after `s`: all released earlier were through
-//! the CPU before, and their packets had left the queue at `τ`. That includes `m`.
+//! In `(s, τ]` the CPU always has level work, so at most one block of a lower handler, the one in
+//! progress at `s`, is executed there. In `(τ, f_s)` a level packet always waits, so no lower
+//! packet is selected, and the adapter idles only while what selects the next packet is being
+//! waited for or run. Every level packet seen in either phase belongs to a message released at or
+//! after `s`: all released earlier were through the CPU before, and their packets had left the
+//! queue at `τ`. That includes `m`.
 //!
-//! A packet made at or before `τ` used the CPU in the first phase, one made later uses the link in the second;
-//! only the crossing packet does both. Packets of a message are made in order, so each message has a
-//! *split* `k` (packets up to `k` in the first phase), and whatever its split, it adds at most
+//! A packet made at or before `τ` used the CPU in the first phase, one made later uses the link in
+//! the second; only the crossing packet does both. Packets of a message are made in order, so each
+//! message has a *split* `k` (packets up to `k` in the first phase), and whatever its split, it
+//! adds at most
 //!
 //! ```text
 //! S = max_{0 ≤ k ≤ N} [ α (work(k) + ⌈k/P⌉ per_block) + k per_made + Σ_{n > k} (L_x(n) + per_start) ].
 //! ```
 //!
-//! `α ≥ 1` stretches CPU work by what transmissions steal from it; where those are counted by packets instead, it is 1 and each pays
-//! `per_made`. The crossing packet's second share and
-//! everything that happens at most once is `W`. What the model files supply is the stretch `α`, the two
+//! `α ≥ 1` stretches CPU work by what transmissions steal from it; where those are counted by
+//! packets instead, it is 1 and each pays `per_made`. The crossing packet's second share and
+//! everything that happens at most once is `W`. The model files supply the stretch `α`, the two
 //! overheads and `W`; each proves that, for *every* `x` in `(s, f)` and not only for `f`,
 //!
 //! ```text
 //! x − s < W + Σ_j n_j(x) S_j + interference(x),   n_j(x): level messages of j released in [s, x).   (1)
 //! ```
 //!
-//! For `x ≤ τ` it comes from the first phase alone (some level message is not through the CPU, which makes it
-//! strict), for `x > τ` from both (the last packet of `m` is not through the link).
+//! For `x ≤ τ` it follows from the first phase alone (some level message is not through the CPU,
+//! which makes it strict), for `x > τ` from both (the last packet of `m` is not through the link).
 //!
 //! # Why `d ≤ I_min` and one fixed point suffice
 //!
-//! With fixed priorities `n_j(x) ≤ ⌈(x − s)/I_j⌉`. Let `r` be the least fixed point with one message of
-//! `i` itself, and `r ≤ d_i ≤ I_i`. Were `f > s + r`, (1) at `x = s + r` would give
-//! `r < W + S_i + Σ ⌈r/I_j⌉ S_j + … = r`. So `f ≤ s + r ≤ ℓ + r`. An inequality at `f` alone would not do: `x`
-//! may satisfy it again beyond the least fixed point. EDF needs (1) as well; see [`super::table`].
+//! With fixed priorities `n_j(x) ≤ ⌈(x − s)/I_j⌉`. Let `r` be the least fixed point with one
+//! message of `i` itself, and `r ≤ d_i ≤ I_i`. Were `f > s + r`, (1) at `x = s + r` would give `r <
+//! W + S_i + Σ ⌈r/I_j⌉ S_j + … = r`. So `f ≤ s + r ≤ ℓ + r`. An inequality at `f` alone would not
+//! do: `x` may satisfy it again beyond the least fixed point. EDF needs (1) as well; see
+//! [`super::table`].
 //!
-//! Messages smaller than the largest are covered, since `S` grows with `N` and with the last packet.
+//! Messages smaller than the largest are covered, since `S` grows with `N` and with the last
+//! packet.
 //!
 //! # Channels that pass or end here
 //!
-//! Their messages are released when the local deadline of the host before, and the longest way from it, have passed; until
-//! then packets that have come are held, so at its release a message is all there. A relay's handler then makes
-//! its packets like any other, at the price of receiving them. A message that ends here is finished when its last packet is
-//! through the CPU: it has a first phase only, `f = τ` in the argument above, and adds `α (work(N) + ⌈N/P⌉ per_block)`
-//! to the phase of others. What receiving costs before the handler has it is the interrupt of every packet that
-//! comes in, of whatever class, and these are work above the handlers: frames on one link are as far apart as the
-//! shortest takes to be sent.
+//! Their messages are released when the local deadline of the host before, and the longest way from
+//! it, have passed. Until then packets that have arrived are held, so at its release a message is
+//! all there. A relay's handler then makes its packets like any other, at the price of receiving
+//! them. A message that ends here is finished when its last packet is through the CPU: it has a
+//! first phase only, `f = τ` in the argument above, and adds `α (work(N) + ⌈N/P⌉ per_block)` to the
+//! phase of others. The cost of receiving before the handler has it is the interrupt of every
+//! packet that arrives, of whatever class, and these are work above the handlers. Frames on one
+//! link are as far apart as the shortest takes to be sent.
 //!
 //! # Channels that leave by another link
 //!
-//! A host with several links has an analysis for each, of all its channels. Take `τ` and the level queue of the link by which `m` leaves. A message that
-//! leaves by another is seen in the first phase only, like one that ends here, though it is not received. What starts and completions
-//! of packets there take of the CPU is in [`super::beside`].
+//! A host with several links has an analysis for each, of all its channels. Take `τ` and the level
+//! queue of the link by which `m` leaves. A message that leaves by another is seen in the first
+//! phase only, like one that ends here, though it is not received. CPU time of starts and
+//! completions of packets there is in [`super::beside`].
 //!
-//! Each link's table admits every channel, and EDF goes by the latest of the bounds that they have for it: [`super::table`] is about any local deadlines between
-//! a table's bound and what was asked for.
+//! Each link's table admits every channel, and EDF goes by the latest of the bounds that they have
+//! for it: [`super::table`] is about any local deadlines between a table's bound and what was asked
+//! for.
 //!
-//! A preemptible CPU (`Ideal`) loses "only the crossing packet does both": at `τ` every preempted handler may
-//! be in the middle of a packet. Then packet `k` counts on both sides for each message, and the crossing
-//! packet needs no extra share.
+//! A preemptible CPU (`Ideal`) loses "only the crossing packet does both": at `τ` every preempted
+//! handler may be in the middle of a packet. Then packet `k` counts on both sides for each message,
+//! and the crossing packet needs no extra share.
 
 use super::environment::{Above, Environment, Interference, Request, Work};
 use super::population::{packets_per_block, protocol};
 use super::terms::{Breakdown, Ratio, ps};
 use laxity_qos::channel::Role;
 
-/// What a model charges, and the wait that is common to all levels.
+/// Charges of a model, and the wait that is common to all levels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Charges {
     /// `α`.
@@ -105,13 +114,13 @@ pub(super) struct Charges {
     pub(super) preemptible: bool,
     /// Only the first phase is asked for.
     pub(super) on_cpu: bool,
-    /// What an interrupt may add to a run of the link scheduler's thread; nothing where there is none.
+    /// Effect of an interrupt on a run of the link scheduler's thread; `None` where there is none.
     pub(super) prolonged: Option<Prolonged>,
     /// `W`.
     pub(super) wait: Breakdown,
 }
 
-/// What other links of the host take ([`super::beside`]).
+/// CPU time of other links of the host ([`super::beside`]).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Beside {
     /// By time: as work above the handlers.
@@ -124,12 +133,13 @@ pub(super) struct Beside {
     pub(super) per_start: u128,
 }
 
-/// Packets complete while an interrupt is served in the middle of a run of the link scheduler, which then starts more ([`super::o2`]).
+/// Packets complete while an interrupt is served in the middle of a run of the link scheduler,
+/// which then starts more ([`super::o2`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Prolonged {
-    /// What each start takes of the CPU, its completion included.
+    /// CPU time of each start, its completion included.
     pub(super) start: u128,
-    /// Of how much time in interrupts one start more comes; not zero.
+    /// Interrupt time that allows one start more; not zero.
     pub(super) apart: u128,
     /// A part of that time may be one start more.
     pub(super) whole: bool,
@@ -146,7 +156,7 @@ impl Prolonged {
 }
 
 impl Charges {
-    /// What one activation of `work` takes from the window, of the CPU and of the adapter.
+    /// Time of one activation of `work` in the window, of the CPU and of the adapter.
     pub(super) fn activation(&self, work: &Interference) -> u128 {
         let cost = ps(work.cost);
         let more = match work.above {
@@ -163,11 +173,13 @@ impl Charges {
 
     /// The splits among which the maximum is.
     ///
-    /// One packet more on the CPU and less on the link changes the cost by the same `c` wherever it is, and by the overhead of a block
-    /// on top if it begins one. If `c ≥ 0` all of them cost most; the last packet may be smaller, and its link time the less to lose.
-    /// Otherwise nothing costs more than the first packet of its block does, and from block to block it is linear again:
-    /// the maximum is there at the first or the last. The very first packet has a price of its own, so beside those stands none at all.
-    /// What ends here has no second phase: all its packets are made in the first.
+    /// One packet more on the CPU and less on the link changes the cost by the same `c` wherever it
+    /// is, and by the overhead of a block on top if it begins one. If `c ≥ 0` all of them cost
+    /// most; the last packet may be smaller, and its link time the less to lose. Otherwise no
+    /// packet costs more than the first packet of its block, and from block to block it is linear
+    /// again: the maximum is there at the first or the last. The very first packet has a price of
+    /// its own, so beside those stands none at all. A message that ends here has no second phase:
+    /// all its packets are made in the first.
     fn splits(&self, environment: &Environment, request: &Request) -> impl Iterator<Item = Split> {
         let n = request.spec().fragmentation(environment.packet).packets();
         let p = packets_per_block(environment.block_real_time, n);
@@ -206,7 +218,7 @@ impl Charges {
                 ps(link.transmit(environment.packet)) * (sent - 1) + ps(link.transmit(fragmentation.last()))
             }
         };
-        // What takes the CPU for other links is stolen from like the rest.
+        // CPU time of other links is stolen from like the rest.
         let others = match role {
             Role::Send | Role::Relay if !request.is_sent() => self.per_other * u128::from(k),
             _ => 0,

@@ -1,10 +1,12 @@
-//! What a packet's transmission takes, whichever option starts it: of the CPU, of the adapter, and once.
+//! Costs of a packet's transmission, whichever option starts it: of the CPU, of the adapter, and
+//! once.
 
 use super::environment::Environment;
 use super::population::Population;
 use super::terms::{Ratio, Term, ps};
 
-/// For how long packets selected before may keep the adapter, and what their completions cost: `D L_max` and `D C_i`.
+/// For how long packets selected before may keep the adapter, and what their completions cost: `D
+/// L_max` and `D C_i`.
 pub(super) fn in_adapter(environment: &Environment, population: &Population) -> (u128, u128) {
     let Some(largest) = population.largest_packet else { return (0, 0) };
     let depth = u128::from(environment.depth);
@@ -18,29 +20,31 @@ pub(super) fn in_adapter(environment: &Environment, population: &Population) -> 
     (ps(environment.link.transmit(largest)) * depth, interrupts * depth + others)
 }
 
-/// What the link phase takes once, whoever is transmitted.
+/// Time of the link phase charged once, whichever packet is transmitted.
 pub(super) fn once_behind<'a>(environment: &'a Environment, population: &Population) -> &'a [Term] {
     if population.largest_packet.is_some() { environment.link.once() } else { &[] }
 }
 
-/// What the CPU pays for a packet's start and all its interrupts.
+/// CPU cost of a packet's start and all its interrupts.
 pub(super) fn start(environment: &Environment) -> u128 {
     let interrupts = u128::from(environment.link.interrupts().all);
     ps(environment.host.link_scheduling) + ps(environment.host.interrupt) * interrupts
 }
 
-/// Packets whose interrupts may fall into no time at all, beside what their spacing allows.
+/// Packets with interrupts that may fall into no time at all, beside those that their spacing
+/// allows.
 pub(super) fn completions_at_once(environment: &Environment) -> u128 {
     let depth = u128::from(environment.depth);
     match environment.link.interrupts().all {
         _ if environment.link.is_alone() => 1,
         1 => depth,
-        // Those under way, those that come in for them, and once more, since a packet's are spread over its way.
+        // Those under way, those that arrive for them, and once more, since a packet's are spread
+        // over its way.
         _ => 3 * depth,
     }
 }
 
-/// What the crossing packet may add beside the share counted with its message.
+/// Time that the crossing packet may add beside the share counted with its message.
 pub(super) fn crossing(
     environment: &Environment,
     population: &Population,

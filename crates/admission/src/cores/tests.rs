@@ -51,8 +51,10 @@ fn bounds(table: &CoresTable) -> Vec<Span> {
     table.bounds().into_iter().map(|bound| bound.bound).collect()
 }
 
-/// The second core: `α = 22/20`, and three sections of 2 in progress. A packet of its own may have been begun, 10, and is made in 10: `R = α (10 + 10 + 6)`. Interrupts are pending for `Y = 3 (1 + 3)` at most. At the link
-/// 19 + 2 for what is there, as long as that, and the packet with 1 + 2 · 2: `b = 57`. Its completion is heard of 12 later.
+/// The second core: `α = 22/20`, and three sections of 2 in progress. A packet of its own may have
+/// been begun, 10, and is made in 10: `R = α (10 + 10 + 6)`. Interrupts are pending for `Y = 3 (1 +
+/// 3)` at most. At the link 19 + 2 for what is there, as long as that, and the packet with 1 + 2 ·
+/// 2: `b = 57`. Its completion is heard of 12 later.
 #[test]
 fn a_core_and_then_the_link() {
     let mut table = table(Vec::new());
@@ -74,7 +76,8 @@ fn a_core_and_then_the_link() {
     assert!(bounds(&table).is_empty());
 }
 
-/// The first core hears of completions: `α = 22/19`, and `R = α (10 + 10 + 9)`. Both are through the link in 33 + 2 · 24.
+/// The first core hears of completions: `α = 22/19`, and `R = α (10 + 10 + 9)`. Both are through
+/// the link in 33 + 2 · 24.
 #[test]
 fn the_core_that_is_interrupted_is_slower() {
     let mut table = table(Vec::new());
@@ -90,7 +93,9 @@ fn the_core_that_is_interrupted_is_slower() {
     assert!(matches!(table.request(asks(300, 300).within(least), on(1)), Decision::Admitted { .. }));
 }
 
-/// The second core hears of completions, for up to `3 (1 + 3)`, and who makes a packet there calls after that; at the first, which has the timer, interrupts are pending for `2 (1 + 3)`.
+/// The second core hears of completions, for up to `3 (1 + 3)`, and a handler that makes a packet
+/// there calls after that; at the first, which has the timer, interrupts are pending for `2 (1 +
+/// 3)`.
 #[test]
 fn who_makes_a_packet_waits_for_what_is_pending_there() {
     let (cores, link) = ([core(Vec::new()), core(Vec::new())], LinkCosts::new(us(19), Span::ZERO));
@@ -104,7 +109,8 @@ fn who_makes_a_packet_waits_for_what_is_pending_there() {
     assert_eq!(bound(0), ns(28_600) + us(19 + 2 + 8 + 24));
 }
 
-/// Up to two with the adapter: completions are 19 apart. `α = 19/17` there, four sections in progress, `R = α (10 + 10 + 8)`; `Y = 3 (1 + 4)`, and `b = 2 · 19 + 2 + 15 + 24`.
+/// Up to two with the adapter: completions are 19 apart. `α = 19/17` there, four sections in
+/// progress, `R = α (10 + 10 + 8)`; `Y = 3 (1 + 4)`, and `b = 2 · 19 + 2 + 15 + 24`.
 #[test]
 fn more_may_be_started_at_once_where_more_are_under_way() {
     let deep = Environment { depth: 2, ..core(Vec::new()) };
@@ -115,7 +121,8 @@ fn more_may_be_started_at_once_where_more_are_under_way() {
     assert_eq!(bounds(&table), [Span::from_ps(2 * 11_176_471 + 8_941_177) + us(79)]);
 }
 
-/// A timer of 3, once on its own core, where interrupts are pending for 2 (1 + 3) + 3 then: less than 12.
+/// A timer of 3, once on its own core, where interrupts are pending for 2 (1 + 3) + 3 then: less
+/// than 12.
 #[test]
 fn timers_are_above_the_handlers_of_their_core() {
     let mut table = table(vec![timer(3, 900)]);
@@ -123,7 +130,8 @@ fn timers_are_above_the_handlers_of_their_core() {
     assert_eq!(bounds(&table), [ns(28_600 + 3_300 + 57_000)]);
 }
 
-/// Messages are made up to 28.6 late, so a second of the channel may be there in 57: ⌈(57 + 28.6)/80⌉ = 2, and `b = 33 + 2 · 24`.
+/// Messages are made up to 28.6 late, so a second of the channel may be there in 57: ⌈(57 +
+/// 28.6)/80⌉ = 2, and `b = 33 + 2 · 24`.
 #[test]
 fn messages_are_late_by_what_their_core_takes() {
     let mut table = table(Vec::new());
@@ -131,7 +139,9 @@ fn messages_are_late_by_what_their_core_takes() {
     assert_eq!(bounds(&table), [ns(28_600 + 81_000)]);
 }
 
-/// A timer of 3 each 70 where completions are heard of: interrupts are pending for 12 + 3 there, and as one may have been pending for so long, there are two in 63: `b = 19 + 2 + 15 + 24 + 2 · 3`.
+/// A timer of 3 each 70 where completions are heard of: interrupts are pending for 12 + 3 there,
+/// and as one may have been pending for so long, there are two in 63: `b = 19 + 2 + 15 + 24 + 2 ·
+/// 3`.
 #[test]
 fn interrupts_may_have_been_pending() {
     let cores = vec![core(vec![timer(3, 70)]), core(Vec::new())];
@@ -140,9 +150,12 @@ fn interrupts_may_have_been_pending() {
     assert_eq!(bounds(&table), [ns(28_600 + 66_000)]);
 }
 
-/// A second link of 39 us a packet, whose completions are heard of where the handler is, 42 apart; those of the first are 22 apart and heard of at the other core. There `Y = 3 · 4 + 2 · 4`, and here `2 · 4 + 3 · 4`.
-/// What the first link takes here is `α = 22/20`, and of the second four completions come in 41.8: `R = α (10 + 10 + 6 + 4 · 3)`. At the link `39 + 2 + 20` for what is there, the packet with `1 + 2 · 2`, and of the first link
-/// ⌈(125 + 20)/22⌉ + 3 sections: `b = 61 + 44 + 2 · 10`. Its completion is heard of 20 later.
+/// A second link of 39 us a packet, whose completions are noticed on the handler's core, 42 apart;
+/// those of the first are 22 apart and noticed on the other core. There `Y = 3 · 4 + 2 · 4`, and
+/// here `2 · 4 + 3 · 4`. The first link takes `α = 22/20` here, and of the second there are four
+/// completions in 41.8: `R = α (10 + 10 + 6 + 4 · 3)`. At the link `39 + 2 + 20` for what is there,
+/// the packet with `1 + 2 · 2`, and of the first link ⌈(125 + 20)/22⌉ + 3 sections: `b = 61 + 44 +
+/// 2 · 10`. Its completion is heard of 20 later.
 #[test]
 fn links_share_the_link_scheduler() {
     let way = |time, hears| WayOut {
@@ -159,7 +172,8 @@ fn links_share_the_link_scheduler() {
     let mut table = CoresTable::new(&cores, &[way(19, 0), way(39, 1)], CALLS).expect("it is a host");
     let Decision::Refused(refusal) = table.request(asks(300, 186), second) else { panic!("it is late") };
     assert_eq!((refusal.deficit, refusal.claimant), (Deficit::Time(ns(800)), Claimant::Newcomer));
-    // By the first link, of the second no more than what is started: `b = 19 + 2 + 20 + 24 + 2 (⌈(b + 20)/42⌉ + 3)`.
+    // By the first link, of the second no more than what is started: `b = 19 + 2 + 20 + 24 + 2 (⌈(b
+    // + 20)/42⌉ + 3)`.
     assert!(matches!(table.request(asks(300, 300), on(1)), Decision::Admitted { .. }));
     assert_eq!(bounds(&table), [ns(41_800) + us(77)]);
 }
@@ -169,7 +183,8 @@ fn timer(cost: u64, interval: u64) -> Interference {
     Interference { above, cost: us(cost), adapter, burst: 0, interval: us(interval) }
 }
 
-/// Where interrupts take all of a core, nothing is promised to who is on it, or whose completions are heard of there; and everybody else is.
+/// Where interrupts take all of a core, channels on it, or with completions noticed there, have no
+/// guarantee; all others have.
 #[test]
 fn a_core_that_has_no_time_is_nothing_to_others() {
     let way = |hears| WayOut {
@@ -194,8 +209,10 @@ fn a_core_that_has_no_time_is_nothing_to_others() {
     assert!(matches!(table.request(asks(300, 300), on(1)), Decision::Refused(_)), "who is early waits there");
 }
 
-/// A call of 5 that the first core's others make once: `R = α (10 + 10 + 6 + 5)`, interrupts are pending for `12 + 5` there, and `b = 19 + 2 + 17 + 24 + 5`. Who is called again and again may be at a call when the completion of any packet comes.
-/// A thread there is called, too, or waits for a block; where it is elsewhere, the completion waits, and then the thread.
+/// A call of 5 that the first core's others make once: `R = α (10 + 10 + 6 + 5)`, interrupts are
+/// pending for `12 + 5` there, and `b = 19 + 2 + 17 + 24 + 5`. A core that is called again and
+/// again may be at a call when the completion of any packet arrives. A thread there is called, too,
+/// or waits for a block; where it is elsewhere, the completion waits, and then the thread.
 #[test]
 fn a_core_that_is_called_hears_late_of_each_packet() {
     let core = || {
@@ -216,8 +233,12 @@ fn a_core_that_is_called_hears_late_of_each_packet() {
     }
 }
 
-/// A thread of the second core hands packets over, a switch is 1, and a call of a core that sleeps 5. The handler's core hears of completions only, `α = 22/21`: a packet begun and its own, each with its switch, three completions and a call, `R = α (11 + 11 + 3 + 5)`.
-/// Interrupts are pending there for `4 + 5`, and where the thread is for `1 + 2 (1 + 3) + 5`. Nobody else is there, so it may sleep: `b = 19 + 1 + 3 + 14` for what is there, the packet with `1 + 5 + 1 + 2`, and a call of either core.
+/// A thread of the second core hands packets over, a switch is 1, and a call of a core that sleeps
+/// 5. The handler's core hears of completions only, `α = 22/21`: a packet begun and its own, each
+///    with its switch, three completions and a call, `R = α (11 + 11 + 3 + 5)`. Interrupts are
+///    pending there for `4 + 5`, and where the thread is for `1 + 2 (1 + 3) + 5`. No other work is
+///    there, so it may sleep: `b = 19 + 1 + 3 + 14` for what is there, the packet with `1 + 5 + 1 +
+///    2`, and a call of either core.
 #[test]
 fn a_thread_on_another_core_is_called() {
     let core = || {
@@ -235,13 +256,18 @@ fn a_thread_on_another_core_is_called() {
     let (wait, service) = table.terms(&bound).unwrap();
     assert_eq!((wait.total(), service.total()), (bound.wait, us(28)));
     assert_eq!(bound.service, service.total());
-    // A handler there keeps the thread from the core for 11, longer than a call takes, and by as much the first is through later; of two messages now.
+    // A handler there keeps the thread from the core for 11, longer than a call takes, and by as
+    // much the first is through later; of two messages now.
     assert!(matches!(table.request(asks(300, 300), on(1)), Decision::Admitted { .. }));
     assert_eq!(rounded(bounds(&table)[0]), rounded(own + us(75 + 6 + 34)));
 }
 
-/// Where the thread's core has the handler, and hears of completions, each block has a switch and the run's behind it: `α = 22/19`, `R = α (12 + 12 + 9)`. Interrupts are pending for `1 + 3 · 4`. At the link `19 + 1 + 3 + 13` for what is there, the packet with `1 + 11 + 1 + 2`.
-/// What leaves by a second link of 39 is started there, too, in runs and 42 apart, but heard of by another core: four more starts while a message is made, and two for begun 42 and three at the link, where `Y` is 8 longer.
+/// Where the thread's core has the handler, and hears of completions, each block has a switch and
+/// the run's behind it: `α = 22/19`, `R = α (12 + 12 + 9)`. Interrupts are pending for `1 + 3 · 4`.
+/// At the link `19 + 1 + 3 + 13` for what is there, the packet with `1 + 11 + 1 + 2`. Packets that
+/// leave by a second link of 39 are started there, too, in runs and 42 apart, but another core
+/// hears of them. So there are four more starts while a message is made, and two for begun 42 and
+/// three at the link, where `Y` is 8 longer.
 #[test]
 fn a_thread_has_a_block_before_each_packet() {
     let core = || {
@@ -267,7 +293,9 @@ fn a_thread_has_a_block_before_each_packet() {
     assert_eq!(rounded(bounds(&table)[0]), rounded(expected));
 }
 
-/// Best effort that never yields has its core for good, and with it a thread that schedules links: nothing has a bound then, wherever it is made. Who calls by himself is on another core.
+/// Best effort that never yields keeps its core for good, and with it a thread that schedules
+/// links: then no channel has a bound, wherever it is made. A handler that calls by itself is on
+/// another core.
 #[test]
 fn a_thread_may_be_kept_from_its_core() {
     let endless = BestEffort {

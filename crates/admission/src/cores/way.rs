@@ -1,24 +1,41 @@
 //! The link of a host with several cores, and how long interrupts can be pending at one of them.
 //!
-//! Let the last packet of `m` leave by its link at `f`, and `t0` be the last instant before at which no current packet waited at that link, of whatever core; it is not after that packet came, so `t0 ≤ ℓ + R`. In `(t0, f)` only current packets
-//! are selected there, and each belongs to a message that was made after `t0`, so with `ℓ_j ≥ t0 − R_j`. The adapter idles
+//! Let the last packet of `m` leave by its link at `f`, and `t0` be the last instant before at
+//! which no current packet waited at that link, of whatever core. It is not after that packet's
+//! arrival, so `t0 ≤ ℓ + R`. In `(t0, f)` only current packets are selected there, and each belongs
+//! to a message that was made after `t0`, so with `ℓ_j ≥ t0 − R_j`. The adapter idles
 //!
-//! * until packets are handed over that were selected before: `C_l`, for one core is in the link scheduler, and their transmissions, `D L_max`;
-//! * then in *gaps*, in which all that it had is complete and nobody has handed over the next, each of which ends with a current packet. What is to end one is the interrupt of the last completion. Its core may be spinning or in the link scheduler: whoever is in there for this link
-//!   ends the gap within `C_l`. Then interrupts are served in the order in which they came: those before it, which find no place, or end the gap themselves; its own, `C_i`; and then it calls, and it or who is in there for this link ends the gap within `C_l`;
-//! * at `t0` the packet that came may have to wait for interrupts that its core serves before it calls, and one that turned current for the timer's: `A`, for as long as interrupts can be pending at the core with that timer or one whose handlers make packets for this link.
+//! * until packets are handed over that were selected before: `C_l`, for one core is in the link
+//!   scheduler, and their transmissions, `D L_max`;
+//! * then in *gaps*, in which all that it had is complete and no core has handed over the next,
+//!   each of which ends with a current packet. The interrupt of the last completion is to end a
+//!   gap. Its core may be spinning or in the link scheduler: the core that is in there for this
+//!   link ends the gap within `C_l`. Then interrupts are served in order of arrival. Those before
+//!   it find no slot, or end the gap themselves. Its own takes `C_i`. Then the core calls, and it
+//!   or the core that is in there for this link ends the gap within `C_l`;
+//! * at `t0` the packet that came may have to wait for interrupts that its core serves before it
+//!   calls, and one that turned current for the timer's: `A`, for as long as interrupts can be
+//!   pending at the core with that timer or a core whose handlers make packets for this link.
 //!
-//! So `n` packets that leave in `(t0, f)` are through by `D L_max + C_l + A + Σ_n (L(n) + C_i + 2C_l) + G`, where `G` is what else interrupts that core. It is served in `(t0, f)` and came in that time, or in `Y` before, the longest
-//! that interrupts can be pending there.
+//! So `n` packets that leave in `(t0, f)` are through by `D L_max + C_l + A + Σ_n (L(n) + C_i +
+//! 2C_l) + G`, where `G` is what else interrupts that core. It is served in `(t0, f)` and came in
+//! that time, or in `Y` before, the longest that interrupts can be pending there.
 //!
-//! *A core that sleeps is called* by others that put somebody in line for it: a frame that they hear of has its handler there, or a buffer that they give back was waited for, or an application of theirs sends. It has work then for a
-//! little, sleeps, and is called again. A call comes to nobody who has interrupts pending, so before that of a completion there is one at most: in each gap `C_ipi` more, where others have something for that core.
+//! *A core that sleeps is called* by others that queue work for it: a frame that they hear of has
+//! its handler there, or a buffer that they give back was waited for, or an application of theirs
+//! sends. It has work then for a little, sleeps, and is called again. A call never goes to a core
+//! that has interrupts pending, so before that of a completion there is one at most: in each gap
+//! `C_ipi` more, where others have work for that core.
 //!
 //! # Other links
 //!
-//! The lock is one for all links, and interrupts call for any of them, in turn, until nothing can be started. So in a gap the core that is to end it may be in the link scheduler, or spin, for packets of others: for no longer than anybody is
-//! in there for those, which is `C_l` for each of their starts. And completions of theirs may interrupt it. Both are at most `⌈Δ/a⌉ + D + 2` in any `Δ`, and part of `G`. A handler calls for the link of the packet that it has made, and so no gap waits for
-//! somebody who has taken another's turn. With `c = C_l`, and `C_i` more where completions of that link are heard of:
+//! The lock is one for all links, and interrupts call for any of them, in turn, until no packet can
+//! be started. So in a gap the core that is to end it may be in the link scheduler, or spin, for
+//! packets of others. That lasts no longer than any core is in there for those, which is `C_l` for
+//! each of their starts. And completions of theirs may interrupt it. Both are at most `⌈Δ/a⌉ + D +
+//! 2` in any `Δ`, and part of `G`. A handler calls for the link of the packet that it has made, and
+//! so no gap waits for a core that has taken another's turn. With `c = C_l`, and `C_i` more where
+//! completions of that link are heard of:
 //!
 //! ```text
 //! Y = Σ_links c (⌈Y/a⌉ + D + 2) + Σ_g (burst_g + ⌈Y/interval_g⌉) A_g,   A = max Y of these
@@ -26,19 +43,27 @@
 //!     + Σ_others c (⌈(b + Y)/a⌉ + D + 2)
 //! ```
 //!
-//! by the argument of `rates/together.rs`. In which order current packets go does not matter, nor how many cores there are.
+//! by the argument of `rates/together.rs`. In which order current packets go does not matter, nor
+//! how many cores there are.
 //!
 //! # Under O2
 //!
-//! Whoever hears of a completion calls the thread, on core `c`, and so does who makes a packet: that there is one is all that it has to know. What it may be kept from its core by is one block, of `B` at most, with the switch to it, for these are one step; or, where the core sleeps, the interrupt by which it is called. Then it
-//! switches, and hands a packet over for each link in turn. It may have been at that for others when it was called, and goes on then without a switch. So a gap is, with its own switch once,
+//! A core that hears of a completion or makes a packet calls the thread, on core `c`; the call
+//! carries no other information. It may be kept from its core by one block, of `B` at most, with
+//! the switch to it, for these are one step. Where the core sleeps, it is the interrupt by which
+//! the core is called. Then it switches, and hands a packet over for each link in turn. It may have
+//! been at that for others when it was called, and goes on then without a switch. So a gap is, with
+//! its own switch once,
 //!
 //! ```text
 //! C_i + max(C_sw + C_cm + B, C_ipi) + C_sw + C_cm + C_l,
 //! ```
 //!
-//! and `C_ipi` more where another core hears of completions and is called by others, beside what interrupts the two cores, and what is done for other links: completions where they are heard of, and starts on `c`. Handing over masks interrupts on `c` for a switch longer. Completions of the `D` packets that were selected before `t0` come beside those of gaps.
-//! Who turns current at `t0` is noticed by the timer of `c`.
+//! and `C_ipi` more where another core hears of completions and is called by others. Interrupts of
+//! the two cores add to this, and so does work for other links: completions where they are noticed,
+//! and starts on `c`. Handing over masks interrupts on `c` for a switch longer. Completions of the
+//! `D` packets that were selected before `t0` add to those of gaps. The timer of `c` notices a
+//! packet that turns current at `t0`.
 //!
 //! ```text
 //! Y_c = C_sw + C_cm + Σ …,   b = D (L_max + C_i) + C_sw + C_cm + C_l + A + …,   A = Y_c
@@ -52,7 +77,7 @@ use super::{Caller, WayOut};
 use laxity_qos::channel::CoreId;
 use laxity_qos::costs::LinkCosts;
 
-/// What all cores share.
+/// State that all cores share.
 pub(super) struct Host<'a> {
     each: &'a [Environment],
     links: &'a [WayOut],
@@ -61,7 +86,7 @@ pub(super) struct Host<'a> {
     section: Span,
     /// `C_i + C_l`.
     completion: Span,
-    /// `a` of each link; `None` of those by which nothing leaves.
+    /// `a` of each link; `None` for those by which no packet leaves.
     apart: Vec<Option<Span>>,
     /// `Y` of each core; `None` where interrupts may take all of it.
     pending: Vec<Option<Span>>,
@@ -75,20 +100,20 @@ pub(super) struct Way {
     caller: Caller,
     /// `C_i + 2C_l`, with a call before; of a thread all but what it waits for.
     each: Span,
-    /// What a switch costs, and a call of a core that sleeps.
+    /// Cost of a switch, and of a call of a core that sleeps.
     switch: Span,
     ipi: Span,
-    /// What was selected before.
+    /// Packets selected before.
     lower: Span,
     /// `Y` of each core; `None` where interrupts may take all of it.
     pending: Vec<Option<Span>>,
-    /// Who hears of completions.
+    /// The core that hears of completions.
     hears: CoreId,
-    /// What else interrupts that core, and what else it calls the link scheduler for.
+    /// Other interrupts of that core, and its other calls of the link scheduler.
     above: Vec<Coming>,
 }
 
-/// What is above the handlers of a core by itself. One that sleeps is called by another.
+/// Work above the handlers of a core by itself. One that sleeps is called by another.
 pub(super) fn interference(core: &Environment) -> impl Iterator<Item = Interference> + use<'_> {
     let called = Interference {
         above: Above::Interrupt,
@@ -101,14 +126,14 @@ pub(super) fn interference(core: &Environment) -> impl Iterator<Item = Interfere
     core.interference.iter().copied().chain(also)
 }
 
-/// What of it interrupts.
+/// The part of it that interrupts.
 fn interrupts(core: &Environment) -> impl Iterator<Item = Coming> + use<'_> {
     let interrupts = interference(core).filter(|work| work.above == Above::Interrupt);
     interrupts.map(|work| Coming::above(&work, work.cost))
 }
 
 impl<'a> Host<'a> {
-    /// Nothing if there is no core, or completions come without time in between.
+    /// `None` if there is no core, or completions follow each other without time in between.
     pub(super) fn new(each: &'a [Environment], links: &'a [WayOut], caller: Caller) -> Option<Self> {
         let first = each.first()?;
         let section = first.host.link_scheduling;
@@ -131,7 +156,7 @@ impl<'a> Host<'a> {
         Some(host)
     }
 
-    /// What starts and completions of each link take of `core`, as far as packets leave by it.
+    /// Time of `core` for starts and completions of each link, as far as packets leave by it.
     pub(super) fn starts(&self, core: usize) -> impl Iterator<Item = Interference> {
         (0..self.links.len()).filter_map(move |link| self.starts_of(link, core))
     }
@@ -153,7 +178,7 @@ impl<'a> Host<'a> {
         })
     }
 
-    /// What interrupts `core` beside completions of `link`, and what is done there for other links.
+    /// Interrupts of `core` beside completions of `link`, and the work there for other links.
     fn above(&self, link: usize, core: usize) -> impl Iterator<Item = Coming> {
         let others = (0..self.links.len()).filter(move |other| *other != link);
         let others = others.filter_map(move |other| self.starts_of(other, core));
@@ -162,7 +187,7 @@ impl<'a> Host<'a> {
         interrupts(&self.each[core]).chain(others).map(move |work| Coming { early, ..work })
     }
 
-    /// A link, with nobody who sends.
+    /// A link without senders.
     pub(super) fn way(&self, link: usize) -> Way {
         let WayOut { link: costs, hears, called, sent } = self.links[link];
         let Environment { packet, depth, host, .. } = &self.each[usize::from(hears.0)];
@@ -200,7 +225,8 @@ impl<'a> Host<'a> {
 }
 
 impl Way {
-    /// What the largest message takes here, where the thread that hands it over waits for a `block` at most.
+    /// Time of the largest message here, where the thread that hands it over waits for a `block` at
+    /// most.
     pub(super) fn service(&self, asked: &Request, block: Span) -> Span {
         let fragmentation = asked.spec().fragmentation(self.packet);
         let packets = fragmentation.packets();
@@ -219,9 +245,10 @@ impl Way {
         self.pending[usize::from(self.hears.0)]
     }
 
-    /// What was selected before, and `A` with packets made on these cores; nothing where interrupts may take all of one.
+    /// Packets selected before, and `A` with packets made on these cores; `None` where interrupts
+    /// may take all of one.
     pub(super) fn lower(&self, made_on: impl Iterator<Item = CoreId>) -> Option<Span> {
-        // A thread is called by who makes a packet, without an interrupt in between.
+        // The handler that makes a packet calls the thread, without an interrupt in between.
         let made_on = made_on.filter(|_| !self.caller.is_thread);
         let mut cores = std::iter::once(self.caller.core).chain(made_on);
         let longest = cores.try_fold(Span::ZERO, |longest, core| {
@@ -230,7 +257,9 @@ impl Way {
         Some(self.lower.saturating_add(longest))
     }
 
-    /// `b` of those who leave here, each with its `R`, after [`lower`](Self::lower) and with such blocks before the thread; nothing if they are too many, or completions may not be heard of.
+    /// `b` of the channels that leave here, each with its `R`, after [`lower`](Self::lower) and
+    /// with such blocks before the thread; `None` if they are too many, or completions may not be
+    /// noticed.
     pub(super) fn through<'a>(
         &self,
         (lower, block): (Span, Span),

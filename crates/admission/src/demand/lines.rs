@@ -2,16 +2,21 @@
 //!
 //! # The argument
 //!
-//! From its first deadline on a channel asks for no more than a line that goes through all steps (Devi 2003 has it for one processor without `W`; Albers and Slomka 2004 as the coarsest of their approximations):
+//! From its first deadline on a channel asks for no more than a line that goes through all steps
+//! (Devi 2003 has it for one processor without `W`; Albers and Slomka 2004 as the coarsest of their
+//! approximations):
 //!
 //! ```text
 //! b_j(t) S_j ≤ S_j + u_j (t − d_j) for t ≥ d_j, else 0,     G(t) ≤ Σ_g (burst_g + 1) A_g + t Σ_g A_g/interval_g.
 //! ```
 //!
-//! With those for `B` and `G`, `W + G(t) + B(t) ≤ t` is enough for `h(t) ≤ t`. Its left side grows by no more than `u = Σ_g A_g/interval_g + Σ_j u_j` with `t` but for the deadlines `d_j`, where it
-//! rises by `S_j`. So if `u ≤ 1` and it holds at each `d_j`, it holds from the first on. A later deadline takes a line further down, so the least that lets a newcomer join is sought by halves.
+//! With those for `B` and `G`, `W + G(t) + B(t) ≤ t` is enough for `h(t) ≤ t`. Its left side grows
+//! by no more than `u = Σ_g A_g/interval_g + Σ_j u_j` with `t` but for the deadlines `d_j`, where
+//! it rises by `S_j`. So if `u ≤ 1` and it holds at each `d_j`, it holds from the first on. A later
+//! deadline takes a line further down, so the least that lets a newcomer join is sought by halves.
 //!
-//! Nothing is said of sets that need a deadline looked at for itself: of three channels with half of their deadlines to themselves these lines refuse the third.
+//! Sets that need a deadline looked at for itself are not decided: of three channels with half of
+//! their deadlines to themselves these lines refuse the third.
 
 use super::super::response::Task;
 use super::{Host, Stream, WHOLE};
@@ -43,7 +48,7 @@ pub(in super::super) fn least_deadline_by_lines(
     Some(long)
 }
 
-/// What asks for time, those with deadlines in their order.
+/// Claims on time, those with deadlines in their order.
 struct Lines {
     /// `W + Σ_g (burst_g + 1) A_g`.
     once: u128,
@@ -69,7 +74,7 @@ impl Lines {
         let place = |new: &Stream| self.streams.partition_point(|stream| stream.deadline <= new.deadline);
         let at = newcomer.as_ref().map_or(self.streams.len(), place);
         let (before, after) = self.streams.split_at(at);
-        // So much at the last deadline that was looked at, and so much more with each picosecond.
+        // The demand at the last deadline that was looked at, and its growth with each picosecond.
         let (mut asked, mut rate, mut last) = (self.once.checked_mul(WHOLE), self.above, 0);
         for stream in before.iter().chain(&newcomer).chain(after) {
             let further = rate.checked_mul(u128::from(stream.deadline - last));

@@ -1,21 +1,22 @@
 //! Worst response times under EDF: what each admitted channel gets, beside what it was promised.
 //!
-//! The test says that deadlines are kept; a channel with a late deadline on an idle host gets far better, and a bound
-//! should say so. Let `m` be as in [`super`], `f` its end, and count releases as well as deadlines:
-//! `n_j(x) ≤ min(b_j(t), ⌈(x − s)/I_j⌉)` with `t = D − s`. Let
+//! The test says that deadlines are kept; a channel with a late deadline on an idle host gets far
+//! better, and a bound should say so. Let `m` be as in [`super`], `f` its end, and count releases
+//! as well as deadlines: `n_j(x) ≤ min(b_j(t), ⌈(x − s)/I_j⌉)` with `t = D − s`. Let
 //!
 //! ```text
 //! y(t) = the least y > 0 with W + G(y) + Σ_j min(b_j(t), ⌈y/I_j⌉) S_j ≤ y.
 //! ```
 //!
-//! Were `f > s + y(t)`, (1) at `x = s + y(t)` would contradict that. So `f ≤ s + y(t)`, and since `m` was released at
-//! `ℓ = D − d`, it takes `f − ℓ ≤ y(t) − (t − d)`. As `s ≤ ℓ`, the worst of these over `t ≥ d` is a bound (Spuri 1996 has it for
-//! one processor without `W`). It is at most `d` if the test holds, for `y(t) ≤ h(t) ≤ t`.
+//! Were `f > s + y(t)`, (1) at `x = s + y(t)` would contradict that. So `f ≤ s + y(t)`, and since
+//! `m` was released at `ℓ = D − d`, it takes `f − ℓ ≤ y(t) − (t − d)`. As `s ≤ ℓ`, the worst of
+//! these over `t ≥ d` is a bound (Spuri 1996 has it for one processor without `W`). It is at most
+//! `d` if the test holds, for `y(t) ≤ h(t) ≤ t`.
 //!
-//! `y` grows with `t` and changes at absolute deadlines only, in between the bound falls: so absolute deadlines are
-//! where to look. A job released after the longest busy period, the `y` with all releases and no
-//! deadline, never counts. So one sweep up over the jobs of that period does for all channels: each counts from when it is
-//! both due and released.
+//! `y` grows with `t` and changes at absolute deadlines only, in between the bound falls: so
+//! absolute deadlines are where to look. A job released after the longest busy period, the `y` with
+//! all releases and no deadline, never counts. So one sweep up over the jobs of that period does
+//! for all channels: each counts from when it is both due and released.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,12 +34,12 @@ pub(in super::super) struct Worst {
     pub(in super::super) bound: u64,
     /// `y(t)`.
     pub(in super::super) window: u64,
-    /// `t − d`: how long the window has lasted when the message comes.
+    /// `t − d`: how long the window has lasted when the message arrives.
     pub(in super::super) head_start: u64,
 }
 
-/// The worst response time of each of `streams`, which are feasible; `None` if the busy period is too long
-/// to be looked through.
+/// The worst response time of each of `streams`, which are feasible; `None` if the busy period is
+/// too long to be looked through.
 pub(in super::super) fn responses(host: Host<'_>, streams: &[Stream], tasks: &[Task]) -> Option<Vec<Worst>> {
     let all: Vec<Task> = host.activations.iter().chain(tasks).copied().collect();
     let shortest = streams.iter().map(|stream| stream.interval).min()?;
@@ -78,7 +79,8 @@ impl Step {
     }
 }
 
-/// `y` at every absolute deadline of a job released within `busy`, upwards; `None` if that takes too long.
+/// `y` at every absolute deadline of a job released within `busy`, upwards; `None` if that takes
+/// too long.
 fn steps(host: Host<'_>, streams: &[Stream], busy: u64) -> Option<Vec<Step>> {
     // By deadline, and by release once due; each with its stream.
     let mut pending: BinaryHeap<Reverse<(u64, u64, usize)>> =

@@ -7,10 +7,11 @@ use super::*;
 /// Intervals of which all common multiples are small.
 const INTERVALS: [u64; 10] = [4, 5, 6, 8, 10, 12, 15, 20, 24, 30];
 const HYPERPERIOD: u64 = 120;
-/// Beyond it no small host can fail: there are at most 40 waited for, and a 120th of the time is left over.
+/// Beyond it no small host can fail: there are at most 40 waited for, and a 120th of the time is
+/// left over.
 const FAR: u64 = 5000;
 
-/// As many looks as anybody wants.
+/// An effort that no test exhausts.
 fn plenty() -> &'static Effort {
     Box::leak(Box::new(Effort::of(u64::MAX)))
 }
@@ -93,8 +94,8 @@ fn small() -> impl Strategy<Value = Small> {
     })
 }
 
-/// Whether EDF on one processor that is preempted at no cost keeps all deadlines from a common start on: step
-/// by step, and with no formula.
+/// Whether EDF on one processor that is preempted at no cost keeps all deadlines from a common
+/// start on: step by step, and with no formula.
 fn edf_keeps(small: &Small) -> bool {
     let mut jobs: Vec<(u64, u64)> = Vec::new();
     for now in 0..4 * HYPERPERIOD {
@@ -164,7 +165,8 @@ proptest! {
         }
     }
 
-    /// Whoever is let in by lines is in time; with less effort nothing else is said, and no more is looked at.
+    /// A channel that is admitted by lines is in time; with less effort the answer is the same, and
+    /// no more is looked at.
     #[test]
     fn lines_admit_nobody_who_is_late(small in small(), looks in 0u64..200) {
         let mut others = small.clone();
@@ -197,7 +199,8 @@ proptest! {
         let streams = small.streams();
         if feasible(small.host(), &streams).is_ok() {
             let worst = responses(small.host(), &streams, &small.tasks).unwrap();
-            // No window outlasts the period with everything in it. The long ones take too long to try.
+            // No window outlasts the period with everything in it. The long ones take too long to
+            // try.
             let busy = small.window(FAR);
             prop_assume!(busy < 200);
             for (j, worst) in worst.iter().enumerate() {
@@ -215,8 +218,9 @@ proptest! {
 
 #[test]
 fn a_set_that_only_edf_can_serve() {
-    // Of 4 and 7, each with its interval for a deadline: by priorities the second needs 3 + 2·2 = 7, and a wait of 1
-    // is too much. By deadlines it could even have 6: 1 + 2 + 3 are done by then, and at 12 there are 1 + 6 + 3.
+    // Of 4 and 7, each with its interval for a deadline: by priorities the second needs 3 + 2·2 =
+    // 7, and a wait of 1 is too much. By deadlines it could even have 6: 1 + 2 + 3 are done by
+    // then, and at 12 there are 1 + 6 + 3.
     let tasks = [Task::new(4, 2).unwrap(), Task::new(7, 3).unwrap()];
     let settled = [Stream::new(&tasks[0], 4)];
     let host = Host { constant: 0, activations: &[], effort: plenty() };
@@ -245,7 +249,8 @@ fn what_uses_everything_is_an_overload() {
 
 #[test]
 fn a_set_that_leaves_next_to_nothing_over_is_told_by_lines() {
-    // A hundred-millionth is left, for a wait of a hundred intervals: there are 10¹⁰ deadlines below the horizon.
+    // A hundred-millionth is left, for a wait of a hundred intervals: there are 10¹⁰ deadlines
+    // below the horizon.
     let (interval, wait) = (100_000_000, 10_000_000_000);
     let task = Task::new(interval, u128::from(interval) - 1).unwrap();
     let effort = Effort::of(1 << 20);
@@ -258,17 +263,20 @@ fn a_set_that_leaves_next_to_nothing_over_is_told_by_lines() {
     assert_eq!(responses(Host { effort: plenty(), ..host }, &[stream(least)], &[task]), None);
     assert!(feasible_by_lines(host, &[stream(least)]) && !feasible_by_lines(host, &[stream(least - 1)]));
     assert_eq!(least_deadline_by_lines(host, &[], &task), Some(least));
-    // With half the demand it is a matter of a moment, and of two such the second can have what it takes more.
+    // With half the demand it is a matter of a moment, and of two such the second can have what it
+    // takes more.
     let half = Task::new(interval, u128::from(interval) / 2).unwrap();
     let host = Host { effort: plenty(), ..host };
     assert_eq!(feasible(host, &[Stream::new(&half, wait + interval + 1)]), Ok(()));
     let less = Task::new(interval, u128::from(interval) / 4).unwrap();
     let first = Stream::new(&half, wait + interval);
-    // Before the other, if it is through by then, as there is a quarter of an interval left at its deadline; or when half of what comes after that of the other has left it a quarter.
+    // Before the other, if it is through by then, as there is a quarter of an interval left at its
+    // deadline; or when half of the arrivals after that of the other have left it a quarter.
     assert_eq!(least_deadline_by_lines(host, &[first], &less), Some(wait + interval / 4));
     let tight = Stream::new(&half, wait + interval / 2);
     assert_eq!(least_deadline_by_lines(host, &[tight], &less), Some(wait + interval));
-    // With what is above the handlers, a quarter of the time: (wait + a quarter of an interval + its own) / (1 − 1/4).
+    // With what is above the handlers, a quarter of the time: (wait + a quarter of an interval +
+    // its own) / (1 − 1/4).
     let above = [Task::new(interval, u128::from(interval) / 4).unwrap()];
     let host = Host { activations: &above, ..host };
     assert_eq!(least_deadline_by_lines(host, &[], &half), Some((4 * wait + 3 * interval).div_ceil(3)));

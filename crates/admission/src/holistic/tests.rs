@@ -21,24 +21,24 @@ fn urgent(servers: &[Server], flows: &[Flow]) -> Vec<Span> {
 
 #[test]
 fn one_server_is_busy_until_what_has_come_is_done() {
-    // 3 every 10 and 4 every 20: at once 7, and 7 later nothing has come.
+    // 3 every 10 and 4 every 20: at once 7, and 7 later no other has arrived.
     let flows = [flow(1, 10, &[stage(0, 3, None)]), flow(1, 20, &[stage(0, 4, None)])];
     assert_eq!(urgent(&[Server::default()], &flows), vec![us(7)]);
-    // With 4 more every 20: 11 at once, and the first comes again: 14.
+    // With 4 more every 20: 11 at once, and the first arrives again: 14.
     let more = [flows[0].clone(), flows[1].clone(), flows[1].clone()];
     assert_eq!(urgent(&[Server::default()], &more), vec![us(14)]);
-    // Two slots come twice at once.
+    // Two slots arrive twice at once.
     assert_eq!(urgent(&[Server::default()], &[flow(2, 10, &[stage(0, 3, None)])]), vec![us(6)]);
 }
 
 #[test]
 fn what_comes_in_lumps_is_counted_in_lumps() {
-    // At the first server 6 and 3 are 9 at the most, so the first flow comes to the second 3 later at the most than at least; two of
-    // it, 10 apart, may lie 7 apart there, and its 8 are not done by then.
+    // At the first server 6 and 3 are 9 at most, so the first flow's arrival at the second varies
+    // by 3. Two of it, 10 apart, may lie 7 apart there, and its 8 are not done by then.
     let flows =
         [flow(1, 10, &[stage(0, 6, None), stage(1, 8, Some(0))]), flow(1, 1000, &[stage(0, 3, None)])];
     assert_eq!(urgent(&[Server::default(); 2], &flows), vec![us(9), us(16)]);
-    // Without the other nothing comes together: 8 in every 10.
+    // Without the other there is no lump: 8 in every 10.
     assert_eq!(urgent(&[Server::default(); 2], &flows[..1]), vec![us(6), us(8)]);
 }
 
@@ -57,7 +57,7 @@ fn who_cannot_is_named() {
 fn a_place_costs_more_the_more_may_wait() {
     let scanning = Stage { scans: vec![(1, us(1))], ..stage(0, 5, None) };
     let flows = [flow(1, 100, &[scanning, stage(1, 20, Some(0)), stage(1, 2, Some(0))])];
-    // Two may wait at the other server, and whoever looks from the nearer end passes one.
+    // Two may wait at the other server, and a search from the nearer end passes one.
     assert_eq!(urgent(&[Server::default(); 2], &flows), vec![us(6), us(22)]);
     let blocked = [Server::default(), Server { blocked: us(3), ..Server::default() }];
     assert_eq!(urgent(&blocked, &flows), vec![us(6), us(25)]);
@@ -80,11 +80,12 @@ fn who_is_urgent_waits_for_what_is_in_hand_and_what_stays() {
     let bulk = Flow { urgent: false, ..flow(1, 20, &[stage(0, 15, None), stage(1, 15, Some(0))]) };
     let flows = [flow(1, 50, &[stage(0, 4, None)]), flow(1, 60, &[stage(0, 5, None)]), bulk];
     let order = |stay| Server { blocked: us(1), urgent_first: Some(stay), ..Server::default() };
-    // One in hand, and both: 1 + 15 + 4 + 5; others have all that comes: three of theirs, the first twice, the second.
+    // One in hand, and both: 1 + 15 + 4 + 5; others have all arrivals: three of theirs, the first
+    // twice, the second.
     let found = responses(&[order(0), Server::default()], &flows, &[]).unwrap();
     assert_eq!(found[0], Response { urgent: us(25), other: us(59) });
-    // One stays before each of the two: 25 + 30 = 55, within which the first comes again: 74, and the second: 94, and so on without
-    // end; in any order it is over by 59.
+    // One stays before each of the two: 25 + 30 = 55, within which the first arrives again: 74, and
+    // the second: 94, and so on without end; in any order it is over by 59.
     let found = responses(&[order(1), Server::default()], &flows, &[]).unwrap();
     assert_eq!(found[0].urgent, us(59));
     // Without an order there is the same for all.
@@ -103,19 +104,22 @@ fn along_its_way_a_message_waits_for_one_of_others_at_each_visit() {
         let known = responses(&servers, flows, &[]).unwrap();
         along(&servers, flows, &known, 0, &[0, 1, 2])
     };
-    // 30 of its own, and at each visit a look in vain: 33. Of others 9 twice; and 30 in hand, and one that stays.
+    // 30 of its own, and at each visit a look in vain: 33. Of others 9 twice; and 30 in hand, and
+    // one that stays.
     assert_eq!(found(std::slice::from_ref(&mine)), Some(us(33)));
     assert_eq!(found(&[mine.clone(), others.clone()]), Some(us(33 + 18 + 60)));
-    // An urgent one that comes once in that time, and in what it may have waited before; and one that is done beside its way.
+    // An urgent one that arrives once in that time, and in its possible earlier wait; and one that
+    // is done beside its way.
     let rare = flow(1, 100_000, &[stage(1, 5, None)]);
     assert_eq!(found(&[mine.clone(), others.clone(), rare]), Some(us(33 + 18 + 60 + 5)));
     let mut with_tail = mine.clone();
     with_tail.stages.push(stage(0, 2, Some(1)));
     assert_eq!(found(&[with_tail, others.clone()]), Some(us(33 + 18 + 60 + 2)));
-    // One of its own flow comes within its way: the window is 111 and its response at the first server.
+    // One of its own flow arrives within its way: the window is 111 and its response at the first
+    // server.
     let often = Flow { slots: Slots { count: 1, interval: us(120) }, ..mine.clone() };
     assert!(found(&[often, others.clone()]) > Some(us(111)));
-    // Nobody is first at a server without an order, and others are at it.
+    // A server without an order takes none first, and others use it.
     let plain = [Server::default(), order(1)];
     let known = responses(&servers, &[mine.clone(), others.clone()], &[]).unwrap();
     assert_eq!(along(&plain, &[mine.clone(), others.clone()], &known, 0, &[0, 1]), None);
@@ -129,7 +133,7 @@ fn others_may_ask_too_much_where_nothing_hangs_on_it() {
     let mine = flow(1, 50, &[stage(0, 4, None)]);
     let flows = [mine.clone(), others(&[stage(0, 12, None)])];
     assert_eq!(urgent(&[order], &flows), vec![us(16)]);
-    // Something comes after it, in lumps that have no end.
+    // A stage follows it, in lumps that have no end.
     let flows = [mine, others(&[stage(0, 12, None), stage(1, 1, Some(0))])];
     assert!(responses(&[order, Server::default()], &flows, &[]).is_err());
 }
@@ -148,10 +152,10 @@ fn servers_as_one_are_asked_for_the_sum_and_once() {
         parent,
         scans: Vec::new(),
     };
-    // What goes on to the third does so after 25 at the earliest, when 9 may be left.
+    // The part that goes on to the third does so after 25 at the earliest, when 9 may be left.
     assert_eq!(merged.stages, [of(0, 25, 34, None), of(2, 7, 7, Some(0)), of(0, 0, 3, Some(1))]);
-    // Two flows of these are at once 68 and twice 3, and 6 once more: what comes back may do so (80 − 25) + (14 − 7) later than at least, so
-    // that the last of the time before and the next are within 80.
+    // Two flows of these are at once 68 and twice 3, and 6 once more: a return may be (80 − 25) +
+    // (14 − 7) later than at least, so the last of the time before and the next are within 80.
     let both = [merged.clone(), merged];
     assert_eq!(urgent(&[Server::default(); 3], &both), [us(80), us(0), us(14)]);
 }
@@ -160,7 +164,7 @@ fn servers_as_one_are_asked_for_the_sum_and_once() {
 #[test]
 fn what_has_no_end_is_no_share_of_the_time() {
     let endless = Flow { slots: Slots::ENDLESS, urgent: false, stages: vec![stage(0, 1, None)] };
-    // Something comes after it, so its response there matters.
+    // A stage follows it, so its response there matters.
     let mine = flow(1, 10, &[stage(0, 4, None), stage(1, 1, Some(0))]);
     let found = responses(&[Server::default(); 2], &[mine, endless], &[]);
     let Err(Overloaded { server: 0, utilisation, endless: true }) = found else { panic!("{found:?}") };

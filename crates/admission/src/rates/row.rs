@@ -1,6 +1,8 @@
-//! Several servers by rates in a row that one host has: the stages of its adapter ([`crate::station::Rated`] has the argument).
+//! Several servers by rates in a row that one host has: the stages of its adapter
+//! ([`crate::station::Rated`] has the argument).
 //!
-//! Each has a speed of its own and all have the same flows, which fit if they fit at each. A burst is paid for at the first, and behind it what a clock there adds
+//! Each has a speed of its own and all have the same flows, which fit if they fit at each. A burst
+//! is paid for at the first, and behind it what a clock there adds
 //! ([`Latency::of_next`](laxity_qos::discipline::Latency::of_next)), with the way between.
 
 #[cfg(test)]
@@ -24,7 +26,7 @@ pub(super) struct Late {
 }
 
 impl RateTable {
-    /// The same for a row of stages, of which `sharing` says who shares them and not their speed.
+    /// The same for a row of stages; `sharing` gives the flows that share them and not their speed.
     pub(crate) fn of_stages(rated: Arc<Rated>, packet: Bytes, sharing: Sharing) -> Option<Self> {
         let Server { order, speed, once } = *rated.servers().first()?;
         let table = Self::new(order, packet, Sharing { speed, ..sharing })?;
@@ -37,12 +39,12 @@ impl RateTable {
         servers.clone().zip(servers.skip(1))
     }
 
-    /// Whose clock is the last.
+    /// The discipline with the last clock.
     pub(super) fn last(&self) -> Order {
         self.further().last().map_or(self.order, |(_, last)| last.order)
     }
 
-    /// How late each flow is of `sharing`; nothing where that is not known.
+    /// How late each flow is of `sharing`; `None` where that is not known.
     pub(super) fn latencies(&self, sharing: &Sharing) -> Vec<Option<Late>> {
         let way = self.row.as_ref().map_or(Span::ZERO, |row| row.way());
         let first = |latency| Late { latency: self.behind(latency, sharing), more: way };
@@ -72,7 +74,7 @@ impl RateTable {
         all.into_iter().find(|(order, sharing)| !order.fits(sharing)).map(|(_, sharing)| sharing)
     }
 
-    /// What a packet takes where all that have a rate are counted together.
+    /// Time of a packet where all that have a rate are counted together.
     pub(super) fn takes(&self, size: Bytes) -> Span {
         match self.row.as_ref().and_then(|row| row.alike()) {
             Some(open) => Span::from_ps(u64::try_from(open.charge(size)).unwrap_or(u64::MAX)),

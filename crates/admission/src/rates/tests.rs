@@ -6,7 +6,7 @@ use laxity_qos::discipline::Group;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 
-/// So many messages may have come before their time that nobody waits for the end of them.
+/// A number of early messages that leaves no wait for the end of them.
 const MANY: u64 = 1000;
 
 /// 1 ns a byte, packets of 1000 B.
@@ -39,8 +39,8 @@ fn us(us: u64) -> Span {
     Span::from_us(us)
 }
 
-/// A message of 2500 B each 10 us, packets of up to 1000: 10 us and the longest packet of anybody, 1 us, or 1.5 us of best effort. Behind another such
-/// link its largest packet is worth 4 us.
+/// A message of 2500 B each 10 us, packets of up to 1000: 10 us and the longest packet of any flow,
+/// 1 us, or 1.5 us of best effort. Behind another such link its largest packet is worth 4 us.
 #[test]
 fn a_message_takes_its_interval_and_one_packet_of_another() {
     let asked = asks(2500, us(10), us(12));
@@ -56,8 +56,9 @@ fn a_message_takes_its_interval_and_one_packet_of_another() {
     }
 }
 
-/// 2500 B each 10 us and 1000 B each 20, both as contracts have them, and 1500 B of best effort: 5 us, and the message's own part of it is 2.5. One that comes
-/// 6 us early may have another behind it: 7.5. Behind another such link only clocks count, and so they do in frames.
+/// 2500 B each 10 us and 1000 B each 20, both as contracts have them, and 1500 B of best effort: 5
+/// us, and the message's own part of it is 2.5. A message that arrives 6 us early may have another
+/// behind it: 7.5. Behind another such link only clocks count, and so they do in frames.
 #[test]
 fn what_keeps_contracts_is_through_together() {
     let punctual = |asked: RateRequest, by| RateRequest { early: Early { by, ahead: 0 }, ..asked };
@@ -71,7 +72,7 @@ fn what_keeps_contracts_is_through_together() {
     assert_eq!((bound.bound, bound.higher), (us(5), us(1)));
     let (wait, service) = table.terms(&long, &bound);
     assert_eq!((wait.total(), service.total()), (Span::from_ns(1500), Span::from_ns(2500)));
-    // A third would make the second late, whom its clock would not help.
+    // A third would make the second late, which its clock would not help.
     let Decision::Refused(refused) = table.request(punctual(asks(1000, us(20), us(30)), us(1))) else {
         panic!("the second is late")
     };
@@ -110,7 +111,8 @@ fn rates_are_all_that_is_reserved() {
     assert!(table.bounds().iter().all(|bound| bound.bound == us(11) + ROUNDING && bound.service == us(10)));
 }
 
-/// Self-clocked, each other channel is a packet more to wait for: one that is admitted with just enough time is in the way of any other.
+/// Self-clocked, each other channel is a packet more to wait for: one that is admitted with just
+/// enough time is in the way of any other.
 #[test]
 fn a_newcomer_may_not_make_others_late() {
     let mut table = rated(Order::SelfClocked, 0);
@@ -124,7 +126,8 @@ fn a_newcomer_may_not_make_others_late() {
     assert_eq!((refused.reason, refused.deficit), (Reason::Late, Deficit::Time(us(1) + ROUNDING)));
 }
 
-/// Half the link is a group's: of quarters it has two, and no third, beside which there is room for others.
+/// Half the link is a group's: of quarters it has two, and no third, beside which there is room for
+/// others.
 #[test]
 fn a_group_has_no_more_than_its_own() {
     let mut table = rated(Order::HierarchicalFair, 0);
@@ -140,7 +143,8 @@ fn a_group_has_no_more_than_its_own() {
     assert!(matches!(table.request(outside), Decision::Admitted { .. }));
 }
 
-/// Frames of 8 us have no room for seven of them, a packet, and one of another; they have for an eighth.
+/// Frames of 8 us have no room for seven of them, a packet, and one of another; they have for an
+/// eighth.
 #[test]
 fn frames_without_room_promise_nothing() {
     let table = rated(Order::HierarchicalRoundRobin, 1500);

@@ -1,17 +1,26 @@
 //! By when all that has a rate is through, in whatever order.
 //!
-//! What a channel's own rate is worth is much where rates are small, and it is that whatever others send; but others keep contracts, too. Who serves what has a rate as long as any of it waits, and only
-//! then what has none ([`Order::serves_rates_first`](laxity_qos::discipline::Order::serves_rates_first)), is done with all of it in the end. Let the last packet of a message leave at `f`, and `t0` be the last instant before
-//! at which nothing with a rate waited; that is not after the packet came, and so not after the message's logical arrival. At `t0` there are up to `D` packets with the adapter, of anybody, and from then on only such is begun that has a rate and
-//! came since. So for every `x` in `(t0, f)`
+//! The term of a channel's own rate is large where rates are small, and it holds whatever others
+//! send; but others keep contracts, too. A server that serves traffic with a rate as long as any of
+//! it waits, and only then traffic without one
+//! ([`Order::serves_rates_first`](laxity_qos::discipline::Order::serves_rates_first)), is done with
+//! all of it in the end. Let the last packet of a message leave at `f`, and `t0` be the last
+//! instant before at which no packet with a rate waited. That is not after the packet's arrival,
+//! and so not after the message's logical arrival. At `t0` there are up to `D` packets with the
+//! adapter, of any flow, and from then on only packets begin that have a rate and arrived since. So
+//! for every `x` in `(t0, f)`
 //!
 //! ```text
 //! x − t0 < lower + Σ_j (⌈(x − t0 + E_j)/I_j⌉ + a_j) S_j                                    (1)
 //! ```
 //!
-//! where `lower` are those packets (at a port, one without a rate: it has no others then if `t0` is when nothing with a rate was there at all), `S_j` is what a message of `j` takes, and messages come no more than `E_j` before their logical arrivals, which are `I_j` apart, but for
-//! `a_j` that went ahead. With `b` the least that is no less than the right side at itself, `f ≤ t0 + b`: otherwise (1) at `x = t0 + b` says `b < b`. (Cruz, "A calculus for network delay, part I", IEEE Trans. Information
-//! Theory 37(1), 1991, has it for work-conserving servers and fluid bursts.)
+//! where `lower` are those packets, and `S_j` is the time of a message of `j`. (At a port there is
+//! one without a rate: it has no others then if `t0` is when no packet with a rate was there at
+//! all.) Messages arrive no more than `E_j` before their logical arrivals, which are `I_j` apart,
+//! but for `a_j` that went ahead. With `b` the least that is no less than the right side at itself,
+//! `f ≤ t0 + b`: otherwise (1) at `x = t0 + b` says `b < b`. (Cruz, "A calculus for network delay,
+//! part I", IEEE Trans. Information Theory 37(1), 1991, has it for work-conserving servers and
+//! fluid bursts.)
 
 use laxity_units::Span;
 
@@ -23,21 +32,22 @@ const MOST_STEPS: u32 = 400;
 /// One, in the unit of shares.
 const PARTS: u32 = 40;
 
-/// What comes of a channel.
+/// Arrivals of a channel.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Coming {
     /// `S`: what its largest message takes.
     pub(crate) service: Span,
     /// `I`: between two of them.
     pub(crate) interval: Span,
-    /// `E`: how early they come.
+    /// `E`: how early they arrive.
     pub(crate) early: Span,
-    /// `a`: but for so many.
+    /// `a`: but for this number.
     pub(crate) ahead: u64,
 }
 
 impl Coming {
-    /// Messages of `asked`, each of which takes so long and is made by so much after its logical arrival.
+    /// Messages of `asked`, each of which takes `service` and is made by `made` after its logical
+    /// arrival.
     pub(crate) fn of(asked: &Request, service: Span, made: Span) -> Self {
         Self { service, interval: asked.spec().min_interval, early: made, ahead: 0 }
     }
@@ -47,17 +57,18 @@ impl Coming {
         Self { service, interval: work.interval, early: Span::ZERO, ahead: u64::from(work.burst) }
     }
 
-    /// What it asks for in `time`.
+    /// Its demand in `time`.
     fn demand(&self, time: u128) -> u128 {
         let messages = (time + ps(self.early)).div_ceil(ps(self.interval)) + u128::from(self.ahead);
         messages.saturating_mul(ps(self.service))
     }
 }
 
-/// `b` of (1) after `lower`; nothing where there is no end, or none is found.
+/// `b` of (1) after `lower`; `None` where there is no end, or none is found.
 pub(crate) fn through(lower: Span, all: &[Coming]) -> Option<Span> {
     let demand = |time: u128| all.iter().map(|one| one.demand(time)).fold(ps(lower), u128::saturating_add);
-    // From below: were the steps a line, it would end there, and that is no later. All rounded down.
+    // From below: were the steps a line, it would end there, and that is no later. All rounded
+    // down.
     let part = |one: &Coming| (ps(one.service) << PARTS) / ps(one.interval);
     let free = (1u128 << PARTS).checked_sub(all.iter().map(part).sum()).filter(|free| *free > 0)?;
     let once =
@@ -88,8 +99,10 @@ mod tests {
         Coming { service: us(service), interval: us(interval), early: us(early), ahead }
     }
 
-    /// One of 3 each 10 and one of 2 each 7, after 1: 6, and with nothing else released by then that is all. A message that comes 5 early may have
-    /// the next behind it: ⌈(6 + 5)/10⌉ = 2 of the first, so 9, by when a second of the second has come: 11, and that is ⌈(11 + 5)/10⌉ = 2 and ⌈11/7⌉ = 2.
+    /// One of 3 each 10 and one of 2 each 7, after 1: 6, and with no other released by then that is
+    /// all. A message that arrives 5 early may have the next behind it: ⌈(6 + 5)/10⌉ = 2 of the
+    /// first, so 9, by when a second of the second has arrived: 11, and that is ⌈(11 + 5)/10⌉ = 2
+    /// and ⌈11/7⌉ = 2.
     #[test]
     fn all_are_through_when_nothing_new_has_come() {
         assert_eq!(through(us(1), &[coming(3, 10, 0, 0), coming(2, 7, 0, 0)]), Some(us(6)));
@@ -109,7 +122,8 @@ mod tests {
         ) {
             let all: Vec<Coming> = all.iter().map(|&(s, i, e, a)| coming(s, i, e, a)).collect();
             let demand = |time: u64| all.iter().map(|one| one.demand(ps(us(time)))).sum::<u128>() + ps(us(lower));
-            // Where nearly all is asked for the end can be later than anybody searches for it: then none is before.
+            // Where nearly all is asked for the end can be later than any search looks: then none
+            // is before.
             let searched = 100_000;
             let first = (1..searched).find(|time| demand(*time) <= ps(us(*time)));
             match through(us(lower), &all) {

@@ -1,10 +1,11 @@
-//! How long a packet of a guaranteed channel takes to its program at most, whatever else comes in.
+//! How long a packet of a guaranteed channel takes to its program at most, whatever else arrives.
 //!
 //! # The problem
 //!
-//! What others send is bounded by nothing, so nothing that each arrival can set off may cost the host: an interrupt for each
-//! command has no bound, nor has a queue or buffer that is first come, first served. What can be bounded is what a host *lets* happen. A
-//! policy is covered here if it says how often the adapter is heard and how much is taken each time, whatever has come.
+//! The traffic of others has no bound, so no effect of a single arrival may cost the host. An
+//! interrupt for each command has no bound, nor has a queue or buffer that is first come, first
+//! served. The bound is on the work that a host *lets* happen. A policy is covered here if it says
+//! how often the adapter is heard and how much is taken each time, whatever has arrived.
 //!
 //! # The way, and what it needs
 //!
@@ -14,62 +15,72 @@
 //!                                   within R                                            within V
 //! ```
 //!
-//! Each half is a server by turns, for which [`turns`] has the delay; `J` of the second half is the delay of the first. So
+//! Each half is a server by turns, for which [`turns`] has the delay; `J` of the second half is the
+//! delay of the first. So
 //!
 //! ```text
 //! D = (I + F_I + R) + (P + F_P + V)                                                                   (4)
 //! ```
 //!
-//! with `F` what is waited for further turns. What is left to show is that turns are as often, as long and as large as said.
+//! with `F` what is waited for further turns. What is left to show is that turns are as often, as
+//! long and as large as said.
 //!
-//! *Levels.* Signals and routines go before the kernel, that before threads, those before programs; above all, nothing is
-//! stopped. In a window of length `W` an interface `j` whose signals are `I_j` apart begins at most `⌈W/I_j⌉` of them, and one
-//! may have begun before:
+//! *Levels.* Signals and routines go before the kernel, that before threads, those before programs;
+//! above all, nothing is stopped. In a window of length `W` an interface `j` with signals `I_j`
+//! apart begins at most `⌈W/I_j⌉` of them, and one may have begun before:
 //!
 //! ```text
 //! n_j(W) = ⌈W/I_j⌉ + 1                                                                                (5)
 //! ```
 //!
-//! each of which takes a signal `σ_j` at the top, and a batch of up to `Q_j` packets, `β_j`, at the batch's level `ℓ_j`. So to
-//! whoever works on level `ℓ` others are
+//! each of which takes a signal `σ_j` at the top, and a batch of up to `Q_j` packets, `β_j`, at the
+//! batch's level `ℓ_j`. So for work on level `ℓ` others are
 //!
 //! ```text
 //! G_ℓ(W) = Σ_j n_j(W) (σ_j + [ℓ_j above or at ℓ] β_j) + X(k)                                          (6)
 //! ```
 //!
-//! *Interfaces that are polled* (a hard or soft timer, in the kernel) begin anew with each tick: the packet in hand is finished, then
-//! real time goes first. The tick is heard when what cannot be stopped is over, which is in `G`. So `q` packets are done within
+//! *Interfaces that are polled* (a hard or soft timer, in the kernel) begin anew with each tick:
+//! the packet in hand is finished, then real time goes first. The tick is heard when what cannot be
+//! stopped is over, which is in `G`. So `q` packets are done within
 //!
 //! ```text
 //! R = the least W with c + σ + q c + G_kernel(W) ≤ W                                                  (7)
 //! ```
 //!
-//! and if `R < I` the next tick does not come before. A smaller `q` than the quota may be all that fits, and is then what is promised.
+//! and if `R < I` the next tick does not arrive before. A smaller `q` than the quota may be all
+//! that fits, and is then what is promised.
 //!
-//! *Timed polling* (a thread) misses a tick that finds its thread at work, and waits until the program has done with a packet, `v` at
-//! most. No tick is missed if all of the batch is over before the next: `R` is the least `W` with
-//! `σ + C_sw + Q c + v + G_thread(W) ≤ W`, and has to be less than `I`.
+//! *Timed polling* (a thread) misses a tick that finds its thread at work, and waits until the
+//! program has done with a packet, `v` at most. No tick is missed if all of the batch is over
+//! before the next: `R` is the least `W` with `σ + C_sw + Q c + v + G_thread(W) ≤ W`, and has to be
+//! less than `I`.
 //!
-//! *Limited interrupts* come `I` after the last was *heard*; that is at most `R` later than it was due, so turns are at most
-//! `I + R` apart. Here, too, `R < I`, or the last routine might go on when the next interrupt is due.
+//! *Limited interrupts* occur `I` after the last was *heard*; that is at most `R` later than it was
+//! due, so turns are at most `I + R` apart. Here, too, `R < I`, or the last routine might go on
+//! when the next interrupt is due.
 //!
-//! *Guaranteed shares* begin periods at multiples of `I`, and in each take the first `Q` packets as they come. A routine that was begun
-//! in the period before counts to that, and nothing stops it: at the beginning of a period all of one routine may go before. With
-//! real time waiting, the first routine of the period takes it first. In a period no more than `8 Q` commands are taken that are
-//! not spare, of which all but `Q` are refusals. *Spare* packets are taken only while the programs have at most `s` packets before
-//! them, and each is one more for the programs, since there is a buffer for it: with `k` packets that programs finish in the window,
+//! *Guaranteed shares* begin periods at multiples of `I`, and in each take the first `Q` packets in
+//! order of arrival. A routine that was begun in the period before counts to that, and it is not
+//! stopped: at the beginning of a period all of one routine may go before. With real time waiting,
+//! the first routine of the period takes it first. In a period no more than `8 Q` commands are
+//! taken that are not spare, of which all but `Q` are refusals. *Spare* packets are taken only
+//! while the programs have at most `s` packets before them, and each is one more for the programs,
+//! since there is a buffer for it: with `k` packets that programs finish in the window,
 //!
 //! ```text
 //! X(k) = (s + 1 + k)(σ + c)                                                                           (8)
 //! ```
 //!
-//! for the largest `s` of all such interfaces, and no `X` if there is none. In routine and kernel no program gets on, `k = 0`; a thread may
-//! wait for one packet, `k = 1`.
+//! for the largest `s` of all such interfaces, and no `X` if there is none. In routine and kernel
+//! no program gets on, `k = 0`; a thread may wait for one packet, `k = 1`.
 //!
-//! *Programs.* A program has `b` of each period `P`, at multiples of it, before those with longer periods; it begins a packet while it
-//! has had less than `b`, so packets of `v` at most make at least `n = ⌈b/v⌉` in a period in which it always has some: what
-//! it began in the period before counts for the part in this one, less than a packet, and is one packet done. If that one was best effort,
-//! real time has `n − 1`, or with `b` for it `⌈b/v⌉ − 1`. Programs do not stop each other; so within the period these are done by
+//! *Programs.* A program has `b` of each period `P`, at multiples of it, before those with longer
+//! periods; it begins a packet while it has had less than `b`, so packets of `v` at most make at
+//! least `n = ⌈b/v⌉` in a period in which it always has some: what it began in the period before
+//! counts for the part in this one, less than a packet, and is one packet done. If that one was
+//! best effort, real time has `n − 1`, or with `b` for it `⌈b/v⌉ − 1`. Programs do not stop each
+//! other; so within the period these are done by
 //!
 //! ```text
 //! V = the least W with v_any + n v + Σ_{p: P_p ≤ P} (⌈W/P_p⌉ + 1)(b_p + v_p) + G_thread(W) ≤ W        (9)
@@ -77,28 +88,36 @@
 //!
 //! if that is at most `P`. A smaller `n` may be all that fits.
 //!
-//! *A smaller number* of packets is promised just as well, in (7) as in (9), and its `R` or `V` is shorter. So each number up to the largest is tried, and the one that makes `F + R`
-//! or `F + V` least is taken. To take the largest made a program that is twice as fast promise more than twice the delay: its budget is enough for twice as many packets, and `V` was that of all of them.
+//! *A smaller number* of packets is promised just as well, in (7) as in (9), and its `R` or `V` is
+//! shorter. So each number up to the largest is tried, and the one that makes `F + R` or `F + V`
+//! least is taken. To take the largest made a program that is twice as fast promise more than twice
+//! the delay: its budget is enough for twice as many packets, and `V` was that of all of them.
 //!
-//! A dearer program may still help: by (8) each packet that programs finish lets a spare one be taken, and programs that finish fewer in their budgets let fewer be taken. That is no fault of the analysis, for
-//! whatever comes in may be spare.
+//! A dearer program may still help: by (8) each packet that programs finish lets a spare one be
+//! taken, and programs that finish fewer in their budgets let fewer be taken. That is no fault of
+//! the analysis, for any arrival may be spare.
 //!
-//! A program that is for real time alone spends its budget on nothing else, and may never spend it all: as long as it has some, nobody
-//! with a longer period goes before it, and whatever comes is done within
+//! A program that is for real time alone spends its budget on no other work, and may never spend it
+//! all. As long as it has some, no program with a longer period goes before it, and every arrival
+//! is done within
 //!
 //! ```text
 //! L = the least W with v_any + N(W) v + Σ_{p: P_p ≤ P} (⌈W/P_p⌉ + 1)(b_p + v_p) + G_thread(W) ≤ W     (10)
 //! ```
 //!
-//! with `N` of (1). Suppose a packet waits, for the first time, while the budget is spent. What the program has worked on in that period had
-//! not been done when it began, so it came less than `L` before; with the one that waits there are more than `⌈b/v⌉` packets that came
-//! within less than `P + L`. So if `N(P + L) ≤ ⌈b/v⌉` that never happens, and (10) is instead of `P + F_P + V` if it is less.
+//! with `N` of (1). Suppose a packet waits, for the first time, while the budget is spent. The
+//! packets that the program has worked on in that period had not been done when it began, so they
+//! arrived less than `L` before. With the one that waits there are more than `⌈b/v⌉` packets that
+//! arrived within less than `P + L`. So if `N(P + L) ≤ ⌈b/v⌉` that never happens, and (10) is
+//! instead of `P + F_P + V` if it is less.
 //!
-//! *Nothing is lost.* A packet lies in a slot for at most `I + F_I + R`, and in a buffer for what is left of `D`; by (1) no more than so
-//! many are there at once, and there have to be as many slots, and buffers that only real time may have. ∎
+//! *No packet is lost.* A packet lies in a slot for at most `I + F_I + R`, and in a buffer for what
+//! is left of `D`. By (1) no more than that number are there at once, and there have to be as many
+//! slots, and buffers that only real time may have. ∎
 //!
-//! Channels share nothing but turns: what others reserve is in `R` and `V` from the start, whoever uses it. So a channel that is
-//! admitted later makes others wait at its own interface and in its own program only.
+//! Channels share only turns: the reservations of others are in `R` and `V` from the start,
+//! whichever channel uses them. So a channel that is admitted later makes others wait at its own
+//! interface and in its own program only.
 
 mod admit;
 #[cfg(test)]
@@ -140,9 +159,9 @@ pub enum Turn {
     Reserved {
         /// The period; not zero.
         period: Span,
-        /// Spare packets are taken while programs have at most so many before them.
+        /// Spare packets are taken while programs have at most this number before them.
         spare: u32,
-        /// What refusing a command takes beside its interrupt; `None` if none is refused.
+        /// Time of refusing a command beside its interrupt; `None` if none is refused.
         refusal: Option<Span>,
     },
 }
@@ -164,18 +183,19 @@ pub struct Service {
     pub packet: Span,
     /// Slots of the adapter that only real time may have.
     pub slots: u32,
-    /// Receive buffers that only real time may have; `None` if packets are delivered without a program.
+    /// Receive buffers that only real time may have; `None` if packets are delivered without a
+    /// program.
     pub buffers: Option<u32>,
 }
 
 /// A program by what is reserved for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Worker {
-    /// What a packet takes, at least: not zero.
+    /// Time of a packet, at least: not zero.
     pub work: Span,
     /// `v`: at most, with the switch to the program.
     pub packet: Span,
-    /// `b` and `P`, not zero; `None` if nothing is reserved.
+    /// `b` and `P`, not zero; `None` if no budget is reserved.
     pub reserved: Option<(Span, Span)>,
     /// Whether packets of best effort are for it, behind those of real time.
     pub rest: bool,
@@ -218,7 +238,7 @@ impl Service {
         }
     }
 
-    /// `σ` of (6): what a turn takes of everybody.
+    /// `σ` of (6): time that a turn takes at the top from all levels.
     fn at_the_top(&self) -> u128 {
         match self.turn {
             // Each packet may have an interrupt of its own, and so may each refusal.
@@ -257,7 +277,7 @@ impl Host {
             .sum()
     }
 
-    /// (8): what spare packets take while programs finish so many.
+    /// (8): time of spare packets while programs finish `finished` packets.
     fn spare(&self, finished: u128) -> u128 {
         let reserved = self.interfaces.iter().filter_map(|service| match service.turn {
             Turn::Reserved { spare, .. } => {
@@ -274,7 +294,8 @@ impl Host {
         self.programs.iter().map(|program| ps(program.packet)).max().unwrap_or(0)
     }
 
-    /// The most real time that interface `i` serves in a turn, at most what is its own, and `R`; `None` if not one packet.
+    /// The most real time that interface `i` serves in a turn, at most what is its own, and `R`;
+    /// `None` if not one packet.
     #[cfg(test)]
     fn turn(&self, i: usize) -> Option<(u64, Span)> {
         self.turns(i).pop()
@@ -307,7 +328,8 @@ impl Host {
         numbers(u64::from(service.real_time.min(service.quota)), packets)
     }
 
-    /// The most packets of real time that program `p` does in a period, and `V`; `None` if not one, or nothing is reserved.
+    /// The most packets of real time that program `p` does in a period, and `V`; `None` if not one,
+    /// or no budget is reserved.
     #[cfg(test)]
     fn period(&self, p: usize) -> Option<(u64, Span)> {
         self.periods(p).pop()
@@ -328,7 +350,8 @@ impl Host {
         numbers(has, work)
     }
 
-    /// What goes before program `p`, with this `period`, in a window in which it and whom it waits for finish so many packets.
+    /// Work before program `p`, with this `period`, in a window in which it and the programs that
+    /// it waits for finish `finished` packets.
     fn before(&self, p: usize, period: Span, finished: u128, window: u128) -> u128 {
         let (mut higher, mut finished) = (0, finished);
         for (_, other) in self.programs.iter().enumerate().filter(|(q, _)| *q != p) {
@@ -371,16 +394,19 @@ fn least(own: u128, limit: u128, takes: impl Fn(u128) -> u128) -> Option<Span> {
 /// Numbers of packets that are tried one by one; beyond them the largest alone is.
 const ONE_BY_ONE: u64 = 64;
 
-/// Numbers of up to `limit` packets that have a window, each with it: the first few, and the largest.
+/// Numbers of up to `limit` packets that have a window, each with it: the first few, and the
+/// largest.
 ///
-/// A number below the largest is promised sooner, for its window is shorter. Where few packets come, that is the lower bound.
+/// A number below the largest is promised sooner, for its window is shorter. Where few packets
+/// arrive, that is the lower bound.
 fn numbers(limit: u64, window: impl Fn(u64) -> Option<Span>) -> Vec<(u64, Span)> {
     let Some((largest, last)) = most(limit, &window) else { return Vec::new() };
     let few = (1..largest.min(ONE_BY_ONE + 1)).filter_map(|number| Some((number, window(number)?)));
     few.chain([(largest, last)]).collect()
 }
 
-/// The most of up to `limit` packets that have a window, which a smaller number has if a larger one has; with that window.
+/// The most of up to `limit` packets that have a window, which a smaller number has if a larger one
+/// has; with that window.
 fn most(limit: u64, window: impl Fn(u64) -> Option<Span>) -> Option<(u64, Span)> {
     let (mut fits, mut found) = (0, None);
     let mut beyond = limit.checked_add(1)?;

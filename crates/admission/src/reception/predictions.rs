@@ -1,15 +1,18 @@
-//! What a host can receive, by its costs: thesis Eqs. 7.1–7.5, and the like for a poll in the kernel.
+//! Predicted receive rates of a host by its costs: thesis Eqs. 7.1–7.5, and the corresponding ones
+//! for a poll in the kernel.
 //!
-//! All rates are packets a second. A packet takes `commands` commands of the host, of which the last brings the protocol
-//! `C_ri`; a quota counts commands, as in thesis Eq. 7.4 (its Fig. 7.6 speaks of packets). Cache misses, and ticks that a
-//! busy thread misses, are left out, as in the thesis, which measured up to a tenth more for it.
+//! All rates are packets a second. A packet takes `commands` commands of the host, of which the
+//! last brings the protocol `C_ri`; a quota counts commands, as in thesis Eq. 7.4 (its Fig. 7.6
+//! speaks of packets). Cache misses, and ticks that a busy thread misses, are left out, as in the
+//! thesis, which measured up to a tenth more for it.
 
 use laxity_units::Span;
 
 /// Costs of receiving on one host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacity {
-    /// Commands that a packet takes; 2 in the thesis, 1 where the adapter writes packets into host memory by itself.
+    /// Commands that a packet takes; 2 in the thesis, 1 where the adapter writes packets into host
+    /// memory by itself.
     pub commands: u32,
     /// `C_intr`: an interrupt.
     pub interrupt: Span,
@@ -27,20 +30,22 @@ impl Capacity {
         1.0 / (self.reception() + seconds(self.program))
     }
 
-    /// Delivered of `offered` packets a second with an interrupt for each command, Eq. 7.2:
-    /// `(1 − A (2 C_intr + C_ri)) / C_pp` beyond the MLFRR; nothing at and beyond [`livelock`](Self::livelock).
+    /// Delivered of `offered` packets a second with an interrupt for each command, Eq. 7.2: `(1 − A
+    /// (2 C_intr + C_ri)) / C_pp` beyond the MLFRR; zero at and beyond
+    /// [`livelock`](Self::livelock).
     pub fn per_command_delivered(&self, offered: f64) -> f64 {
         let left = (1.0 - offered * self.reception()) / seconds(self.program);
         offered.min(left.max(0.0))
     }
 
-    /// Where nothing is delivered any more: `1 / (2 C_intr + C_ri)`.
+    /// The offered rate from which no packet is delivered any more: `1 / (2 C_intr + C_ri)`.
     pub fn livelock(&self) -> f64 {
         1.0 / self.reception()
     }
 
-    /// The same with early drop, which spends one interrupt on a packet that finds no buffer:
-    /// `(1 − A C_intr) / (C_intr + C_ri + C_pp)` beyond the MLFRR. The thesis gives no formula; this one follows from its text.
+    /// The same with early drop, which spends one interrupt on a packet that finds no buffer: `(1 −
+    /// A C_intr) / (C_intr + C_ri + C_pp)` beyond the MLFRR. The thesis gives no formula; this one
+    /// follows from its text.
     pub fn early_drop_delivered(&self, offered: f64) -> f64 {
         let interrupt = seconds(self.interrupt);
         let accepted = self.reception() + seconds(self.program) - interrupt;
@@ -49,13 +54,14 @@ impl Capacity {
 
     /// MLFRR of continuous polling, Eq. 7.3: `1 / (C_ri + C_pp + C_sw / Q)`.
     ///
-    /// The thesis evaluates it with `Q` as packets ("1303 to 1334 … as Q is increased from 1 to 8"), though Table 7.2 and the
-    /// text count commands; so does this.
+    /// The thesis evaluates it with `Q` as packets ("1303 to 1334 … as Q is increased from 1 to
+    /// 8"), though Table 7.2 and the text count commands; so does this.
     pub fn continuous(&self, quota: u32) -> f64 {
         1.0 / (self.work() + seconds(self.switch) / f64::from(quota))
     }
 
-    /// MLFRR of timed polling, Eq. 7.4: what the quota lets through or what the CPU can do, whichever is less.
+    /// MLFRR of timed polling, Eq. 7.4: what the quota lets through or what the CPU can do,
+    /// whichever is less.
     pub fn timed(&self, interval: Span, quota: u32) -> f64 {
         let interval = seconds(interval);
         let overhead = (seconds(self.interrupt) + seconds(self.switch)) / interval;
@@ -63,25 +69,26 @@ impl Capacity {
         let_through.min((1.0 - overhead) / self.work())
     }
 
-    /// What an interface is guaranteed under adaptive backoff: `Q / (2 I_max)`. Eq. 7.5 asks that these add up to no
-    /// more than the host's MLFRR.
+    /// The guarantee of an interface under adaptive backoff: `Q / (2 I_max)`. Eq. 7.5 asks that
+    /// these add up to no more than the host's MLFRR.
     pub fn reserved(&self, quota: u32, maximum: Span) -> f64 {
         f64::from(quota) / (f64::from(self.commands) * seconds(maximum))
     }
 
-    /// MLFRR of a poll in the kernel every `interval` on average that costs `poll` and grants `quota` packets (paper
-    /// polling; our formula, on the pattern of Eq. 7.4): `min(Q / I, (1 − C_poll / I) / C_ri)`.
+    /// MLFRR of a poll in the kernel every `interval` on average that costs `poll` and grants
+    /// `quota` packets (paper polling; our formula, on the pattern of Eq. 7.4): `min(Q / I, (1 −
+    /// C_poll / I) / C_ri)`.
     pub fn clocked(&self, interval: Span, poll: Span, quota: u32) -> f64 {
         let interval = seconds(interval);
         (f64::from(quota) / interval).min((1.0 - seconds(poll) / interval) / self.work())
     }
 
-    /// What the CPU spends on a packet with an interrupt for each of its commands.
+    /// CPU time of a packet with an interrupt for each of its commands.
     fn reception(&self) -> f64 {
         f64::from(self.commands) * seconds(self.interrupt) + seconds(self.protocol)
     }
 
-    /// What it spends on one without.
+    /// CPU time of a packet without an interrupt.
     fn work(&self) -> f64 {
         seconds(self.protocol) + seconds(self.program)
     }

@@ -1,31 +1,38 @@
-//! What queueing theory expects of a host that polls: throughput, blocking and latency, where Eqs. 7.1 to 7.5 know throughput alone.
+//! Queueing theory's estimate for a host that polls: throughput, blocking and latency, where Eqs.
+//! 7.1 to 7.5 know throughput alone.
 //!
-//! Packets come as a Poisson process and their protocol takes an exponential time, so between polls the host is a queue M/M/1/K, `K`
-//! being the packets that the adapter holds and the one in work. Polling changes two things:
+//! Packets arrive as a Poisson process and their protocol takes an exponential time. So between
+//! polls the host is a queue M/M/1/K, `K` being the packets that the adapter holds and the one in
+//! work. Polling changes two things:
 //!
-//! *The server is slower.* Of each interval `I` a poll takes `C_poll`, and grants `Q` packets beside the one that the poll before left in work.
-//! If there is always a packet, `N` could be done in what is left of `I`, Poisson distributed with mean `(I − C_poll) / C_ri`. With `b`
-//! the share of polls that find one in work,
+//! *The server is slower.* Of each interval `I` a poll takes `C_poll`, and grants `Q` packets
+//! beside the one that the poll before left in work. If there is always a packet, `N` could be done
+//! in what is left of `I`, Poisson distributed with mean `(I − C_poll) / C_ri`. With `b` the share
+//! of polls that find one in work,
 //!
 //! ```text
 //!   b = b P(N ≤ Q) + (1 − b) P(N < Q)
 //!   packets in an interval = b E[min(N, Q + 1)] + (1 − b) E[min(N, Q)]
 //! ```
 //!
-//! which is less than `min(Q, E[N])`, Eq. 7.4's pattern, since what a short packet leaves of an interval no later one is granted.
+//! which is less than `min(Q, E[N])`, Eq. 7.4's pattern, since what a short packet leaves of an
+//! interval no later one is granted.
 //!
-//! *The server is away* when it has nothing to do, until the next poll. In an M/G/1 queue with vacations a packet waits for as long as in the one
-//! without, and what is left of a vacation on average (Fuhrmann and Cooper 1985), `E[Σ V²] / 2 E[Σ V]` over those of an idle time. The first is what is left of an
-//! interval, those after it are whole, `1 / λ E[I]` of them on average whatever their distribution:
+//! *The server is away* when it has no work, until the next poll. In an M/G/1 queue with vacations
+//! a packet waits for as long as in the one without, and what is left of a vacation on average
+//! (Fuhrmann and Cooper 1985), `E[Σ V²] / 2 E[Σ V]` over those of an idle time. The first is what
+//! is left of an interval, those after it are whole, `1 / λ E[I]` of them on average whatever their
+//! distribution:
 //!
 //! ```text
 //!   rest = (E[I³] / 3 E[I] + E[I²] / λ E[I]) / 2 (E[I²] / 2 E[I] + 1 / λ)        I / 2 at no load, I / 3 at a high one
 //! ```
 //!
-//! A queue that is always full has no vacations: the rest counts by the probability `1 − ρ^K` with which one without an end has fewer than `K`.
-//! That, and services that are taken as exponential though they come in grants, is what makes this an estimate.
+//! A queue that is always full has no vacations: the rest counts by the probability `1 − ρ^K` with
+//! which one without an end has fewer than `K`. That, and services that are taken as exponential
+//! though they are granted in batches, is why this is an estimate.
 
-/// What is expected of a queue in its steady state.
+/// Expected values of a queue in its steady state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Packets a second that are served.
@@ -53,11 +60,12 @@ pub struct Polled {
     pub places: u32,
 }
 
-/// The queue M/M/1/K with so many `arrivals` and `services` a second, both above 0, and `places` for packets, the one in
-/// work included.
+/// The queue M/M/1/K with `arrivals` and `services` a second, both above 0, and `places` for
+/// packets, the one in work included.
 pub fn mm1k(arrivals: f64, services: f64, places: u32) -> Estimate {
     let load = arrivals / services;
-    // Weights of the states 0 … K by their likeliest, or powers of a load above 1 would not be finite.
+    // Weights of the states 0 … K by their likeliest, or powers of a load above 1 would not be
+    // finite.
     let most = if load > 1.0 { f64::from(places) } else { 0.0 };
     let weights = || (0..=places).map(|n| (f64::from(n), load.powf(f64::from(n) - most)));
     let all: f64 = weights().map(|(_, weight)| weight).sum();
@@ -68,7 +76,8 @@ pub fn mm1k(arrivals: f64, services: f64, places: u32) -> Estimate {
 }
 
 impl Polled {
-    /// What is expected with so many `arrivals` a second, above 0; `None` if polls alone take all of the CPU.
+    /// Expected values with `arrivals` a second, above 0; `None` if polls alone take all of the
+    /// CPU.
     pub fn estimate(&self, arrivals: f64) -> Option<Estimate> {
         let [mean, square, cube] = self.interval;
         let services = self.saturated()?;
@@ -86,7 +95,8 @@ impl Polled {
         if could <= 0.0 {
             return None;
         }
-        // P(N = n) from n to n + 1; of a mean so large that P(N = 0) has no double, no quota that is less cuts anything else.
+        // P(N = n) from n to n + 1; of a mean so large that P(N = 0) has no double, no quota that
+        // is less cuts anything else.
         let mut likely = (-could).exp();
         let quota = f64::from(self.quota);
         if likely == 0.0 {
@@ -100,7 +110,7 @@ impl Polled {
             n += 1.0;
             likely *= could / n;
         }
-        // A quota that is never used up cuts nothing.
+        // A quota that is never used up has no effect.
         let (full, beyond) = if n < quota { (0.0, 0.0) } else { (likely, (1.0 - below - likely).max(0.0)) };
         granted += quota * (full + beyond);
         let one_more = granted + beyond;
@@ -128,7 +138,7 @@ mod tests {
                     false => (1.0 - load) * load.powf(k) / (1.0 - load.powf(k + 1.0)),
                 };
                 assert!(near(queue.blocking, closed), "{load} {places}: {queue:?}, not {closed}");
-                // What goes in comes out: the server is busy for as long as its work takes.
+                // The input equals the output: the server is busy for as long as its work takes.
                 let empty = queue.blocking / load.powf(k);
                 assert!(load > 1.0 || near(queue.throughput, 5.0 * (1.0 - empty)));
                 assert!(near(queue.packets, queue.latency * queue.throughput), "Little");
@@ -149,8 +159,9 @@ mod tests {
 
     #[test]
     fn what_polls_grant_and_what_the_cpu_can_do_both_bound_a_full_queue() {
-        // 18 of each 20 at 9 a packet: N has mean 2, and P(N = n) = 2ⁿ e⁻² / n!. With one granted, P(N < 1) = e⁻², P(N = 1) = 2 e⁻²:
-        // b = e⁻² / (1 − 2 e⁻²); E[min(N, 1)] = 1 − e⁻², E[min(N, 2)] = 2 − 4 e⁻².
+        // 18 of each 20 at 9 a packet: N has mean 2, and P(N = n) = 2ⁿ e⁻² / n!. With one granted,
+        // P(N < 1) = e⁻², P(N = 1) = 2 e⁻²: b = e⁻² / (1 − 2 e⁻²); E[min(N, 1)] = 1 − e⁻², E[min(N,
+        // 2)] = 2 − 4 e⁻².
         let e = (-2.0_f64).exp();
         let b = e / (1.0 - 2.0 * e);
         let one = b * (2.0 - 4.0 * e) + (1.0 - b) * (1.0 - e);
@@ -159,7 +170,7 @@ mod tests {
         let rates: Vec<f64> = (1..12).map(|quota| polled(quota).saturated().unwrap()).collect();
         assert!(rates.is_sorted() && rates[10] <= 0.1 && near(polled(100).saturated().unwrap(), 0.1));
         assert!(near(polled(u32::MAX).saturated().unwrap(), 0.1));
-        // Packets that take nothing: what is granted, and the one that was in work is there no more.
+        // Packets of zero time: those granted, and the one that was in work is there no more.
         assert!(near(Polled { service: 1e-9, ..polled(3) }.saturated().unwrap(), 3.0 / 20.0));
         assert!(near(Polled { service: 0.05, ..polled(3) }.saturated().unwrap(), 3.0 / 20.0));
         assert_eq!(Polled { poll: 20.0, ..polled(1) }.estimate(1.0), None);
@@ -167,9 +178,11 @@ mod tests {
 
     #[test]
     fn who_comes_waits_for_the_queue_and_the_rest_of_a_vacation() {
-        // Hardly any load: the packet's own time, by the CPU that polls leave, and half an interval.
+        // Hardly any load: the packet's own time, by the CPU that polls leave, and half an
+        // interval.
         assert!((polled(100).estimate(1e-9).unwrap().latency - 20.0).abs() < 1e-6);
-        // 0.05 of 0.1: M/M/1 has 1 / (0.1 − 0.05) = 20; λ I = 1, so the rest is 20 (1 / 3 + 1) / (1 + 2).
+        // 0.05 of 0.1: M/M/1 has 1 / (0.1 − 0.05) = 20; λ I = 1, so the rest is 20 (1 / 3 + 1) / (1
+        // + 2).
         let half = polled(100).estimate(0.05).unwrap();
         assert!(near(half.latency, 20.0 + 20.0 * 4.0 / 9.0) && near(half.throughput, 0.05), "{half:?}");
         assert!(near(half.packets, half.latency * 0.05), "Little");

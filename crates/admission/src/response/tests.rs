@@ -11,7 +11,8 @@ fn all_in_time(constant: u128, above: &[Task], claims: &[Claim], most: usize) ->
 }
 
 proptest! {
-    /// Limits are drawn about where response times are, and intervals are far apart, so that some are told by a line, some by going on to it and some release by release.
+    /// Limits are drawn about where response times are, and intervals are far apart, so that some
+    /// are decided by a line, some by going on to it and some release by release.
     #[test]
     fn who_is_in_time_is_in_the_sweep(
         drawn in prop::collection::vec((1u64..2000, 1u64..60, 0u64..240), 1..40),
@@ -34,7 +35,7 @@ proptest! {
         sweep(constant, &above, claims.iter().copied(), &effort, |place, r| swept[place] = Some(r.is_some()));
         let (met, counted) = all_in_time(constant, &above, &claims, most);
         for (place, met) in met.into_iter().enumerate() {
-            // With less effort fewer are, and nobody who is not.
+            // With less effort fewer are, and none that is not.
             let so = if most > 3 { swept[place] == Some(met) } else { !met || swept[place] == Some(true) };
             prop_assert!(so, "{place}: {met} {:?}", swept[place]);
         }
@@ -43,7 +44,8 @@ proptest! {
 }
 
 proptest! {
-    /// One by one they have what the sweep has, who takes nothing and whom nothing is ahead of included: he waits for what comes when he does (`exceeded/19`).
+    /// One by one they have the sweep's results. This includes a claim that takes no time and has
+    /// none ahead: it waits for arrivals at the same instant (`exceeded/19`).
     #[test]
     fn the_sweep_has_the_response_time_of_each(
         drawn in prop::collection::vec((1u64..2000, 0u64..3), 1..8),
@@ -64,8 +66,10 @@ proptest! {
     }
 }
 
-/// Ten thousand channels that are served every 50 ms, and below them one that takes minutes: the least that it may take is 250 s/(1 − 1/2), in which 100 million messages
-/// come, and the most 50 ms more. If it has those, or less than the least, nothing is counted; if it has 20 ms of them, each channel once, and what comes meanwhile.
+/// Ten thousand channels that are served every 50 ms, and below them one that takes minutes. The
+/// least that it may take is 250 s/(1 − 1/2), in which 100 million messages arrive, and the most 50
+/// ms more. If it has those, or less than the least, no release is counted; if it has 20 ms of
+/// them, each channel once, and the arrivals in the meantime.
 #[test]
 fn a_minute_in_the_table_is_not_counted_through() {
     const MS: u64 = 1_000_000_000;
@@ -91,7 +95,8 @@ fn found(constant: u128, tasks: &[Task], limit: u64) -> Result<u64, Late> {
 }
 
 proptest! {
-    /// With little effort what is found is no less than the response time and within the limit, what is late is late, and no more is looked at.
+    /// With little effort what is found is no less than the response time and within the limit,
+    /// what is late is late, and no more is looked at.
     #[test]
     fn with_less_effort_nobody_is_in_time_who_is_late(
         drawn in prop::collection::vec((1u64..300, 1u64..20), 1..12),
@@ -143,7 +148,8 @@ proptest! {
     }
 }
 
-/// 1 of each 2 and 499 990 of each 999 983 leave some millionth, so one step is not enough. By the line it is through at (1000 + 1 + 499 990)/(1 − U).
+/// 1 of each 2 and 499 990 of each 999 983 leave some millionth, so one step is not enough. By the
+/// line it is through at (1000 + 1 + 499 990)/(1 − U).
 #[test]
 fn what_would_take_too_long_to_tell_is_told_by_the_line() {
     let tasks = [task(2, 1), task(999_983, 499_990)];
@@ -195,7 +201,8 @@ fn a_sweep_finds_what_ends_at_its_limit_or_at_a_release() {
     // 1 + 5 + 4 end at 10, when the next is released above.
     assert_eq!(swept(&[(100, 4, 10)]), [(0, Some(10))]);
     assert_eq!(swept(&[(100, 4, 9)]), [(0, None)]);
-    // The second: 1 + 5 + 4 + 3 is 13, in which there is another 5 above: 18. A limit that the first misses is not the second's.
+    // The second: 1 + 5 + 4 + 3 is 13, in which there is another 5 above: 18. A limit that the
+    // first misses is not the second's.
     assert_eq!(swept(&[(100, 4, 9), (100, 3, 18)]), [(0, None), (1, Some(18))]);
     assert_eq!(swept(&[(100, 4, 10), (100, 3, 17)]), [(0, Some(10)), (1, None)]);
 }

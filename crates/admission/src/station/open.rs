@@ -1,67 +1,84 @@
 //! A row of stages that has each packet as soon as it is made, and orders packets itself.
 //!
-//! Where the host hands everything over, its link queue is always empty, and what [`crate`]'s argument says of that queue has to
-//! be said of the adapter's. There is no window, so best effort may be in the adapter in any number, and there is a bound only
-//! because each stage, when its server is free, takes what is of the level before what is not: real time before best effort, and
-//! either by the deadlines that order the CPU, or in the order in which it came; then all of real time is one level.
+//! Where the host hands everything over, its link queue is always empty, and what [`crate`]'s
+//! argument says of that queue has to be said of the adapter's. There is no window, so best effort
+//! may be in the adapter in any number. There is a bound only because each stage, when its server
+//! is free, takes packets of the level before others: real time before best effort. Real time goes
+//! by the deadlines that order the CPU, or in order of arrival; then all of real time is one level.
 //!
 //! # One stage after the other
 //!
-//! Message `m` is of a level. From an instant `x` before its last packet has left, and with something of the level in the adapter, follow the
-//! way backwards. At stage `k` a packet of the level is; let `τ_k` be the last instant before which none was there, and `y` the packet that came then.
-//! Since then the stage has had something of the level all the time, in its queue or its server, so its server took
-//! nothing else; what it had when `y` came it finished first. `y` came from stage `k − 1`, where it was until `τ_k`: go on there. What was served at
-//! `k` since `τ_k` came after `τ_k`. What was served at `k − 1` before `τ_k` and left it had left `k` before `y` came, for nothing of the level was
-//! there: so but for the `y`s each packet of the level is charged at one stage, and those made before the one that came
-//! to the first stage at `τ_1` at none. That is `τ` of [`crate`], the end of the first phase: a packet was handed over.
+//! Message `m` is of a level. From an instant `x` before its last packet has left, and with
+//! something of the level in the adapter, follow the way backwards. At stage `k` a packet of the
+//! level is; let `τ_k` be the last instant before which none was there, and `y` the packet that
+//! came then. Since then the stage has had a packet of the level all the time, in its queue or its
+//! server, so its server took no other; the one it had when `y` arrived it finished first. `y` came
+//! from stage `k − 1`, where it was until `τ_k`: go on there. A packet that was served at `k` since
+//! `τ_k` arrived after `τ_k`. A packet that was served at `k − 1` before `τ_k` and left it had left
+//! `k` before `y` arrived, for no packet of the level was there. So but for the `y`s each packet of
+//! the level is charged at one stage. Packets made before the one that arrived at the first stage
+//! at `τ_1` are charged at none. That is `τ` of [`crate`], the end of the first phase: a packet was
+//! handed over.
 //!
 //! ```text
 //! x − τ < once + Σ_n L(n),   L(n) = max_k c_k(n),
 //! once = Σ_k c_k(S) [what a server had]  +  Σ_k c_k(S) − max_k c_k(S) [the y's]  +  looks        (1)
 //! ```
 //!
-//! An adapter that looks for commands now and then takes all there are: `y` is the first made of those that it takes at `τ_1`, and waited
-//! for `looks` at most.
+//! An adapter that looks for commands now and then takes all there are: `y` is the first made of
+//! those that it takes at `τ_1`, and waited for `looks` at most.
 //!
 //! # A prefetch before the last stage
 //!
-//! A stage `b` with `p` places holds up the one before it, `a`, and may share a resource with it; both go for one, if they are the last. Let `y` have come to
-//! `a` when nothing of the level was *there*. From then until the packet of which the end is asked goes from `a` to `b`, `a` has something of the level, so
-//! what it passes on is of the level, but for the one it had. In that time either its server works, or it waits for a
-//! resource or for a place, and then `b` works. What `b` works on was passed on since, or was inside at `τ_a`: at most `p + 2` packets, in
-//! its server, at its places and in the server of `a`. When our packet is in `b`, at most `p` are before it, which are counted already; they and it may
-//! each find the resource taken by `a`, for what one packet has it (`a`'s phase may be under way, and if `b`'s does not go before, `a` may have it
-//! for as many as it finds places for). With `w_b` for that,
+//! A stage `b` with `p` places holds up the one before it, `a`, and may share a resource with it;
+//! both go for one, if they are the last. Let `y` have arrived at `a` when no packet of the level
+//! was *there*. From then until the packet in question goes from `a` to `b`, `a` has a packet of
+//! the level, so all packets that it passes on are of the level, but for the one it had. In that
+//! time either its server works, or it waits for a resource or for a place, and then `b` works. The
+//! packets that `b` works on were passed on since, or were inside at `τ_a`: at most `p + 2`
+//! packets, in its server, at its places and in the server of `a`. When our packet is in `b`, at
+//! most `p` are before it, which are counted already. They and it may each find the resource taken
+//! by `a`, for the time that one packet has it (`a`'s phase may be under way, and if `b`'s does not
+//! go before, `a` may have it for as many as it finds places for). With `w_b` for that,
 //!
 //! ```text
 //! c(n) = s_a(n) + s_b(n),   what was inside: s_a(S) + (p + 2) (s_b(S) + w_b).
 //! ```
 //!
-//! If `b` goes by another order than it came, others of the level pass ours there. They were handed over since, so they are charged; whatever then has the resource at `a` when one of them wants it is of the level and charged itself, or is best effort, which comes to a place and keeps it until ours has left, so
-//! there are no more of those than `p`, of which ours has one.
+//! If `b` goes by another order than it came, others of the level pass ours there. They were handed
+//! over since, so they are charged. A packet that has the resource at `a` when one of them wants it
+//! is of the level and charged itself, or is best effort. A best-effort packet takes a place and
+//! keeps it until ours has left, so there are no more of those than `p`, of which ours has one.
 //!
-//! On a token ring all this is work of the last cluster while the token is there: it is stretched, and the latency comes once
-//! ([`super::Turns`]).
+//! On a token ring all this is work of the last cluster while the token is there: it is stretched,
+//! and the latency is charged once ([`super::Turns`]).
 //!
 //! # Fed by a slower host
 //!
-//! Where a queue does not tell real time from best effort, all packets are one level, and best effort may be ahead in any number; but not if the host takes as long to make a packet as the adapter to
-//! be done with it. Let handings-over be at least `C` apart, whoever they are of, and `L(S) ≤ C`. (1) with everybody of the level says of the packet handed over at `h`, done at `x`, with the last `τ` before `h` as above,
+//! Where a queue does not separate real time from best effort, all packets are one level, and best
+//! effort may be ahead in any number. That is not so if the host takes as long to make a packet as
+//! the adapter to be done with it. Let handings-over be at least `C` apart, of whichever flow, and
+//! `L(S) ≤ C`. Take the packet handed over at `h`, done at `x`, with the last `τ` before `h` as
+//! above. By (1) with all packets of the level,
 //!
 //! ```text
 //! x − τ < once + Σ_n L(n),   the sum over the packets handed over in (τ, x).
 //! ```
 //!
-//! If nobody passes it, those after `h` do not count, and there are at most `1 + (h − τ)/C` up to it, its own included:
+//! If no packet passes it, those after `h` do not count, and there are at most `1 + (h − τ)/C` up
+//! to it, its own included:
 //!
 //! ```text
 //! x − h < once + L(S) (1 + (h − τ)/C) − (h − τ) ≤ once + L(S)                       (2)
 //! ```
 //!
-//! If others may pass, there are `1 + (x − τ)/C`, so `x − h ≤ x − τ < (once + L(S)) C/(C − L(S))`, which takes `L(S) < C`.                       (3)
+//! If others may pass, there are `1 + (x − τ)/C`, so `x − h ≤ x − τ < (once + L(S)) C/(C − L(S))`,
+//! which takes `L(S) < C`.                       (3)
 //!
-//! Either way each packet is gone so long after it was handed over, whatever else there is: `τ` is the handing over of the message's last packet, the whole message is made in the first phase, and
-//! what the second takes comes once. In the first stage nobody ever waits, if it is a server for itself and each command is noticed at once, so what order it has is all one.
+//! Either way each packet is gone so long after it was handed over, whatever else there is: `τ` is
+//! the handing over of the message's last packet, the whole message is made in the first phase, and
+//! the time of the second is charged once. In the first stage no packet ever waits, if it is a
+//! server for itself and each command is noticed at once, so its order does not matter.
 
 use std::ops::Range;
 
@@ -79,18 +96,18 @@ pub struct Open {
     /// One stage each, but for the last, which may be two.
     groups: Vec<Range<usize>>,
     once: Vec<Term>,
-    /// Packets come so slowly that what each takes is in `once`.
+    /// Packets arrive so slowly that the time of each is in `once`.
     fed: bool,
 }
 
 /// Why a station that has each packet at once has no bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closed {
-    /// Packets wait for a buffer, or for a place before the first stage, and whoever comes first has it.
+    /// Packets wait for a buffer, or for a place before the first stage, in order of arrival.
     NoRoom,
     /// Stages other than the last two hold each other up or share a resource.
     Entangled,
-    /// The host is told of more than completions.
+    /// The host is notified of more than completions.
     Talkative,
     /// Packets are served together, side by side or in turns.
     Together,
@@ -136,8 +153,9 @@ impl Open {
         Ok(open)
     }
 
-    /// The same where packets are handed over `spacing` apart or more, whoever they are of, and `passing` says whether one may pass another that waits anywhere but before the first
-    /// stage: by (2) or (3). Nothing where it is not as fast as that.
+    /// The same where packets are handed over `spacing` apart or more, of whichever flow, and
+    /// `passing` says whether one may pass another that waits anywhere but before the first stage:
+    /// by (2) or (3). `None` where it is not as fast as that.
     pub fn fed(self, spacing: Span, passing: bool) -> Option<Self> {
         let (spacing, slowest) = (ps(spacing), self.charge(self.largest));
         let alone = self.groups.first().is_some_and(|group| group.len() == 1) && self.station.looks.is_zero();
@@ -178,7 +196,7 @@ impl Open {
         self.station.most(size, slowest)
     }
 
-    /// What comes once.
+    /// Terms charged once.
     pub fn once(&self) -> &[Term] {
         &self.once
     }
@@ -211,7 +229,7 @@ impl Open {
         }
     }
 
-    /// What may be inside when a packet of the level comes.
+    /// Packets that may be inside when a packet of the level arrives.
     pub(super) fn inside(&self, group: &Range<usize>) -> u128 {
         let stages = &self.station.stages[group.clone()];
         let work = match stages {

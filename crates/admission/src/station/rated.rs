@@ -2,55 +2,87 @@
 //!
 //! # The problem
 //!
-//! [`super::open`] has all of real time as one level, so what a channel is promised hangs on what all the others send, and there is no promise at all where best effort has a rate, too. A discipline that keeps rates apart
-//! promises a channel its own, whatever others send: an item has left by its flow's clock and the discipline's latency ([`Latency`](laxity_qos::discipline::Latency)). What is asked here is which stages are such servers, and what the others add.
+//! [`super::open`] has all of real time as one level, so the promise of a channel depends on the
+//! traffic of all others. There is no promise at all where best effort has a rate, too. A
+//! discipline that keeps rates apart promises a channel its own, whatever others send: an item has
+//! left by its flow's clock and the discipline's latency
+//! ([`Latency`](laxity_qos::discipline::Latency)). The question here is which stages are such
+//! servers, and which time the others add.
 //!
 //! # A stage by rates
 //!
-//! A single server that takes the next packet when it is done with one, and that nothing behind it holds up, is what the published bounds are about (Figueira and Pasquale 1995 for VirtualClock, Parekh and Gallager 1993 for WFQ, Bennett and Zhang 1997 for WF2Q+, Golestani 1994 for SCFQ, Goyal, Vin and Cheng
-//! 1997 for SFQ, Stiliadis and Varma 1998 for DRR; each discipline's page has it). They ask of a packet's service that it is no longer than `X(L) = a + b L`, which is made of the stage's phases,
+//! The published bounds are about a single server that takes the next packet when it is done with
+//! one, and that no stage behind it holds up. (Figueira and Pasquale 1995 for VirtualClock, Parekh
+//! and Gallager 1993 for WFQ, Bennett and Zhang 1997 for WF2Q+, Golestani 1994 for SCFQ, Goyal, Vin
+//! and Cheng 1997 for SFQ, Stiliadis and Varma 1998 for DRR; each discipline's page has it.) They
+//! ask of a packet's service that it is no longer than `X(L) = a + b L`, which is made of the
+//! stage's phases,
 //!
 //! ```text
 //! X(L) = Σ_phases (fixed + per_packet + per_segment) + L Σ_phases (max(per_byte, per_byte_past) + per_segment/segment) ≥ s(L)             (1)
 //! ```
 //!
-//! a segment begun counting whole, a picosecond for each time that is rounded up, and phases that are only for some as for all. A rate is bytes in time, so a flow has the share `X(L)/(L/r)` of the stage's time with its smallest packets, and all shares together are at most one
-//! ([`Sharing::fits`](laxity_qos::discipline::Sharing::fits)). The fluid server of WFQ goes by the speed that its queue was told, and PGPS is no later than that only if no packet takes longer than it says: `X` is that then, or there is no bound.
+//! a segment begun counting whole, a picosecond for each time that is rounded up, and phases that
+//! are only for some as for all. A rate is bytes in time, so a flow has the share `X(L)/(L/r)` of
+//! the stage's time with its smallest packets, and all shares together are at most one
+//! ([`Sharing::fits`](laxity_qos::discipline::Sharing::fits)). The fluid server of WFQ goes by the
+//! declared speed of its queue, and PGPS is no later than that only if no packet takes longer than
+//! declared: `X` is that then, or there is no bound.
 //!
-//! *Before a prefetch.* Let the stage `a` be followed by the last one, `b`, with `p` places, first come, first served, which holds it up. With `t0` when `a` took a packet, and something with a rate waiting at `a` since, in each instant until `a` takes packet `q` either its server works, or it waits for a place or a
-//! resource, and then `b` works. Then `q` goes through `a`, and through `b`, where up to `p` are before it, and each of them and it may find the resource taken by `a`, `w_b` each time. What `b` works on was passed on since, or was inside at `t0`, which is at most `p + 1` packets. So if `q` leaves at `f`,
+//! *Before a prefetch.* Let the stage `a` be followed by the last one, `b`, with `p` places, first
+//! in, first out, which holds it up. Let `t0` be when `a` took a packet, and let a packet with a
+//! rate have waited at `a` since. In each instant until `a` takes packet `q` either its server
+//! works, or it waits for a place or a resource, and then `b` works. Then `q` goes through `a`, and
+//! through `b`, where up to `p` are before it, and each of them and it may find the resource taken
+//! by `a`, `w_b` each time. The packets that `b` works on were passed on since, or were inside at
+//! `t0`, which is at most `p + 1` packets. So if `q` leaves at `f`,
 //!
 //! ```text
 //! f − t0 ≤ Σ_n (X_a(n) + X_b(n)) + once,     once = (p + 2) (s_b(S) + w_b)                       (2)
 //! ```
 //!
-//! over the packets `n` that `a` took from `t0` to `q`: a server of `X_a + X_b` that is `once` late (*fluctuation constrained*; Lee 1995). That is what [`crate::RatedHost`] has of a link behind a CPU, and so it is for orders whose clocks go by what is served.
+//! over the packets `n` that `a` took from `t0` to `q`: a server of `X_a + X_b` that is `once` late
+//! (*fluctuation constrained*; Lee 1995). That is the link behind a CPU of [`crate::RatedHost`],
+//! and so it is for orders with clocks that go by served traffic.
 //!
 //! # A stage first come, first served
 //!
-//! It has one queue for all, so it is as long as what comes; and that comes no faster than the server before lets it. Let departures from the last server before by rates (or packets from the CPU) be as far apart as `u(n)` at least, `n` being the later one, and `s_i(L) ≤ u(L)` for each of the stages `i` in a
-//! row behind it, for all sizes. By the recursion of a tandem, `n` leaves the last of them at a sum along a path from some packet `m`, which changes the stage or goes on to the next packet,
+//! It has one queue for all, so it is as long as the arrivals; and those are no faster than the
+//! server before lets them. Let departures from the last server before by rates (or packets from
+//! the CPU) be as far apart as `u(n)` at least, `n` being the later one, and `s_i(L) ≤ u(L)` for
+//! each of the stages `i` in a row behind it, for all sizes. By the recursion of a tandem, `n`
+//! leaves the last of them at a sum along a path from some packet `m`, which changes the stage or
+//! goes on to the next packet,
 //!
 //! ```text
 //! f(n) = a(m) + Σ_path s_i(j) ≤ a(m) + Σ_{m < j ≤ n} u(j) + Σ_i s_i(S) ≤ a(n) + Σ_i s_i(S)               (3)
 //! ```
 //!
-//! since each packet after `m` is charged once by going on to it, at most `u(j)`, and each stage once by coming to it, at most a largest packet. So to a clock it is a way of `Σ_i s_i(S)` and no more.
+//! since each packet after `m` is charged once by going on to it, at most `u(j)`, and each stage
+//! once by the step to it, at most a largest packet. So to a clock it is a way of `Σ_i s_i(S)` and
+//! no more.
 //!
-//! If best effort goes behind real time there, in a queue of its own, one packet of it may be in the server when real time comes; then real time is served as it comes, which is as far apart as what the stage right before takes, so with `s_i(L) ≤ u(L)` of that stage it is `2 s_i(S)` for each. For the next stage
-//! packets are as far apart as this one takes, since their order is not what it was.
+//! If best effort goes behind real time there, in a queue of its own, one packet of it may be in
+//! the server when real time arrives. Then real time is served as it arrives, which is as far apart
+//! as the stage right before takes, so with `s_i(L) ≤ u(L)` of that stage it is `2 s_i(S)` for
+//! each. For the next stage packets are as far apart as this one takes, since their order is not
+//! what it was.
 //!
 //! # Together
 //!
-//! A message of `j` is made by `ℓ + R_j`; all its packets are handed over by then. An item that comes earlier has no later clock, so ways that differ from packet to packet are as good as the longest, and over the stages by rates a burst is paid for once
-//! (`Latency::of_next`; Goyal, Lam and Vin 1997):
+//! A message of `j` is made by `ℓ + R_j`; all its packets are handed over by then. An item that
+//! arrives earlier has no later clock, so ways that differ from packet to packet are as good as the
+//! longest. Over the stages by rates a burst is paid for once (`Latency::of_next`; Goyal, Lam and
+//! Vin 1997):
 //!
 //! ```text
 //! T_j = R_j + looks + I_min + α_1 + Σ_{k > 1} (L/r + α_k) + Σ_i s_i(S)                      (4)
 //! ```
 //!
-//! with `α_k` of the discipline at its stage, behind the end or the beginning. `R_j` is the CPU's alone ([`crate::RatedHost`]), which takes nothing of the adapter's time nor the adapter of its, but for completions.
-//! No more than (4) is promised of that and of (1) of [`super::open`], where every stage tells real time from best effort.
+//! with `α_k` of the discipline at its stage, behind the end or the beginning. `R_j` is the CPU's
+//! alone ([`crate::RatedHost`]), which shares no time with the adapter but for completions. The
+//! promise is the less of (4) and of (1) of [`super::open`], where every stage separates real time
+//! from best effort.
 
 use std::sync::Arc;
 
@@ -76,18 +108,19 @@ pub struct Server {
     pub order: Order,
     /// `X`: what a packet of a size takes at most.
     pub speed: LinkCosts,
-    /// For how long it may do nothing else, once.
+    /// For how long it may serve no packet, once.
     pub once: Span,
 }
 
-/// What a stage's queue is, as far as it matters here.
+/// Queue of a stage, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line {
-    /// One queue for all, first come, first served.
+    /// One queue for all, first in, first out.
     Fifo,
-    /// One for what has a deadline, first come, first served, and one behind it for the rest.
+    /// One for packets with a deadline, first in, first out, and one behind it for the rest.
     Before,
-    /// One shared by rates for what has a deadline, and none before it; how long it was told that a packet takes.
+    /// One shared by rates for packets with a deadline, and none before it; the declared time of a
+    /// packet.
     Rates(Order, LinkCosts),
     /// Anything else.
     Other,
@@ -100,11 +133,11 @@ pub enum Unrated {
     None,
     /// A stage orders packets in another way.
     Order,
-    /// The fluid server is told of another speed than the stage has.
+    /// The fluid server has a declared speed other than the stage's.
     Fluid,
     /// It goes by time or the speed of its stage, and that is held up by the one behind.
     HeldUp,
-    /// A stage that is first come, first served may be slower than packets come.
+    /// A first-in, first-out stage may be slower than packets arrive.
     Slow,
     /// Stations share the medium.
     Medium,
@@ -134,7 +167,8 @@ impl Affine {
 }
 
 impl Rated {
-    /// The stages of `open`, which have these queues; packets come from the CPU `spacing` apart or more. `alike` says whether (1) of [`super::open`] holds of it.
+    /// The stages of `open`, which have these queues; packets arrive from the CPU `spacing` apart
+    /// or more. `alike` says whether (1) of [`super::open`] holds of it.
     pub fn new(open: Arc<Open>, lines: &[Line], spacing: Span, alike: bool) -> Result<Self, Unrated> {
         let station = open.station();
         if station.medium != Medium::Own {
@@ -145,7 +179,7 @@ impl Rated {
         // A look finds several packets at once.
         let cpu = Affine { startup: ps(spacing), per_byte: 0 };
         let mut apart = if station.looks.is_zero() { cpu } else { Affine::default() };
-        // Packets that come right from the stage before.
+        // Packets that arrive right from the stage before.
         let mut coming = apart;
         for group in open.groups() {
             let stages = &station.stages[group.clone()];
@@ -198,7 +232,7 @@ impl Rated {
         &self.servers
     }
 
-    /// What the other stages add, and looking for commands.
+    /// Time of the other stages, and of polling for commands.
     pub fn way(&self) -> Span {
         self.way
     }

@@ -1,40 +1,52 @@
-//! What an adapter does with the frames that come in, until the host can be told.
+//! Work of an adapter on incoming frames, until the host can be notified.
 //!
 //! # The question
 //!
-//! A host waits for a message from when its frames should be there. What lies between the last bit of a frame and the adapter's response is a row of stages
-//! again, and what comes in may come from several links at once, as dense as each allows. How long may a frame be in there?
+//! A host waits for a message from when its frames should be there. Between the last bit of a frame
+//! and the adapter's response is a row of stages again, and frames may arrive from several links at
+//! once, as dense as each allows. How long may a frame be in there?
 //!
 //! # The argument
 //!
-//! It takes nothing of queues, and of orders only that they hold nothing back that could be served. Let `t` be the last instant before a frame's response at which nothing was in the row, and `T(n)` what frame `n` takes that
-//! waits for nothing. Of those in the row look at the one that is furthest. It is in a phase that goes on, or its server waits for company, or it waits for a resource. What
-//! comes in goes before what goes out where both want one, so what goes out has it for as long as one of its phases takes, at most, each time: `H` for each phase
-//! that shares. (Between themselves those that came in go on while they hold what others want.) A batch takes no longer than its frames one after the other. So
-//! with `w(n) = T(n) + H` for each such phase, the row has been empty again after `B` if it is through with all that came in `B` by then.
+//! The argument assumes no property of queues, and of orders only that they are work-conserving.
+//! Let `t` be the last instant before a frame's response at which no frame was in the row, and
+//! `T(n)` the time of frame `n` without a wait. Of those in the row look at the one that is
+//! furthest. It is in a phase that goes on, or its server waits for company, or it waits for a
+//! resource. Incoming frames go before outgoing ones where both need a resource, so an outgoing one
+//! has it for one of its phases at most, each time: `H` for each phase that shares. (Between
+//! themselves those that came in go on while they hold what others want.) A batch takes no longer
+//! than its frames one after the other. So with `w(n) = T(n) + H` for each such phase, the row has
+//! been empty again after `B` if it is through with all that came in `B` by then.
 //!
-//! Link `l` has frames of sizes from `a` to `b`. Each frame takes the link `x(n)`, so in `Δ` frames come but for the first that took it no longer than `Δ`, or `Δ + J`
-//! if they are pushed together by up to `J` on the way; and of `w` they have at most
+//! Link `l` has frames of sizes from `a` to `b`. Each frame takes the link `x(n)`. So the frames
+//! that arrive in `Δ`, but for the first, took it no longer than `Δ`, or `Δ + J` if they are pushed
+//! together by up to `J` on the way; and of `w` they have at most
 //!
 //! ```text
 //! w(b) + ρ (Δ + J),   ρ = max_{a ≤ n ≤ b} w(n)/x(n).                                      (1)
 //! B = Σ_l (w_l + ρ_l J_l) / (1 − Σ_l ρ_l).                                                (2)
 //! ```
 //!
-//! If `Σ ρ ≥ 1` there is no such end: the adapter is slower than what comes in. Where `w` and `x` are lines in the size, `ρ` is at an end of them, so it is sought
-//! where phases begin and end, and at knees; segments are counted as lines, above for `w` and below for `x`.
+//! If `Σ ρ ≥ 1` there is no such end: the adapter is slower than the arrivals. Where `w` and `x`
+//! are lines in the size, `ρ` is at an end of them, so it is sought where phases begin and end, and
+//! at knees. Segments are counted as lines, above for `w` and below for `x`.
 //!
-//! *By how many.* Where it is known that of a source's frames no more than `b + ⌈Δ/i⌉` come in `Δ`, for each of the groups that it has, they have at most `w(b) (b + 1 + Δ/i)` of `w`, and
+//! *By number.* Suppose that no more than `b + ⌈Δ/i⌉` of a source's frames arrive in `Δ`, for each
+//! of its groups. Then they have at most `w(b) (b + 1 + Δ/i)` of `w`, and
 //!
 //! ```text
 //! B = Σ_g w_g (b_g + 1) / (1 − Σ_g w_g/i_g).                                               (3)
 //! ```
 //!
-//! A link of 25 Gbit/s may bring short frames faster than an adapter takes them, and hosts not make them as fast. But groups that waited in ports together are counted as if they came at once, which no link
-//! lets them. *By both*: those of guaranteed channels, of which there are few, are counted by (3), however short they are, and by (1) only what else may come, whose frames may all be long.
+//! A link of 25 Gbit/s may bring short frames faster than an adapter takes them, and hosts not make
+//! them as fast. But groups that waited in ports together are counted as if they came at once,
+//! which no link lets them. *By both*: frames of guaranteed channels, of which there are few, are
+//! counted by (3), however short they are. Only other possible arrivals, which may all be long
+//! frames, are counted by (1).
 //!
-//! In each way what a source has of `w` in `Δ` is a line, so `B` is where the sum over all sources of the lowest of their lines comes down to `Δ`; whichever line is taken of each source, where
-//! their sum does so is no earlier, and is sought by taking the lowest there again and again.
+//! In each way the `w` of a source in `Δ` is a line, so `B` is where the sum over all sources of
+//! the lowest of their lines falls to `Δ`. Whichever line is taken of each source, where their sum
+//! does so is no earlier, and is sought by taking the lowest there again and again.
 //!
 //! How many frames there are then is `counted.rs`.
 
@@ -47,23 +59,24 @@ use laxity_units::{Bytes, Span};
 use super::{Phase, Stage, ps, span};
 use laxity_qos::costs::{Delay, LinkCosts};
 
-/// A row of stages that frames come in by.
+/// A row of stages for incoming frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incoming {
-    /// What a frame passes, in order.
+    /// Stages that a frame passes, in order.
     pub stages: Vec<Stage>,
-    /// What each of its phases waits for that shares a resource with what goes out, at most: the longest phase there.
+    /// Longest wait of each of its phases that shares a resource with outgoing frames: the longest
+    /// phase there.
     pub held: Span,
     /// Resources that what goes out wants as well.
     pub shared: Vec<usize>,
-    /// Where frames come from.
+    /// The sources of frames.
     pub sources: Vec<Source>,
 }
 
-/// A link that frames come by.
+/// A link that frames arrive by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// What a frame takes of it.
+    /// Time of the link for a frame.
     pub spacing: Spacing,
     /// The smallest.
     pub smallest: Bytes,
@@ -71,11 +84,11 @@ pub struct Source {
     pub largest: Bytes,
     /// By how much frames may be nearer to each other than they left.
     pub pushed: Span,
-    /// How many there are by who sends them; `None` if nothing is known but the link.
+    /// Their number by sender; `None` if only the link is known.
     pub senders: Option<Senders>,
 }
 
-/// Frames by who sends them.
+/// Frames by sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Senders {
     /// Those of guaranteed channels.
@@ -96,27 +109,27 @@ pub struct Group {
 }
 
 impl Group {
-    /// How many of them come within `span`.
+    /// Arrivals of them within `span`.
     pub fn within(&self, span: Span) -> u64 {
         self.burst.saturating_add(span.div_ceil(self.interval))
     }
 }
 
-/// What a frame takes of a link, at least.
+/// Time of a link for a frame, at least.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spacing {
     /// `L_x(S)`.
     Link(LinkCosts),
-    /// All phases up to the one on the medium, where one packet is in the adapter at a time; that one alone; or those of the last stage, if that has one
-    /// server.
+    /// All phases up to the one on the medium, where one packet is in the adapter at a time; that
+    /// one alone; or those of the last stage, if that has one server.
     Stage(Stage),
 }
 
-/// Frames come in faster than the adapter takes them, or nothing says how fast.
+/// Frames arrive faster than the adapter takes them, or their rate is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Endless;
 
-/// Time of the row that frames take: so much at once, and so much of any time, in parts.
+/// Time of the row that frames take: an amount at once, and a share of any time, in parts.
 #[derive(Debug, Clone, Copy)]
 struct Load {
     once: u128,
@@ -160,7 +173,7 @@ impl Incoming {
         u64::try_from(stay).map(Span::from_ps).map_err(|_| Endless)
     }
 
-    /// What `source` has, by each of the ways that bound it: (1), (3) and both.
+    /// Load of `source`, by each of the ways that bound it: (1), (3) and both.
     fn loads(&self, source: &Source) -> Vec<Load> {
         let each = self.most(source.largest);
         let by_groups = |groups: &[Group]| {
@@ -187,7 +200,8 @@ impl Incoming {
         Some(Load { once: self.most(source.largest).saturating_add(pushed), rate })
     }
 
-    /// What a frame of up to `size` holds of what goes out wants, all its phases together.
+    /// Time for which a frame of up to `size` holds resources of outgoing frames, all its phases
+    /// together.
     pub fn holding(&self, size: Bytes) -> Span {
         let phases = self.stages.iter().flat_map(|stage| &stage.phases);
         let shares = |phase: &&Phase| phase.holds.iter().any(|r| self.shared.contains(r));
@@ -232,7 +246,7 @@ impl Incoming {
                 let shares = phase.holds.iter().any(|r| self.shared.contains(r));
                 line_above(&phase.delay, size) + if shares { ps(self.held) } else { 0 }
             });
-            // What counts from the beginning of the service adds no more than itself.
+            // Time counted from the beginning of the service adds no more than itself.
             ps(stage.linger) + delays.sum::<u128>()
         };
         self.stages.iter().map(of).sum()
@@ -250,7 +264,7 @@ impl Incoming {
 }
 
 impl Source {
-    /// What a frame of `size` takes of the link, at least.
+    /// Time of the link for a frame of `size`, at least.
     fn at(&self, size: Bytes) -> u128 {
         match &self.spacing {
             Spacing::Link(costs) => ps(costs.transmit(size)),

@@ -14,7 +14,7 @@ fn us(us: u64) -> Span {
     Span::from_us(us)
 }
 
-/// A phase of so many microseconds, and as many nanoseconds for each byte as `per_byte`.
+/// A phase of `fixed` microseconds, and `per_byte` nanoseconds for each byte.
 fn phase(fixed: u64, per_byte: u64) -> Phase {
     Phase {
         delay: Delay { fixed: us(fixed), per_byte: ByteTime::from_ns(per_byte), ..Delay::default() },
@@ -76,7 +76,8 @@ fn a_short_packet_pays_its_part_of_a_round() {
     assert_eq!(behind.apart(Bytes::new(10)), 10_500_000);
 }
 
-/// What holds up a neighbour is one with it; a resource between two takes what is between along.
+/// A stage that holds up a neighbour is one with it; a resource between two takes the stages in
+/// between along.
 #[test]
 fn stages_that_hold_each_other_up_are_taken_together() {
     let holds = |phase| Phase { holds: vec![0], ..phase };
@@ -113,7 +114,8 @@ fn what_can_pass_or_has_to_be_waited_for_goes_one_by_one() {
     assert_eq!(behind.interrupts(), Interrupts { all: 2, beside: 0, waited_for: 1 });
 }
 
-/// 10 and 20 us of work, and 7 until the host hears: of a handshake, of a phase's end that it need not answer, and of the completion.
+/// 10 and 20 us of work, and 7 until the host hears: of a handshake, of a phase's end that it need
+/// not answer, and of the completion.
 #[test]
 fn a_handshake_waits_to_be_heard_of_too() {
     let of = |tells| {
@@ -141,8 +143,8 @@ fn the_longest_packet_need_not_be_the_largest() {
     assert_eq!(source.apart(), Span::from_ns(6010));
 }
 
-/// TTRT 100, THT 30, handling 5: 20 of every 100 are the station's. It is away for 70 and 10, may owe 40 (of frames of 30) and
-/// wait for the 25 of others' frames: 80 + 40 · 80/20 + 25.
+/// TTRT 100, THT 30, handling 5: 20 of every 100 are the station's. It is away for 70 and 10, may
+/// owe 40 (of frames of 30) and wait for the 25 of others' frames: 80 + 40 · 80/20 + 25.
 #[test]
 fn a_token_is_a_server_of_a_rate_and_a_latency() {
     let turns =
@@ -158,7 +160,8 @@ fn a_token_is_a_server_of_a_rate_and_a_latency() {
     assert_eq!(charged(&Behind::new(ring.clone(), 1, KILO)), (56 + 265, 0));
     // Of a small window each packet pays for a good part of the round: (80 + 305)/4.
     assert_eq!(charged(&Behind::side_by_side(ring, 4, KILO).unwrap()).0, 96);
-    // A stage that does something else does not keep the token, so it must not be one with those that do.
+    // A stage that does something else does not keep the token, so it must not be one with those
+    // that do.
     let mut dma = stage(vec![phase(40, 0)]);
     dma.phases[0].holds = vec![0];
     let mut busy = select;
@@ -166,8 +169,9 @@ fn a_token_is_a_server_of_a_rate_and_a_latency() {
     assert_eq!(Behind::side_by_side(on_ring(vec![dma, busy, stage(vec![medium])]), 60, KILO), None);
 }
 
-/// A row of stages with a window, by its recurrence: when each packet is handed over and complete. `services[k][n]`; a packet is handed over
-/// when the host has had that of `depth` before for `host`, one after the other.
+/// A row of stages with a window, by its recurrence: when each packet is handed over and complete.
+/// `services[k][n]`; a packet is handed over when the host has had that of `depth` before for
+/// `host`, one after the other.
 fn run(places: &[Option<usize>], services: &[Vec<u64>], depth: usize, host: u64) -> Vec<(u64, u64)> {
     let (stages, packets) = (services.len(), services[0].len());
     let mut began = vec![vec![0; packets]; stages];
@@ -180,7 +184,7 @@ fn run(places: &[Option<usize>], services: &[Vec<u64>], depth: usize, host: u64)
             let comes = if k == 0 { handed[n] } else { left[k - 1][n] };
             began[k][n] = if n == 0 { comes } else { comes.max(left[k][n - 1]) };
             left[k][n] = began[k][n] + services[k][n];
-            // There is a place when the one that came so many before has been taken from it.
+            // There is a place when an earlier packet has been taken from it.
             if let Some(Some(places)) = places.get(k + 1)
                 && n >= *places
             {
@@ -192,8 +196,9 @@ fn run(places: &[Option<usize>], services: &[Vec<u64>], depth: usize, host: u64)
     (0..packets).map(|n| (handed[n], left[stages - 1][n])).collect()
 }
 
-/// All rows of two and three stages with short and long packets in every order: what (1) promises from when a packet is
-/// handed over until a later one is complete is never exceeded, and comes near.
+/// All rows of two and three stages with short and long packets in every order: the promise of (1)
+/// from when a packet is handed over until a later one is complete is never exceeded, and is nearly
+/// reached.
 #[test]
 fn no_row_of_stages_takes_longer_than_it_is_charged() {
     const PACKETS: usize = 7;
@@ -216,7 +221,8 @@ fn no_row_of_stages_takes_longer_than_it_is_charged() {
                 for (depth, host) in (1..=4).flat_map(|depth| [(depth, 0), (depth, 2), (depth, 5)]) {
                     let station = Station { host: (host > 0).then(|| us(host)), ..station.clone() };
                     let behind = Behind::new(station, depth, KILO);
-                    // Where it is no stage the host's part is the caller's to charge, with each packet.
+                    // Where it is no stage the host's part is the caller's to charge, with each
+                    // packet.
                     let host = host * 1_000_000;
                     let starts = if behind.has_starts() { 0 } else { host };
                     let charge = sizes.map(|size| behind.charge(Bytes::new(size)) as u64 + starts);
@@ -249,7 +255,8 @@ fn no_row_of_stages_takes_longer_than_it_is_charged() {
     assert!(closest > 0.999, "{closest}");
 }
 
-/// 10 and 30: a server each may have had something, and the packet that came first passes the shorter once more.
+/// 10 and 30: a server each may have had something, and the packet that came first passes the
+/// shorter once more.
 #[test]
 fn an_adapter_that_schedules_is_charged_for_its_slowest_stage() {
     let open = |station| Open::new(station, KILO);
@@ -261,13 +268,15 @@ fn an_adapter_that_schedules_is_charged_for_its_slowest_stage() {
     let plain = || station(vec![stage(vec![phase(10, 0)]), stage(vec![phase(30, 0)])]);
     assert_eq!(charged(plain()), (30, 50));
     assert_eq!(charged(Station { looks: us(7), ..plain() }), (30, 57));
-    // A prefetch of 10 by the processor that the link has for 5 of its 25: one in it, one waits, one is at the link.
+    // A prefetch of 10 by the processor that the link has for 5 of its 25: one in it, one waits,
+    // one is at the link.
     let works = |time, rank| Phase { holds: vec![0], rank, ..phase(time, 0) };
     let prefetch = |rank| {
         let link = Stage { places: Some(1), ..stage(vec![works(5, 0), phase(20, 0)]) };
         station(vec![stage(vec![phase(40, 0)]), stage(vec![works(10, rank)]), link])
     };
-    // 40 and 35; what was inside is 40 and 10 + 3 (25 + 10), or 3 (25 + 3 · 10) if it does not go before.
+    // 40 and 35; what was inside is 40 and 10 + 3 (25 + 10), or 3 (25 + 3 · 10) if it does not go
+    // before.
     assert_eq!(charged(prefetch(1)), (40, 40 + 10 + 3 * 35 + 35));
     assert_eq!(charged(prefetch(0)), (40, 40 + 10 + 3 * 55 + 35));
     assert_eq!(open(prefetch(1)).unwrap().apart(KILO), 25_000_000);
@@ -291,7 +300,8 @@ fn an_adapter_that_schedules_is_charged_for_its_slowest_stage() {
     assert_eq!(refused(apart), Closed::Entangled);
 }
 
-/// The ring of the test above: the last stage at a fifth of its rate, with what it had, and the token once.
+/// The ring of the test above: the last stage at a fifth of its rate, with what it had, and the
+/// token once.
 #[test]
 fn an_adapter_that_schedules_waits_for_the_token_once() {
     let turns =

@@ -1,100 +1,127 @@
-//! A row of stages behind a window: what packets take that a host hands over one by one, never more than `D` of them under way.
+//! A row of stages behind a window: what packets take that a host hands over one by one, never more
+//! than `D` of them under way.
 //!
 //! # The question
 //!
-//! In the second phase of [`crate`]'s argument, `(τ, f)`, a packet of the level always waits at the host, so only
-//! such packets are handed over, as soon as the window lets the host. How long is that for a given number of packets? For the papers'
-//! adapter it is `D L_max` for what the adapter had at `τ`, and `L_x` for each packet after that. Here it is
+//! In the second phase of [`crate`]'s argument, `(τ, f)`, a packet of the level always waits at the
+//! host, so only such packets are handed over, as soon as the window lets the host. How long is
+//! that for a given number of packets? For the papers' adapter it is `D L_max` for what the adapter
+//! had at `τ`, and `L_x` for each packet after that. Here it is
 //!
 //! ```text
 //! x − τ < once + D L(S) + Σ_n L(n) + Σ_n per_start,                                       (1)
 //! ```
 //!
-//! for every `x` in `(τ, f)`, the sums over the packets `n` handed over in `(τ, x)` up to the last of the message `m`, with `L` and `once` by
-//! either of two methods. `per_start` is what the caller charges for each packet's handing over and for its interrupts, each of which is
-//! executed once; whenever the next event waits for one of those, that is what the instant is charged to. Call the `D` packets that
-//! the adapter has at `τ` and those handed over since, up to `m`'s last, *ours*. Those after it are not: at most `D − 1` of them are under way
-//! before `m`'s last has left, for a station is accepted only if none of them overtakes it ([`Overtaking`]). Let `T(n)` be what packet `n` takes
-//! that waits for nothing but the host's answers to what its stages ask on the way, of each of which the host hears within `hears`.
+//! for every `x` in `(τ, f)`, the sums over the packets `n` handed over in `(τ, x)` up to the last
+//! of the message `m`, with `L` and `once` by either of two methods. `per_start` is what the caller
+//! charges for each packet's handing over and for its interrupts, each of which is executed once;
+//! whenever the next event waits for one of those, that is what the instant is charged to. Call the
+//! `D` packets that the adapter has at `τ` and those handed over since, up to `m`'s last, *ours*.
+//! Those after it are not: at most `D − 1` of them are under way before `m`'s last has left, for a
+//! station is accepted only if none of them overtakes it ([`Overtaking`]). Let `T(n)` be the time
+//! of packet `n` if it waits only for the host's responses to requests of its stages on the way, of
+//! each of which the host hears within `hears`.
 //!
 //! # One after the other
 //!
-//! Call those packets *passing* that are handed over after `m`'s last and are served before it at some stage, at most `V`. Of ours and those,
-//! look at the one that is furthest. It is not held up by the stage after it, nor is the server before it taken by one that
-//! is neither, which would have passed. So it is in a phase that goes on, or waits for company, or for a resource that somebody
-//! holds who goes on: one of them, or one of the others, which are under way until `m`'s last has left and so at most `D − 1`. (A phase has all
-//! its resources or none, and whoever has a resource goes on.) Or it has not been fetched yet, or its completion not been heard of: `looks + hears` for each
-//! packet. Or it waits for the medium. A batch takes no longer than its packets one after the other, and a wait for company ends with a batch; only in its
-//! own batch may `m`'s last have others behind it, `b_k − 1` at stage `k`. With `Z` what a packet holds of shared resources and `s_k` of the server of stage `k`,
+//! Call those packets *passing* that are handed over after `m`'s last and are served before it at
+//! some stage, at most `V`. Of ours and those, look at the one that is furthest. It is not held up
+//! by the stage after it, nor is the server before it taken by one that is neither, which would
+//! have passed. So it is in a phase that goes on, or waits for its batch, or for a resource that
+//! another packet holds which goes on. That packet is one of them, or one of the others, which are
+//! under way until `m`'s last has left and so at most `D − 1`. (A phase has all its resources or
+//! none, and a packet that has a resource goes on.) Or it has not been fetched yet, or its
+//! completion not been heard of: `looks + hears` for each packet. Or it waits for the medium. A
+//! batch takes no longer than its packets one after the other, and a wait for company ends with a
+//! batch; only in its own batch may `m`'s last have others behind it, `b_k − 1` at stage `k`. With
+//! `Z` what a packet holds of shared resources and `s_k` of the server of stage `k`,
 //!
 //! ```text
 //! L(n) = T(n) + looks + hears + wait of the medium,
 //! once = (D − 1) Z(S) + V L(S) + Σ_k (min(b_k, D) − 1) s_k(S).                             (2)
 //! ```
 //!
-//! That needs nothing of the stages' queues but `V`, and nothing is gained by there being several. With `D = 1` it is exact.
+//! Of the stages' queues that needs only `V`, and several stages bring no gain. With `D = 1` it is
+//! exact.
 //!
-//! *Gathered.* With several packets under way, waits for being heard of go on together. Call it idle when nobody of ours or passing is in a stage or waits to be
-//! fetched. When it is idle before `m`'s last is handed over, the window is closed, so `D` packets wait, and the host hears of each within `h = hears`. Take the first
-//! idle instant, `h` from there, the next idle instant after that, and so on: in each of these intervals but the last `D` of ours are heard of. So it is
-//! idle for at most `h ((D + n)/D + 1)` where `n` packets are handed over:
+//! *Gathered.* With several packets under way, waits for being heard of go on together. Call it
+//! idle when no packet of ours or passing is in a stage or waits to be fetched. When it is idle
+//! before `m`'s last is handed over, the window is closed, so `D` packets wait, and the host hears
+//! of each within `h = hears`. Take the first idle instant, `h` from there, the next idle instant
+//! after that, and so on: in each of these intervals but the last `D` of ours are heard of. So it
+//! is idle for at most `h ((D + n)/D + 1)` where `n` packets are handed over:
 //!
 //! ```text
 //! L(n) = T(n) + looks + h/D + wait of the medium,   once = … + 2 h.                        (3)
 //! ```
 //!
-//! If idle is also when packets wait to be fetched, each has two such waits, of at most `g = max(looks, hears)`, and it is for at most `g (2 (D + n)/D + 1)`: `L = T + 2 g/D`,
-//! `once = … + 3 g`. It takes that a packet is fetched as soon as the adapter knows of it: buffers and places for all.
+//! If idle is also when packets wait to be fetched, each has two such waits, of at most `g =
+//! max(looks, hears)`, and it is for at most `g (2 (D + n)/D + 1)`: `L = T + 2 g/D`, `once = … + 3
+//! g`. It takes that a packet is fetched as soon as the adapter knows of it: buffers and places for
+//! all.
 //!
 //! # Side by side
 //!
-//! Now nobody overtakes anybody. Neighbouring stages are put together into a *cluster* where one can hold up the other: where the second has
-//! few places, or where they share a resource (and with all between them, if they are not neighbours). While a cluster has one of ours it works,
-//! as above, and a cluster is never held up by the next. `c_k(n)` is what a packet takes in cluster `k`, all its stages together.
+//! Now no packet overtakes another. Neighbouring stages are put together into a *cluster* where one
+//! can hold up the other: where the second has few places, or where they share a resource (and with
+//! all between them, if they are not neighbours). While a cluster has one of ours it works, as
+//! above, and a cluster is never held up by the next. `c_k(n)` is what a packet takes in cluster
+//! `k`, all its stages together.
 //!
-//! Follow the path that ends at `x` backwards. In cluster `k` packet `p` is, or has just left it. Let `y` be the last packet, at most `p`, that
-//! came to the cluster when nobody ahead of it was there. Since then the cluster has worked, on `y … p` or on somebody behind `p` who
-//! holds what those want. Behind `p` at most `X_k` packets have begun something there: those that have servers or places
-//! in it, fewer than `D`. When `y` came it came from cluster `k − 1`: go on there with `y`. In the first cluster it came from the host: it was
-//! handed over at once (then that was at `τ`), or when the window had opened, by the completion of packet `y − D`, which has left the last
-//! cluster: go on there. A path passes clusters from last to first, then jumps; it is at a packet in one cluster, but for
-//! those at which it changes from one to the next, so a round, from one jump to the next, is at most
+//! Follow the path that ends at `x` backwards. In cluster `k` packet `p` is, or has just left it.
+//! Let `y` be the last packet, at most `p`, that arrived at the cluster when no packet ahead of it
+//! was there. Since then the cluster has worked, on `y … p` or on a packet behind `p` that holds
+//! resources of those. Behind `p` at most `X_k` packets have begun something there: those that have
+//! servers or places in it, fewer than `D`. When `y` came it came from cluster `k − 1`: go on there
+//! with `y`. In the first cluster it came from the host: it was handed over at once (then that was
+//! at `τ`), or when the window had opened, by the completion of packet `y − D`, which has left the
+//! last cluster: go on there. A path passes clusters from last to first, then jumps; it is at a
+//! packet in one cluster, but for those at which it changes from one to the next, so a round, from
+//! one jump to the next, is at most
 //!
 //! ```text
 //! Σ_n max_k c_k(n) + E,     E = Σ_k c_k(S) − max_k c_k(S) + Σ_k X_k Z_k(S) + looks + hears,
 //! ```
 //!
-//! the sum over the packets that it is at. (Where it changes from `k` to `k + 1`, charge the packet with the one of the two that is farther
-//! from the cluster where `c_k(S)` is largest; that is each cluster but this once.) A jump leaves out `D − 1` packets. They
-//! pay for `E` if each pays `E/(D − 1)`; or, with the first packet that the round is at, for `E` and that packet if each of the `D` pays
-//! `(c(S) + E)/D`, where `c(S) = max_k c_k(S)`. Only the last round is left:
+//! the sum over the packets that it is at. (Where it changes from `k` to `k + 1`, charge the packet
+//! with the one of the two that is farther from the cluster where `c_k(S)` is largest; that is each
+//! cluster but this once.) A jump leaves out `D − 1` packets. They pay for `E` if each pays `E/(D −
+//! 1)`; or, with the first packet that the round is at, for `E` and that packet if each of the `D`
+//! pays `(c(S) + E)/D`, where `c(S) = max_k c_k(S)`. Only the last round is left:
 //!
 //! ```text
 //! L(n) = max(max_k c_k(n), min(E/(D − 1), (c(S) + E)/D)),   once = E.                     (4)
 //! ```
 //!
-//! For packets alike that is what a closed network of `D` customers comes to: the slowest cluster, or the whole way for each `D`.
+//! For packets alike that equals a closed network of `D` customers: the slowest cluster, or the
+//! whole way for each `D`.
 //!
-//! Several servers that keep the order are no worse than one. A batch that `p` is in may have others behind it: `(b_k − 1) s_k(S)` more in `E` for each stage.
+//! Several servers that keep the order are no worse than one. A batch that `p` is in may have
+//! others behind it: `(b_k − 1) s_k(S)` more in `E` for each stage.
 //!
-//! *The host is a stage, too*, where completions interrupt it in their order and each starts the next packet at once (option O1): the last one, with `c_host = C_i + C_l` for
-//! each packet, and the window opens when a packet has left it. Then `per_start` is in (4) and zero in (1), and starting a packet at `τ` comes once.
-//! Whatever else interrupts that CPU the caller counts by itself.
+//! *The host is a stage, too*, where completions interrupt it in their order and each starts the
+//! next packet at once (option O1): the last one, with `c_host = C_i + C_l` for each packet, and
+//! the window opens when a packet has left it. Then `per_start` is in (4) and zero in (1), and
+//! starting a packet at `τ` is charged once. Whatever else interrupts that CPU the caller counts by
+//! itself.
 //!
-//! If the adapter has fewer than `D` buffers, a packet is not fetched before that of `B` before it is free, which is the same with `B` in place
-//! of `D`. An adapter that looks for commands from time to time may find no room at each look, and then only (2) is charged.
+//! If the adapter has fewer than `D` buffers, a packet is not fetched before that of `B` before it
+//! is free, which is the same with `B` in place of `D`. An adapter that looks for commands from
+//! time to time may find no room at each look, and then only (2) is charged.
 //!
 //! # On a token ring
 //!
-//! The token stays while the cluster that ends with the medium has anything, if that consists of stages that select and of the one on the
-//! medium, for that is how a frame says that more follow. So `c_K` is stretched, and `E` has the latency ([`Turns`]): each round begins with the
-//! token elsewhere. In (2) and (3) each frame waits for it.
+//! The token stays while the cluster that ends with the medium has anything, if that consists of
+//! stages that select and of the one on the medium, for that is how a frame says that more follow.
+//! So `c_K` is stretched, and `E` has the latency ([`Turns`]): each round begins with the token
+//! elsewhere. In (2) and (3) each frame waits for it.
 //!
 //! # Completions
 //!
-//! With one packet at a time, completions are at least `T` apart, and what each waits for company that cannot come. Otherwise the host hears of at most `D + Δ/b` in a time `Δ`, `b` being the least
-//! that the slowest stage takes for each of many: of those that were not under way before, each has been served in it. That is so
-//! however long responses wait for company.
+//! With one packet at a time, completions are at least `T` apart, and the time for which each waits
+//! for a batch that cannot form. Otherwise the host hears of at most `D + Δ/b` in a time `Δ`, `b`
+//! being the least that the slowest stage takes for each of many: of those that were not under way
+//! before, each has been served in it. That is so however long responses wait for company.
 
 use std::ops::Range;
 
@@ -110,7 +137,8 @@ const PASSING: &str = "later packets that pass in the adapter";
 pub enum Method {
     /// Each for all of its way.
     OneByOne,
-    /// The same, but for the waits of commands and responses, which the packets of a window have together.
+    /// The same, but for the waits of commands and responses, which the packets of a window have
+    /// together.
     Gathered,
     /// Each for the slowest cluster of stages, and the way once.
     SideBySide,
@@ -125,13 +153,14 @@ pub struct Behind {
     method: Method,
     /// The stages that are one server to the analysis.
     clusters: Vec<Range<usize>>,
-    /// What each packet pays at least.
+    /// The least charge of each packet.
     floor: u128,
     once: Vec<Term>,
 }
 
 impl Behind {
-    /// `station` behind a window of `depth` packets of at most `largest`, by the method that charges less.
+    /// `station` behind a window of `depth` packets of at most `largest`, by the method that
+    /// charges less.
     pub fn new(station: Station, depth: u32, largest: Bytes) -> Self {
         let one_by_one = Self::one_by_one(station.clone(), depth, largest);
         let gathered = Self::gathered(station.clone(), depth, largest);
@@ -247,7 +276,7 @@ impl Behind {
         self.method == Method::SideBySide && self.station.host.is_some()
     }
 
-    /// What the host does for each packet, if that is a stage.
+    /// Time of the host for each packet, if that is a stage.
     fn host(&self) -> u128 {
         if self.has_starts() { self.station.host.map_or(0, ps) } else { 0 }
     }
@@ -287,7 +316,7 @@ impl Behind {
         self.station.transit(size) + u128::from(self.interrupts().waited_for) * ps(self.station.hears)
     }
 
-    /// What comes once.
+    /// Terms charged once.
     pub fn once(&self) -> &[Term] {
         &self.once
     }
@@ -312,7 +341,7 @@ impl Behind {
         Interrupts { all: 1 + beside + waited_for, beside, waited_for }
     }
 
-    /// What a frame waits for the medium each time that it is not there already.
+    /// Wait of a frame for the medium each time that it is not there already.
     fn wait(&self) -> u128 {
         match &self.station.medium {
             Medium::Own => 0,
@@ -326,7 +355,7 @@ impl Behind {
         self.stretched(cluster, work)
     }
 
-    /// What `work` in a cluster takes there.
+    /// Time of `work` in a cluster there.
     fn stretched(&self, cluster: &Range<usize>, work: u128) -> u128 {
         match &self.station.medium {
             Medium::Ring(turns) if cluster.end == self.station.stages.len() => turns.stretched(work),
@@ -345,7 +374,7 @@ fn is_shared(stages: &[Stage], r: usize) -> bool {
     stages.iter().filter(|stage| stage.wants(r)).count() > 1
 }
 
-/// What a packet of up to `size` holds in `stages` of resources that several stages want.
+/// Time for which a packet of up to `size` holds resources in `stages` that several stages use.
 fn held(station: &Station, stages: Range<usize>, size: Bytes) -> u128 {
     let shared = |r| is_shared(&station.stages, r);
     let all = |size| station.stages[stages.clone()].iter().map(|stage| stage.holding(size, shared)).sum();
@@ -363,7 +392,8 @@ fn batches(station: &Station, depth: u32, largest: Bytes) -> u128 {
 
 /// `X_k Z_k`: what packets behind one that is still in `cluster` may have held there.
 ///
-/// They are in a server of an earlier stage of it or at a place of a later one; in its last stage whoever is behind is not served.
+/// They are in a server of an earlier stage of it or at a place of a later one; in its last stage a
+/// packet behind is not served.
 fn behind(station: &Station, cluster: &Range<usize>, depth: u32, largest: Bytes) -> u128 {
     let Some(inner) = station.stages.get(cluster.start + 1..cluster.end) else { return 0 };
     let places = |stage: &Stage| u64::from(stage.places.unwrap_or(depth).min(depth)) + 1;
@@ -372,8 +402,8 @@ fn behind(station: &Station, cluster: &Range<usize>, depth: u32, largest: Bytes)
     held(station, cluster.start..cluster.end.saturating_sub(1), largest) * u128::from(several)
 }
 
-/// Neighbours that can hold up each other, put together; and the stages that select for the medium with it, for the token stays for
-/// those.
+/// Neighbours that can hold up each other, put together; and the stages that select for the medium
+/// with it, for the token stays for those.
 fn clusters(station: &Station, depth: u32) -> Vec<Range<usize>> {
     let stages = &station.stages;
     // Whether a stage and the one before it are one.
@@ -403,8 +433,8 @@ fn clusters(station: &Station, depth: u32) -> Vec<Range<usize>> {
     clusters
 }
 
-/// The stages for which the token stays: the last, if its last phase is on the medium, and those before it that do nothing
-/// but a processor's work.
+/// The stages for which the token stays: the last, if its last phase is on the medium, and those
+/// before it that do only a processor's work.
 pub(super) fn selecting(station: &Station) -> Option<Range<usize>> {
     let (last, before) = station.stages.split_last()?;
     if !last.phases.last().is_some_and(|phase| phase.medium) {

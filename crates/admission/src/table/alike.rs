@@ -1,25 +1,32 @@
 //! Copies of one channel by the thousand, each where a request of its own would put it.
 //!
-//! A request looks at all channels, so a table that is filled with copies one by one takes the square of their number: 100 000 took a minute and a half. Of copies that change
-//! nothing that all have in common, the next is answered as the last was as long as what decided that still does.
+//! A request looks at all channels, so a table that is filled with copies one by one takes the
+//! square of their number: 100 000 took a minute and a half. Of copies that change no common
+//! property, the next has the same answer as the last as long as the deciding values hold.
 //!
-//! Under `D_order` a newcomer's place is found from the lowest channel up. Whoever tolerates it by what is kept of its own deadline tolerates `n` of them if it has that much to spare there
-//! `n` times; so do copies that stand there by then. The first that does not is looked at more closely, with what is above it, and copies below it change nothing of that; nor, with the newest of them on
-//! top, of what the next waits for.
+//! Under `D_order` a newcomer's place is found from the lowest channel up. A channel that tolerates
+//! it by the kept demand at its own deadline tolerates `n` of them if it has that much to spare
+//! there `n` times; so do copies that stand there by then. The first that does not is looked at
+//! more closely, with the channels above it, and copies below it do not change that. With the
+//! newest of them on top, they do not change the wait of the next either.
 //!
-//! By the demand test, where lines (`demand/lines.rs`) say that all `n` keep their deadlines together, fewer do, and the least deadline that is found for the next is no later than its own: the walk's since none
-//! that is feasible lies below that, and the lines' since less is asked for with fewer. A horizon with all of them is one with fewer, too.
+//! By the demand test, where lines (`demand/lines.rs`) say that all `n` keep their deadlines
+//! together, fewer do. The least deadline that is found for the next is then no later than its own:
+//! the walk's since none that is feasible lies below that, and the lines' since fewer ask for less.
+//! A horizon with all of them is one with fewer, too.
 
 use super::super::demand::{Host, Stream, feasible_by_lines};
 use super::*;
 
 impl AdmissionTable {
-    /// How many copies of `request`, and of `most`, would surely be admitted one after the other: told at once, and there may be more.
+    /// How many copies of `request`, and of `most`, would surely be admitted one after the other:
+    /// computed at once, and there may be more.
     pub fn alike(&self, request: &Request, most: u64) -> u64 {
         self.several(request, most).map_or(0, |several| several.number)
     }
 
-    /// Admits `number` copies of `request`, no more than [`alike`](Self::alike) says: the same ones in the same places as one by one.
+    /// Admits `number` copies of `request`, no more than [`alike`](Self::alike) says: the same ones
+    /// in the same places as one by one.
     pub fn request_alike(&mut self, request: Request, number: u64) {
         if number == 0 {
             return;
@@ -63,7 +70,7 @@ impl AdmissionTable {
         let shared = self.shared_with(request).ok().filter(|shared| self.shared.as_ref() == Some(shared))?;
         let task = Task::new(request.spec().min_interval.as_ps(), shared.demand(&self.environment, request))?;
         match self.test {
-            // Who shares a level changes with each.
+            // The channels of a level change with each.
             Test::DOrder if self.environment.levels.is_some() => None,
             Test::DOrder => self.several_by_order(&shared, request, task, most),
             Test::Demand => self.several_by_demand(&shared, request, task, most),
@@ -148,7 +155,8 @@ mod tests {
     use crate::{Above, Decision, Interference, ResourceModel};
     use laxity_qos::traffic::TrafficSpec;
 
-    /// The same table by requests one by one and by copies at once: all that there is to it, places, numbers and what is kept of each.
+    /// The same table by requests one by one and by copies at once: all that there is to it,
+    /// places, numbers and what is kept of each.
     #[test]
     fn copies_at_once_are_those_one_by_one() {
         let mut at_once = 0;

@@ -1,21 +1,25 @@
-//! What is asked for by each channel's deadline, of all channels at once.
+//! Demand by each channel's deadline, of all channels at once.
 //!
-//! `constant + S_k + Σ_{j<k} ⌈d_k/I_j⌉ S_j` for each `k` is quadratic in their number: 40 ms for ten thousand, each time that a newcomer changes what all have in common.
-//! It is what the quick test of a newcomer goes by, which may ask for too much and never for too little; whoever fails it is looked at more closely.
-//! So beyond [`EXACT`] channels it is bounded from above: where `I_j ≥ d_k` there is one release, and else
+//! `constant + S_k + Σ_{j<k} ⌈d_k/I_j⌉ S_j` for each `k` is quadratic in their number: 40 ms for
+//! ten thousand, each time that a newcomer changes what all have in common. The quick test of a
+//! newcomer goes by it. It may be too high and is never too low; a channel that fails it is looked
+//! at more closely. So beyond [`EXACT`] channels it is bounded from above: where `I_j ≥ d_k` there
+//! is one release, and else
 //!
 //! ```text
 //! ⌈d/I⌉ ≤ 1 + d/I        so        Σ_j ⌈d_k/I_j⌉ S_j ≤ Σ_j S_j + d_k Σ_{I_j < d_k} S_j/I_j,
 //! ```
 //!
-//! with the last sum from a tree over the intervals in their order (Fenwick 1994), in which each channel is put after it was looked at: `O(n log n)`.
+//! with the last sum from a tree over the intervals in their order (Fenwick 1994), in which each
+//! channel is put after it was looked at: `O(n log n)`.
 
 use super::super::response::{Task, demand};
 
 /// Channels up to which it is computed as it stands.
 const EXACT: usize = 1024;
 
-/// Per channel, from the highest: what is asked for by its deadline, by itself, by `above` and by the channels above it; exactly, or bounded from above.
+/// Per channel, from the highest: what is asked for by its deadline, by itself, by `above` and by
+/// the channels above it; exactly, or bounded from above.
 pub(super) fn at_deadlines(
     constant: u128,
     above: &[Task],
@@ -65,7 +69,7 @@ impl Shorter {
         }
     }
 
-    /// Of those added whose interval is shorter than `deadline`.
+    /// Of those added with an interval shorter than `deadline`.
     fn weight_below(&self, deadline: u64) -> u128 {
         let mut at = self.intervals.partition_point(|interval| *interval < deadline);
         let mut sum = 0;
@@ -93,7 +97,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(12))]
-        /// Many channels: never less than what is asked for, at most one release of each shorter channel more, and exact where nobody is shorter.
+        /// Many channels: never less than the demand, at most one release of each shorter channel
+        /// more, and exact where none is shorter.
         #[test]
         fn many_are_bounded_from_above(
             drawn in prop::collection::vec((1_000u64..100_000, 1u64..40, 1u64..400), EXACT + 1..EXACT + 40),

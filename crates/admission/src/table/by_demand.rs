@@ -1,7 +1,9 @@
-//! The table under the demand test: [`super::super::demand`] asked about the channels that are in it.
+//! The table under the demand test: [`super::super::demand`] asked about the channels that are in
+//! it.
 //!
-//! A newcomer that leaves what all have in common as it is costs one walk, down to its own deadline: a few dozen
-//! passes over all channels. One that changes it costs another walk over all the others, which may fail.
+//! A newcomer that leaves what all have in common as it is costs one walk, down to its own
+//! deadline: a few dozen passes over all channels. One that changes it costs another walk over all
+//! the others, which may fail.
 
 use laxity_units::Span;
 
@@ -28,7 +30,7 @@ impl AdmissionTable {
         Ok(Placed { place, bound: deadline, task, shared, tasks })
     }
 
-    /// What admitting `request` would change, and the least deadline it could have.
+    /// The changes that `request` would make, and the least deadline it could have.
     fn joined(&self, request: &Request) -> Result<Joined, Refusal> {
         let shared = self.shared_with(request)?;
         let service = shared.demand(&self.environment, request);
@@ -60,13 +62,14 @@ impl AdmissionTable {
                 let least = demand::least_deadline_by_lines(host, streams, &task);
                 (least.ok_or_else(|| without(Late::Untold))?, false)
             }
-            // Those who are in keep their deadlines, so nothing else can be the matter.
+            // The admitted channels keep their deadlines, so there is no other cause.
             Err(Failure::Overload | Failure::Late { .. }) => return Err(without(Late::Never)),
         };
         Ok(Joined { least, told, task, service, shared: changed.then_some(shared), tasks })
     }
 
-    /// The refusal of a newcomer with which `streams` would fail whatever its deadline; `None` for want of time itself.
+    /// The refusal of a newcomer with which `streams` would fail whatever its deadline; `None` for
+    /// want of time itself.
     fn fails(&self, streams: &[Stream], failure: Failure) -> Option<Refusal> {
         let Failure::Late { t, done } = failure else { return None };
         let last = |place: &usize| streams[*place].last_before(t.saturating_add(1));
@@ -85,7 +88,8 @@ impl AdmissionTable {
             .collect()
     }
 
-    /// What each channel gets beside the others. Where that takes too long to find out, what it was promised.
+    /// Bound of each channel beside the others. Where that takes too long to find out, its earlier
+    /// promise.
     pub(super) fn bounds_by_demand(&self, shared: &Shared, above: &[Task], tasks: &[Task]) -> Vec<Bound> {
         let effort = Effort::of(MOST_LOOKS_AT_ALL);
         let host = Host { constant: shared.constant(), activations: above, effort: &effort };
@@ -116,7 +120,7 @@ impl AdmissionTable {
     }
 }
 
-/// What [`AdmissionTable::joined`] found.
+/// Result of [`AdmissionTable::joined`].
 struct Joined {
     least: u64,
     /// Else there may be less than that, which would have taken too long to find out.

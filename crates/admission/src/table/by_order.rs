@@ -1,7 +1,9 @@
-//! The table under `D_order`: the priority that a newcomer can have among the channels that are in it.
+//! The table under `D_order`: the priority that a newcomer can have among the channels that are in
+//! it.
 //!
-//! The lowest channel that tolerates the newcomer above it is where it goes, so that it takes from nobody what it does not need. Where
-//! it changes nothing that all have in common, what each had to spare at its deadline says for most of them at once that they do.
+//! The lowest channel that tolerates the newcomer above it is where it goes, so that it takes no
+//! priority that it does not need. Where it changes no common property, the slack of each channel
+//! at its deadline decides for most of them at once.
 
 use super::*;
 
@@ -87,8 +89,8 @@ impl AdmissionTable {
         0
     }
 
-    /// The bound of a newcomer at `place`, `bound` by itself, where it may have to share a priority; refused if there are
-    /// not enough of them.
+    /// The bound of a newcomer at `place`, `bound` by itself, where it may have to share a
+    /// priority; refused if there are not enough of them.
     fn bound_on_level(
         &self,
         shared: &Shared,

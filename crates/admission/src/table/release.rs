@@ -1,8 +1,12 @@
 //! A channel leaves.
 //!
-//! What all have in common was found for everybody who was there; with one less it is found anew, and mostly comes to less. Not always: where two ways of counting both hold, what is taken is what seems to come to less before
-//! anybody has been looked at ([`super::super::beside`], [`super::super::counted`]), and for fewer channels that may be the other, by which one of them would be late. None is: what was proved beside more channels holds beside
-//! some of them. So what is found anew is taken over if everybody keeps his deadline by it, as everybody does if the last who came is the first to leave; and what was known before stays if not.
+//! The common properties were found for all channels that were there; with one less they are found
+//! anew, and usually are less. Not always. Where two ways of counting both hold, the one with the
+//! lower estimate is taken before any channel has been looked at ([`super::super::beside`],
+//! [`super::super::counted`]). For fewer channels that may be the other, by which one of them would
+//! be late. None is: what was proved beside more channels holds beside some of them. So the new
+//! properties are taken over if all channels keep their deadlines by them, as all do if the last
+//! admitted is the first to leave. Otherwise the known ones stay.
 
 use super::super::demand::{Host, feasible, feasible_by_lines};
 use super::*;
@@ -35,7 +39,8 @@ impl AdmissionTable {
         true
     }
 
-    /// What all have in common by themselves, if that is another than what is known and all keep their deadlines by it.
+    /// The common properties by themselves, if they differ from the known ones and all channels
+    /// keep their deadlines by them.
     fn found_anew(&self) -> Option<(Shared, Vec<Task>)> {
         let shared = Shared::new(&self.environment, &self.population).ok()?;
         if self.shared.as_ref() == Some(&shared) {

@@ -1,4 +1,4 @@
-//! What other links take, by hand.
+//! CPU time of other links, by hand.
 
 use super::*;
 
@@ -38,8 +38,8 @@ fn of(environment: &Environment) -> Beside {
     Beside::of(environment, &all, Way::Less)
 }
 
-/// A block and four packets ahead are 100 us. By time that is 15 (2 + ⌈100/50⌉) = 60; by packets, with four of them waiting, 15 (4 + 1 + 1 + 1 + 1) and
-/// four times the 25 of a gap.
+/// A block and four packets ahead are 100 us. By time that is 15 (2 + ⌈100/50⌉) = 60; by packets,
+/// with four of them waiting, 15 (4 + 1 + 1 + 1 + 1) and four times the 25 of a gap.
 #[test]
 fn a_slow_link_is_counted_by_time() {
     let slow = OtherLink { apart: us(50), longest: us(60), buffers: Some(4) };
@@ -53,9 +53,11 @@ fn a_slow_link_is_counted_by_time() {
     assert_eq!(beside(slow), Beside { above: vec![above], ..Beside::default() });
 }
 
-/// Completions that are closer together than they cost have no end by time. By packets: 15 for each of the four that wait, of two made in a block, of one with the adapter and
-/// of one in part; a gap of 10 + 5 + 2 · 10. Without buffers, (1) has it for a link as fast as the handlers: K + 5 + 15 = 2 (20 + 15) + 20, so
-/// ⌈90/20⌉ + 1 wait; but not where handlers work ahead, for then packets gather that may not go yet.
+/// Completions that are closer together than they cost have no end by time. By packets: 15 for each
+/// of the four that wait, of two made in a block, of one with the adapter and of one in part; a gap
+/// of 10 + 5 + 2 · 10. Without buffers, (1) has it for a link as fast as the handlers: K + 5 + 15 =
+/// 2 (20 + 15) + 20, so ⌈90/20⌉ + 1 wait; but not where handlers work ahead, for then packets
+/// gather that may not go yet.
 #[test]
 fn a_fast_link_is_counted_by_packets() {
     let us = |n: u64| u128::from(Span::from_us(n).as_ps());
@@ -78,7 +80,9 @@ fn a_fast_link_is_counted_by_packets() {
     assert!(matches!(table.request(packet(Span::from_ms(9))), Decision::Refused(_)));
 }
 
-/// Two links of which each has 15 of 25 us, by time, leave nothing of the CPU; but they have no more than 40 packets each, though that is more in any 100 us. So does one that has an end by time only beside one that has not.
+/// Two links of which each has 15 of 25 us, by time, leave no CPU time; but they have no more than
+/// 40 packets each, though that is more in any 100 us. So does one that has an end by time only
+/// beside one that has not.
 #[test]
 fn links_that_take_all_together_are_counted_by_packets() {
     let other = OtherLink { apart: us(25), longest: us(60), buffers: Some(40) };
@@ -95,21 +99,24 @@ fn links_that_take_all_together_are_counted_by_packets() {
     }
 }
 
-/// To the table of another link a channel is what it takes of the CPU: made in 20, and its start and completion, 15, if that link is counted by packets. It waits for no
-/// transmission, and takes none of this link's room.
+/// To the table of another link a channel is what it takes of the CPU: made in 20, and its start
+/// and completion, 15, if that link is counted by packets. It waits for no transmission, and takes
+/// none of this link's room.
 #[test]
 fn what_leaves_elsewhere_takes_the_cpu_only() {
     let fast = OtherLink { apart: us(10), longest: us(20), buffers: None };
     let table = table(host(fast));
     let service = |request: &Request| table.service_time(request).unwrap().total();
     let request = packet(Span::from_ms(9));
-    // Alone here, nothing is transmitted by this link and nothing stolen.
+    // Alone here, no packet is transmitted by this link and no time stolen.
     assert_eq!(service(&request.by_another_link()), us(20 + 15));
     assert!(service(&request) > us(50));
 }
 
-/// Under O2 a call of 10 us keeps a run from going on, and in each 50 one more of ours completes, which costs 15: 3 us more, and 1.5 for an interrupt of 5. By time, 19.5 (2 + ⌈100/50⌉) = 78; by packets 19.5 for each
-/// of four that wait, two made, one with the adapter and one in part, and a gap of three interrupts and two calls.
+/// Under O2 a call of 10 us keeps a run from going on, and in each 50 one more of ours completes,
+/// which costs 15: 3 us more, and 1.5 for an interrupt of 5. By time, 19.5 (2 + ⌈100/50⌉) = 78; by
+/// packets 19.5 for each of four that wait, two made, one with the adapter and one in part, and a
+/// gap of three interrupts and two calls.
 #[test]
 fn a_thread_starts_more_while_it_serves_another_link() {
     let by_thread_of = |other| Environment { model: ResourceModel::O2, ..host(other) };
@@ -134,18 +141,20 @@ fn a_thread_starts_more_while_it_serves_another_link() {
     assert_eq!(charges.per_start - alone.per_start, ps(350));
     assert_eq!(charges.wait.picoseconds() - alone.wait.picoseconds(), ps(195 * 8));
     assert_eq!((alone.per_other, charges.per_other), (0, ps(195)));
-    // How fast handlers make packets says nothing of who waits for the thread.
+    // The speed of handlers does not bound the packets that wait for the thread.
     let fast = OtherLink { apart: us(19), longest: us(20), buffers: None };
     assert_eq!(by_thread(fast).above.len(), 2);
-    // With two places in the adapter a part of 35 us more may be a whole packet more, in which 15 of 50 are its own.
+    // With two places in the adapter a part of 35 us more may be a whole packet more, in which 15
+    // of 50 are its own.
     let two = Environment { depth: 2, ..by_thread_of(slow) };
     let all = Population::of_best_effort(&two).with(&two, &packet(us(1000)));
     let charges = o2::charges(&two, &all, &of(&two)).unwrap();
     assert_eq!([10, 5].map(|cost| charges.activation(&each(cost))), [ps(250), ps(200)]);
 }
 
-/// Under O3 a start may be that of a thread, created in 4 us and switched to in 3, and is counted by time: 22 for each. Ours waits for the end of a block of 20, whoever's, which began with a switch, and then for a thread's of its own.
-/// Of a block of two packets it waits for both.
+/// Under O3 a start may be that of a thread, created in 4 us and switched to in 3, and is counted
+/// by time: 22 for each. Ours waits for the end of a block of 20, of any handler, which began with
+/// a switch, and then for a thread's of its own. Of a block of two packets it waits for both.
 #[test]
 fn threads_are_created_for_each_link() {
     let other = OtherLink { apart: us(50), longest: us(60), buffers: Some(4) };

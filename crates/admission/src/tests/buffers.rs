@@ -3,8 +3,8 @@
 use super::super::buffers::{check, needed};
 use super::*;
 
-/// 60 KiB, 15 packets, in bursts of 3, 10 ms apart and due after 25 ms: 3 messages are current at a time and 2 more may have
-/// come early, so 5 are unfinished.
+/// 60 KiB, 15 packets, in bursts of 3, 10 ms apart and due after 25 ms: 3 messages are current at a
+/// time and 2 more may have arrived early, so 5 are unfinished.
 fn bursty() -> Request {
     let spec = TrafficSpec { burst: 3, ..spec(60, Span::from_ms(10)) };
     Request::new(spec, Span::from_ms(25)).unwrap()
@@ -34,7 +34,8 @@ fn a_message_needs_a_place_until_its_handler_has_it() {
     let messages = |environment: Environment| needed(&environment, &bursty()).0;
     assert_eq!(messages(host()), 5);
     assert_eq!(messages(interfered(Above::Thread)), 5);
-    // Where every message has a thread it keeps its place, so one that an application had delayed needs another.
+    // Where every message has a thread it keeps its place, so one that an application had delayed
+    // needs another.
     let threads = |environment| Environment { thread_per_message: true, ..environment };
     assert_eq!(messages(threads(host())), 5);
     assert_eq!(messages(threads(interfered(Above::Thread))), 6);
@@ -50,7 +51,7 @@ fn only_a_handler_ahead_that_does_not_wait_makes_packets_of_what_is_early() {
     };
     assert_eq!((packets(false, true), packets(false, false)), (3 * 15, 3 * 15));
     assert_eq!((packets(true, true), packets(true, false)), (3 * 15, 5 * 15));
-    // Whoever says nothing of buffers gets what waiting needs.
+    // A channel that declares no buffers gets those that waiting needs.
     assert_eq!(needed(&Environment { ahead: true, ..host() }, &bursty()).1, 3 * 15);
 }
 
@@ -67,7 +68,8 @@ fn what_is_short_is_said_with_how_much() {
     assert_eq!(short(3, 45), Some((Resource::Messages, Deficit::Places(2), true)));
     assert_eq!(short(5, 44), Some((Resource::Packets, Deficit::Places(1), true)));
     assert_eq!(short(5, 20), Some((Resource::Packets, Deficit::Places(25), true)));
-    // Who only receives takes no room of these, and who says nothing has what it needs.
+    // A channel that only receives takes no room of these, and one without declared buffers has
+    // those it needs.
     let receives = bursty().at(Role::Receive).with_buffers(room(0, 0));
     assert!(check(&host(), &receives).is_ok() && check(&host(), &bursty()).is_ok());
 }

@@ -128,7 +128,9 @@ fn a_deadline_beyond_the_interval_is_a_matter_of_the_test() {
     assert_eq!(refusal.reason, Reason::BeyondInterval);
 }
 
-/// A link that is busy but for a picosecond of each 100 us: how long anybody waits behind that is not looked through, but lines let in whoever has the time for what is on the link, his own and all that comes meanwhile.
+/// A link that is busy but for a picosecond of each 100 us. The wait behind that is not searched to
+/// its end. But lines admit a channel with time for the traffic on the link, its own and all
+/// arrivals in the meantime.
 #[test]
 fn what_would_take_too_long_to_look_through_is_admitted_by_lines_or_not() {
     let environment = Environment {
@@ -154,7 +156,7 @@ fn what_would_take_too_long_to_look_through_is_admitted_by_lines_or_not() {
     let Decision::Refused(refusal) = decide(asks(service, least - 1)) else { panic!("it may be late") };
     assert_eq!((refusal.reason, refusal.deficit), (Reason::Untold, Deficit::Unbounded));
     assert!(refusal.to_string().contains("too long to find out"), "{refusal}");
-    // A second that would leave it nothing of the time.
+    // A second that would leave it no time.
     let mut table = demand_table(environment);
     assert!(matches!(table.request(asks(service, least)), Decision::Admitted { .. }));
     let Decision::Refused(refusal) = table.request(asks(1, 500_000_000)) else { panic!("nothing is left") };
@@ -163,8 +165,8 @@ fn what_would_take_too_long_to_look_through_is_admitted_by_lines_or_not() {
 
 #[test]
 fn as_many_fit_as_their_demand_leaves_room_for() {
-    // 32 KiB every 100 ms on the papers' host, O1, P = 4: S = α·565 + 7·404.8 us, W = α·1075 + 809.6 us, so
-    // 25 of them are due and done by 100 ms and a 26th is late by W + 26 S − 100 ms.
+    // 32 KiB every 100 ms on the papers' host, O1, P = 4: S = α·565 + 7·404.8 us, W = α·1075 +
+    // 809.6 us, so 25 of them are due and done by 100 ms and a 26th is late by W + 26 S − 100 ms.
     let count = |deadline| {
         let mut table = demand_table(mc68040(ResourceModel::O1, 4, Formula::Corrected));
         let request = Request::new(spec(32, Span::from_ms(100)), deadline).unwrap();
@@ -181,7 +183,8 @@ fn as_many_fit_as_their_demand_leaves_room_for() {
     let Deficit::Time(late) = refusal.deficit else { panic!("{refusal}") };
     // S = 934.281046 + 2833.6, W = 1777.614379 + 809.6 us.
     assert_eq!(late.as_ps().div_ceil(1_000), 552_122);
-    // With twice as long, W is waited for once in two intervals; no deadline makes 27 fit into every one.
+    // With twice as long, W is waited for once in two intervals; no deadline makes 27 fit into
+    // every one.
     let (admitted, refusal) = count(Span::from_ms(200));
     assert_eq!((admitted, refusal.reason, refusal.resource), (26, Reason::Overload, Resource::Cpu));
 }

@@ -1,4 +1,4 @@
-//! What is no host and no request, each at its edge.
+//! Invalid hosts and requests, each at its edge.
 
 use super::*;
 

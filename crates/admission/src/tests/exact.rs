@@ -1,14 +1,15 @@
-//! `W` and `S` of a host with round numbers, added up by hand: interrupts that cost, an adapter ahead by more than a packet,
-//! channels that pass and end here.
+//! `W` and `S` of a host with round numbers, added up by hand: interrupts that cost, an adapter
+//! ahead by more than a packet, channels that pass and end here.
 
 use super::super::model::shares;
 use super::super::terms::{Ratio, ps};
 use super::*;
 
-/// A switch takes 100 us, starting a packet 160 and its completion 40, and every packet is on the link for 400.
+/// A switch takes 100 us, starting a packet 160 and its completion 40, and every packet is on the
+/// link for 400.
 ///
-/// So under O1 transmissions stretch CPU time by α = (200 + 400)/400 = 3/2 with a depth of 1, and by 400/(400 − 200) = 2
-/// with any other.
+/// So under O1 transmissions stretch CPU time by α = (200 + 400)/400 = 3/2 with a depth of 1, and
+/// by 400/(400 − 200) = 2 with any other.
 pub(super) fn round(model: ResourceModel) -> Environment {
     Environment {
         host: HostCosts {
@@ -50,19 +51,22 @@ fn best_effort(role: Role, kib: u64) -> Vec<BestEffort> {
 #[test]
 fn completions_interrupt_under_o1() {
     let host = round(ResourceModel::O1);
-    // W: 3/2·(100 + 420) + 200 + (400 + 40), and the crossing packet min(3/2·520, 400 + 200). S: 3/2·520 > 600.
+    // W: 3/2·(100 + 420) + 200 + (400 + 40), and the crossing packet min(3/2·520, 400 + 200). S:
+    // 3/2·520 > 600.
     assert_eq!(terms(host.clone(), &packets(1)), (2020, 780));
     // A thread for every message: W: 3/2·550 + 640 + 600; S: 3/2·550.
     assert_eq!(terms(Environment { thread_per_message: true, ..host.clone() }, &packets(1)), (2065, 825));
     // Depth 2, W: 2·520 + 2·(200 + 40 + 2·160) + 2·(400 + 40) + min(2·520, 600).
     let deep = Environment { depth: 2, ..host };
     assert_eq!(terms(deep.clone(), &packets(1)), (3640, 1040));
-    // A block of 3, W: 2·(100 + 760) + 1120 + 880 + 600. S: the first on the CPU, 2·520, two on the link, 2·600.
+    // A block of 3, W: 2·(100 + 760) + 1120 + 880 + 600. S: the first on the CPU, 2·520, two on the
+    // link, 2·600.
     assert_eq!(terms(deep, &packets(3)), (4320, 2240));
 }
 
-/// A switch of 1000 us: the first packet of a block costs 3/2·1170 − 600 more on the CPU than on the link, each further one
-/// 600 − 3/2·170 less. Blocks of 4 cost 120 more on the CPU, and most is the first packet of the last.
+/// A switch of 1000 us: the first packet of a block costs 3/2·1170 − 600 more on the CPU than on
+/// the link, each further one 600 − 3/2·170 less. Blocks of 4 cost 120 more on the CPU, and most is
+/// the first packet of the last.
 #[test]
 fn a_message_may_cost_most_when_its_last_block_has_just_begun() {
     let mut host = round(ResourceModel::O1);
@@ -84,11 +88,11 @@ fn completions_interrupt_the_ideal_host() {
 #[test]
 fn the_link_scheduler_of_o2_starts_what_falls_free_while_it_runs() {
     let host = round(ResourceModel::O2);
-    // A run is 100 + 200, per block 100 + 300, per start 100 + 420 + 100 + 200. W: 520 + 300 + 440 + min(420 + 400,
-    // 400 + 820); S: 400 + 820.
+    // A run is 100 + 200, per block 100 + 300, per start 100 + 420 + 100 + 200. W: 520 + 300 + 440
+    // + min(420 + 400, 400 + 820); S: 400 + 820.
     assert_eq!(terms(host.clone(), &packets(1)), (2080, 1220));
-    // Depth 2: q = 2·400/(400 − 200) = 4 starts in a run of 900, so per block 1000. W: 520 + 900 + 880 + min(1420, 1220).
-    // S: on the CPU, 420 + 1000.
+    // Depth 2: q = 2·400/(400 − 200) = 4 starts in a run of 900, so per block 1000. W: 520 + 900 +
+    // 880 + min(1420, 1220). S: on the CPU, 420 + 1000.
     assert_eq!(terms(Environment { depth: 2, ..host.clone() }, &packets(1)), (3520, 1420));
     // Depth 3: q = 3·400/200 = 6, a run of 1300. W: 520 + 1300 + 3·440 + 1220; S: 420 + 1400.
     assert_eq!(terms(Environment { depth: 3, ..host }, &packets(1)), (4360, 1820));
@@ -97,12 +101,14 @@ fn the_link_scheduler_of_o2_starts_what_falls_free_while_it_runs() {
 #[test]
 fn the_threads_of_o3_are_created_each_time() {
     let host = round(ResourceModel::O3);
-    // A burst is 40 + 160 and a thread, 100 + 30: α = (330 + 400)/400. W: α·520 + 330 + (400 + 40) and the crossing packet's α·520, its link share being
-    // 400 + (100 + 420) + 200. S is that.
+    // A burst is 40 + 160 and a thread, 100 + 30: α = (330 + 400)/400. W: α·520 + 330 + (400 + 40)
+    // and the crossing packet's α·520, its link share being 400 + (100 + 420) + 200. S is that.
     assert_eq!(terms(host.clone(), &packets(1)), (949 + 330 + 440 + 949, 1120));
-    // A handler calls after each packet of a block of 3, whose first is the longest. W: α·860 + 330 + 440 and the link share, S: 3·1120.
+    // A handler calls after each packet of a block of 3, the first of which is the longest. W:
+    // α·860 + 330 + 440 and the link share, S: 3·1120.
     assert_eq!(terms(host.clone(), &packets(3)), (1569 + 330 + 440 + 949, 3360));
-    // An application that computes calls nobody: 100 + 1000 before a thread, 100 + 30 + 200. W: α·1100 + 330 + 440 + α·520.
+    // An application that computes does not call: 100 + 1000 before a thread, 100 + 30 + 200. W:
+    // α·1100 + 330 + 440 + α·520.
     let computes = Environment { slice: Span::from_us(1000), ..host.clone() };
     assert_eq!(terms(computes, &packets(1)), (2007 + 330 + 440 + 949, 400 + 1430));
     // Depth 2: α = 400/70. W: α·520 + α·(330 + 40 + 2·290) + 2·440 + 1120. S: α·520.
@@ -121,8 +127,9 @@ fn scheduling_that_costs_nothing_takes_nothing_even_of_an_instant_link() {
             assert_eq!(wait.unwrap_err().reason, Reason::InterruptsTakeAll);
             host.host.link_scheduling = Span::ZERO;
             host.host.interrupt = Span::ZERO;
-            // O1: W: 100 + 420, the crossing packet's link share is nothing. O2: a run of 100 more; the crossing packet
-            // adds min(420 + 200, 620) and is 420 + 100 + 100 late for the link.
+            // O1: W: 100 + 420, the crossing packet's link share is zero. O2: a run of 100 more;
+            // the crossing packet adds min(420 + 200, 620) and is 420 + 100 + 100 late for the
+            // link.
             assert_eq!(terms(host, &packets(1)), expected, "{model:?}, depth {depth}");
         }
     }
@@ -138,8 +145,9 @@ fn a_host_that_only_receives_is_not_interrupted_by_transmissions() {
     assert_eq!(terms(twos, &packets(3).at(Role::Receive)), (340, 530));
 }
 
-/// A packet takes the link 100 us, and 300 with its start and completion; a handler makes one in 170 at least. So no more than 1 + (100 + 40 + 300 + 200
-/// + 200)/170 wait, 6 in whole ones, and 3 are made in a block of 420.
+/// A packet takes the link 100 us, and 300 with its start and completion; a handler makes one in
+/// 170 at least. So no more than 1 + (100 + 40 + 300 + 200 + 200)/170 wait, 6 in whole ones, and 3
+/// are made in a block of 420.
 #[test]
 fn packets_that_are_made_slowly_are_counted() {
     let host = |link, makes: Option<u64>| {
@@ -152,7 +160,8 @@ fn packets_that_are_made_slowly_are_counted() {
     assert_eq!(terms(host(100, Some(170)), &packets(8)), (1030 + 3000 + 440, 3410));
     // One packet is made sooner by the other.
     assert_eq!(terms(host(100, Some(170)), &packets(1)), terms(host(100, None), &packets(1)));
-    // In 99 a packet may be made before the link has taken the one before; and who works ahead makes more wait.
+    // In 99 a packet may be made before the link has taken the one before; and a handler that works
+    // ahead makes more wait.
     assert_eq!(terms(host(100, Some(99)), &packets(40)), terms(host(100, None), &packets(40)));
     assert_ne!(terms(host(100, Some(100)), &packets(40)), terms(host(100, None), &packets(40)));
     let ahead = |makes| Environment { ahead: true, ..host(100, makes) };
@@ -171,7 +180,8 @@ fn a_block_of_received_best_effort_goes_on_past_the_end_of_a_message() {
         let host = Environment { block_best_effort: block, ..round(ResourceModel::O1) };
         terms(Environment { best_effort: best_effort(role, 12), ..host }, &packets(1).at(Role::Receive)).0
     };
-    // Messages of 3 packets and blocks of 4, each of which may complete a message: 100 + 4·(90 + 60).
+    // Messages of 3 packets and blocks of 4, each of which may complete a message: 100 + 4·(90 +
+    // 60).
     assert_eq!(beside(Role::Receive, Block::Packets(4)), 700);
     assert_eq!(beside(Role::Receive, Block::Message), 550);
     // Passed on they are not completed, but transmitted: 3/2·(100 + 4·90) + 640.
@@ -185,7 +195,8 @@ fn a_block_of_received_best_effort_goes_on_past_the_end_of_a_message() {
 fn a_later_block_may_be_the_longer_one() {
     let mut host = Environment { block_real_time: Block::Packets(2), ..round(ResourceModel::O1) };
     host.host.first_packet = Span::from_us(100);
-    // Of 3 packets in blocks of 2 the second could have been 2·170 long. W: 3/2·440 + 640 + 3/2·(170 + 100).
+    // Of 3 packets in blocks of 2 the second could have been 2·170 long. W: 3/2·440 + 640 +
+    // 3/2·(170 + 100).
     assert_eq!(terms(host.clone(), &packets(3)).0, 1705);
     // Of 2 there is one block, 100 + 170. W: 3/2·370 + 640 + 405.
     assert_eq!(terms(host.clone(), &packets(2)).0, 1600);
@@ -243,7 +254,8 @@ fn work_above_that_takes_everything_says_by_how_much() {
             Decision::Admitted { .. } => panic!("nothing is left"),
         }
     };
-    // Each with half of that for packets that complete meanwhile, of fifteen hundred: just everything, and a quarter too much.
+    // Each with half of that for packets that complete meanwhile, of fifteen hundred: just
+    // everything, and a quarter too much.
     assert_eq!(decide(&[500, 500]), (Reason::InterferenceTakesAll, Deficit::Share(0)));
     assert_eq!(decide(&[500, 750]), (Reason::InterferenceTakesAll, Deficit::Share(250_000)));
     // One that does not fit by itself asks for 1501.5 of 1500, and the other for 750.
@@ -260,7 +272,8 @@ fn what_a_message_needs_of_cpu_and_link_at_the_least() {
         let (cpu, link) = shares(&host, &with(spec(9, Span::from_ms(50))).at(role));
         (cpu / 1_000, link / 1_000)
     };
-    // On the link 2·244.8 + 91.2. On the CPU 420 + 2·170, three starts of 200, and two switches, or five with the scheduler's.
+    // On the link 2·244.8 + 91.2. On the CPU 420 + 2·170, three starts of 200, and two switches, or
+    // five with the scheduler's.
     assert_eq!(of(ResourceModel::Ideal, Role::Send), (1_360_000, 580_800));
     assert_eq!(of(ResourceModel::O1, Role::Send), (1_560_000, 580_800));
     assert_eq!(of(ResourceModel::O2, Role::Send), (1_860_000, 580_800));

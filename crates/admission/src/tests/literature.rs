@@ -1,6 +1,8 @@
-//! What is printed against closed forms of the literature, where there are such: same network, same traffic.
+//! Printed results against closed forms of the literature, where there are any: same network, same
+//! traffic.
 //!
-//! Where the setting is the literature's the two are equal, but for the rounding of clocks; where it is not, the test says on which side ours has to be.
+//! Where the setting is the literature's the two are equal, but for the rounding of clocks; where
+//! it is not, the test says on which side ours has to be.
 
 use super::super::terms::ps;
 use super::exact::packets;
@@ -13,16 +15,18 @@ fn us(us: u64) -> Span {
     Span::from_us(us)
 }
 
-/// Messages of three packets of 1000 B each 30 us, of which links take 1 us each: `r = C/10`, `L/r = 10 us`.
+/// Messages of three packets of 1000 B each 30 us, of which links take 1 us each: `r = C/10`, `L/r
+/// = 10 us`.
 fn asked(pays: Pays) -> RateRequest {
     let size = Bytes::new(3000);
     let spec = TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: us(30) };
     let request = Request::new(spec, us(10_000)).unwrap();
-    // So many may come early that nobody waits for the end of them: what is promised is by rates.
+    // A number of early messages that leaves no wait for the end of them: the promise is by rates.
     RateRequest { request, level: 0, group: None, pays, early: Early { by: Span::ZERO, ahead: 1000 } }
 }
 
-/// What the first of `flows` alike is promised at a link in `order`, which had `before` to pay, and what it hands on.
+/// The promise to the first of `flows` alike at a link in `order`, which had `before` to pay, and
+/// the burst that it hands on.
 fn at_a_link(order: Order, flows: usize, pays: Pays) -> (Span, Span) {
     let speed = LinkCosts::new(Span::ZERO, Span::from_ns(1));
     let sharing =
@@ -34,7 +38,7 @@ fn at_a_link(order: Order, flows: usize, pays: Pays) -> (Span, Span) {
     (table.bounds()[0].bound, table.handed_on(&asked(pays)))
 }
 
-/// What is promised over so many links in `order`.
+/// The promise over `links` in `order`.
 fn over_a_row(order: Order, flows: usize, links: u64) -> Span {
     let (mut sum, mut pays) = (Span::ZERO, Pays::First);
     for _ in 0..links {
@@ -45,7 +49,8 @@ fn over_a_row(order: Order, flows: usize, links: u64) -> Span {
     sum
 }
 
-/// A row of `K` packetised servers, a leaky bucket `(σ, ρ)` with `σ = 3 L` that has `r = ρ` at each, among `N` alike of a tenth of `C`:
+/// A row of `K` packetised servers, a leaky bucket `(σ, ρ)` with `σ = 3 L` that has `r = ρ` at
+/// each, among `N` alike of a tenth of `C`:
 ///
 /// ```text
 /// PGPS (WFQ), WF2Q+, VirtualClock    σ/r + (K − 1) L/r + K L_max/C
@@ -54,10 +59,13 @@ fn over_a_row(order: Order, flows: usize, links: u64) -> Span {
 /// DRR                                σ/r + K (3 F − 2 φ)/C,  F = N φ,  φ = L
 /// ```
 ///
-/// Ours is more for DRR alone, `(K − 1) L/r`: its latency holds of the service of whole packets, and behind its clock is all that is said of it here.
+/// Ours is more for DRR alone, `(K − 1) L/r`: its latency holds of the service of whole packets,
+/// and behind its clock is all that is said of it here.
 ///
-/// Parekh and Gallager, "… the multiple node case", ToN 2(2), 1994, Theorem 3 with (40); Figueira and Pasquale, "An upper bound on delay for the VirtualClock service discipline", ToN
-/// 3(4), 1995; Golestani, JSAC 13(6), 1995; Goyal, Vin and Cheng, SIGCOMM 1996; Stiliadis and Varma, ToN 6(5), 1998, Table I.
+/// Parekh and Gallager, "… the multiple node case", ToN 2(2), 1994, Theorem 3 with (40); Figueira
+/// and Pasquale, "An upper bound on delay for the VirtualClock service discipline", ToN 3(4), 1995;
+/// Golestani, JSAC 13(6), 1995; Goyal, Vin and Cheng, SIGCOMM 1996; Stiliadis and Varma, ToN 6(5),
+/// 1998, Table I.
 #[test]
 fn rows_of_rate_servers_have_the_published_delays() {
     for (flows, links) in [(1, 1), (2, 1), (9, 1), (4, 2), (9, 3), (9, 5)] {
@@ -88,7 +96,8 @@ fn station(times: &[u64]) -> Station {
     Station::of_stages(times.iter().map(|time| stage(*time)).collect())
 }
 
-/// A tandem of FIFO servers behind a host that takes no time, all of real time one level of it: channels of those numbers of packets a message.
+/// A tandem of FIFO servers behind a host that takes no time, all of real time one level of it:
+/// channels of those numbers of packets a message.
 fn over_a_tandem(times: &[u64], messages: &[u64]) -> Span {
     let open = Open::new(station(times), Bytes::from_kib(4)).unwrap();
     let environment = Environment {
@@ -105,16 +114,22 @@ fn over_a_tandem(times: &[u64], messages: &[u64]) -> Span {
     table.bounds().iter().map(|bound| bound.bound).max().unwrap()
 }
 
-/// Leaky buckets that all come at once, `n` packets together, through FIFO servers of `t_k` a packet, each of which may just have begun a packet that goes behind. All packets of the level are
-/// done in the order in which they came, so the last is out after what each server had, its own way, and `n − 1` of the slowest:
+/// Leaky buckets that all come at once, `n` packets together, through FIFO servers of `t_k` a
+/// packet, each of which may just have begun a packet that goes behind. All packets of the level
+/// are done in the order in which they came, so the last is out after what each server had, its own
+/// way, and `n − 1` of the slowest:
 ///
 /// ```text
 /// Σ t_k + Σ t_k + (n − 1) max t_k
 /// ```
 ///
-/// Network calculus: server `k` offers the aggregate a rate of `1/t_k` after a latency of `t_k` (non-preemptive priority), and hands on whole packets, `+ t_k` at each but the last. The convolution
-/// has the least rate and the sum of latencies, and a burst of `n` takes `Σ t_k + n max t_k + Σ_{k < K} t_k` (Le Boudec and Thiran, "Network calculus", 2001, 1.4.3 and 1.7): the same where the last is the
-/// slowest, and more where it is not. A sum of the servers' own delays (Cruz, "A calculus for network delay, part II", IEEE Trans. IT 37(1), 1991) is more by bursts that are paid for again.
+/// Network calculus: server `k` offers the aggregate a rate of `1/t_k` after a latency of `t_k`
+/// (non-preemptive priority), and hands on whole packets, `+ t_k` at each but the last. The
+/// convolution has the least rate and the sum of latencies, and a burst of `n` takes `Σ t_k + n max
+/// t_k + Σ_{k < K} t_k` (Le Boudec and Thiran, "Network calculus", 2001, 1.4.3 and 1.7): the same
+/// where the last is the slowest, and more where it is not. A sum of the servers' own delays (Cruz,
+/// "A calculus for network delay, part II", IEEE Trans. IT 37(1), 1991) is more by bursts that are
+/// paid for again.
 #[test]
 fn a_tandem_of_fifo_servers_pays_its_burst_once() {
     for times in
@@ -135,8 +150,10 @@ fn a_tandem_of_fifo_servers_pays_its_burst_once() {
     }
 }
 
-/// A window of one before such a tandem is a server of the sum, one without an end of its slowest after the way once: what a closed cyclic queue takes a packet in the long run (Reiser and Lavenberg 1980 for
-/// constant times; asymptotic bounds of Denning and Buzen 1978, `max(t_max, Σ t/W)`).
+/// A window of one before such a tandem is a server of the sum, one without an end of its slowest
+/// after the way once: what a closed cyclic queue takes a packet in the long run (Reiser and
+/// Lavenberg 1980 for constant times; asymptotic bounds of Denning and Buzen 1978, `max(t_max, Σ
+/// t/W)`).
 #[test]
 fn a_window_has_the_asymptotes_of_a_closed_tandem() {
     for times in [&[10, 30][..], &[30, 10], &[10, 20, 30], &[20, 20, 20], &[5, 40, 5, 10]] {
@@ -145,7 +162,8 @@ fn a_window_has_the_asymptotes_of_a_closed_tandem() {
             let charge = Behind::new(station(times), window, Bytes::from_kib(4)).charge(Bytes::from_kib(4));
             let least = ps(us(slowest)).max(ps(us(all)) / u128::from(window));
             assert!(charge >= least, "{times:?} with {window}: {charge}");
-            // Its part of a round is paid for beside the slowest: no more than both asymptotes together.
+            // Its part of a round is paid for beside the slowest: no more than both asymptotes
+            // together.
             assert!(
                 charge <= ps(us(slowest)) + ps(us(all - slowest)).div_ceil(u128::from(window)),
                 "{times:?} {window}"
@@ -156,9 +174,13 @@ fn a_window_has_the_asymptotes_of_a_closed_tandem() {
     }
 }
 
-/// A station that has the token for `H` of each `T`: without overruns a slot of time division, in which `C` of work takes `C + ⌈C/H⌉ (T − H)` at most, of which the line of rate `H/T` and
-/// latency `T − H` is the least above (Wandeler and Thiele, "Optimal TDMA time slot and cycle length allocation", ASP-DAC 2006). On FDDI, where stations may overrun by what is Σ F ≤ H in all, `⌊t/T − 1⌋ H` of it
-/// is done by `t` (Agrawal, Chen, Zhao and Davari, "Guaranteeing synchronous message deadlines with the timed token medium access control protocol", IEEE Trans. Computers 43(3), 1994; Johnson 1987 for `2 T`).
+/// A station that has the token for `H` of each `T`: without overruns a slot of time division, in
+/// which `C` of work takes `C + ⌈C/H⌉ (T − H)` at most, of which the line of rate `H/T` and latency
+/// `T − H` is the least above (Wandeler and Thiele, "Optimal TDMA time slot and cycle length
+/// allocation", ASP-DAC 2006). On FDDI, where stations may overrun by what is Σ F ≤ H in all, `⌊t/T
+/// − 1⌋ H` of it is done by `t` (Agrawal, Chen, Zhao and Davari, "Guaranteeing synchronous message
+/// deadlines with the timed token medium access control protocol", IEEE Trans. Computers 43(3),
+/// 1994; Johnson 1987 for `2 T`).
 #[test]
 fn a_token_is_a_rate_and_a_latency() {
     for (rotation, holding) in [(1000, 100), (1000, 500), (800, 300), (100, 99)] {
@@ -185,9 +207,12 @@ fn a_token_is_a_rate_and_a_latency() {
     }
 }
 
-/// A link of EDF without preemption, deadlines `D_i ≤ T_i`: Jeffay, Stanat and Martel ("On non-preemptive scheduling of periodic and sporadic tasks", RTSS 1991) and George, Rivierre and Spuri (INRIA
-/// RR-2966, 1996) have it as feasible if `Σ_{D_j ≤ t} (⌊(t − D_j)/T_j⌋ + 1) C_j + max_{D_j > t} C_j ≤ t`. Ours has the longest frame of anybody in place of the last: never feasible where theirs is not, and
-/// where a frame of best effort is as long as any (which there is not here), the same.
+/// A link of EDF without preemption, deadlines `D_i ≤ T_i`: Jeffay, Stanat and Martel ("On
+/// non-preemptive scheduling of periodic and sporadic tasks", RTSS 1991) and George, Rivierre and
+/// Spuri (INRIA RR-2966, 1996) have it as feasible if `Σ_{D_j ≤ t} (⌊(t − D_j)/T_j⌋ + 1) C_j +
+/// max_{D_j > t} C_j ≤ t`. Ours has the longest frame of anybody in place of the last: never
+/// feasible where theirs is not, and where a frame of best effort is as long as any (which there is
+/// not here), the same.
 #[test]
 fn a_port_by_the_demand_test_is_never_bolder_than_edf_without_preemption() {
     let jobs = |t: u64, d: u64, i: u64| if t < d { 0 } else { (t - d) / i + 1 };
@@ -228,7 +253,8 @@ fn a_port_by_the_demand_test_is_never_bolder_than_edf_without_preemption() {
     assert!(both > 500 && ours_only_refuses < both, "{both} by both, {ours_only_refuses} not by ours");
 }
 
-/// Frames of 40, 80 and 120 us each 1000, 400 and 600 us, due by the next, over a link that serves the earliest due and begins nothing while it sends, in all phases on a grid of 10 us.
+/// Frames of 40, 80 and 120 us each 1000, 400 and 600 us, due by the next, over a link that serves
+/// the earliest due without preemption, in all phases on a grid of 10 us.
 fn worst_of_all_phases() -> [u64; 3] {
     const TASKS: [(u64, u64); 3] = [(4, 100), (8, 40), (12, 60)];
     let mut worst = [0; 3];
@@ -249,9 +275,13 @@ fn worst_of_all_phases() -> [u64; 3] {
     worst.map(|units| units * 10)
 }
 
-/// What pyRTA 0.1.1, the analyses that PROSA has verified, says of these is 240, 199 and 239 us (in its microseconds, a frame that blocks having begun one before), and that is reached; by hand, the first has the
-/// two others before it and nobody is due later than it, the second has the third's frame in its way, and the third the second and the first's. Ours has the longest frame of the port in everybody's way, though
-/// it be their own, or of somebody due before: 120 us for the first and 80 more than the 40 of the first's for the third, which only counts where no best effort has frames as long.
+/// pyRTA 0.1.1, the analyses that PROSA has verified, has 240, 199 and 239 us for these (in its
+/// microseconds, a frame that blocks having begun one before), and that is reached. By hand, the
+/// first has the two others before it and none is due later than it, the second has the third's
+/// frame in its way, and the third the second and the first's. Ours has the longest frame of the
+/// port in every frame's way, though it be their own, or of a frame due before. That is 120 us for
+/// the first and 80 more than the 40 of the first's for the third, which only counts where no best
+/// effort has frames as long.
 #[test]
 fn a_port_without_best_effort_pays_for_the_longest_frame_of_anybody() {
     assert_eq!(worst_of_all_phases(), [240, 190, 230]);
@@ -291,6 +321,7 @@ fn a_port_without_best_effort_pays_for_the_longest_frame_of_anybody() {
         let of = |id: &AdmissionId| all.iter().find(|bound| bound.id == *id).unwrap().bound;
         ids.iter().map(|id| of(id).div_floor(us(1))).collect()
     };
-    // Beside frames of best effort of 120 us all three have one in their way, and the bounds are what can be.
+    // Beside frames of best effort of 120 us all three have one in their way, and the bounds are
+    // what can be.
     assert_eq!((bounds(1), bounds(12_000)), (vec![360, 200, 320], vec![360, 200, 320]));
 }

@@ -1,4 +1,5 @@
-//! What a table says of a request that it refuses, and of those that are in it: exact figures on a host with round numbers.
+//! Answers of a table about a request that it refuses, and about those that are in it: exact
+//! figures on a host with round numbers.
 
 use super::exact::{packets, round};
 use super::*;
@@ -40,8 +41,9 @@ fn a_lone_channel_is_late_by_what_is_missing() {
     }
 }
 
-/// 160 packets: S = 780 + 159·600 = 96 180 us, of which ten fit in a second and an eleventh does not. The link needs 400 for
-/// each packet, the CPU 420 + 159·170 + 40·100 + 160·200 = 63 450 for all.
+/// 160 packets: S = 780 + 159·600 = 96 180 us, of which ten fit in a second and an eleventh does
+/// not. The link needs 400 for each packet, the CPU 420 + 159·170 + 40·100 + 160·200 = 63 450 for
+/// all.
 #[test]
 fn an_overload_names_what_there_is_less_of_and_by_how_much() {
     for test in [Test::DOrder, Test::Demand] {
@@ -56,14 +58,15 @@ fn an_overload_names_what_there_is_less_of_and_by_how_much() {
             (refusal.resource, refusal.deficit)
         };
         assert_eq!(overload(round(ResourceModel::O1), 10), (Resource::Link, Deficit::Share(57_980)));
-        // Interrupts of 50: 65 050 on the CPU, 64 000 on the link. α = 61/40 and S = α·520 + 159·610 = 97 783.
+        // Interrupts of 50: 65 050 on the CPU, 64 000 on the link. α = 61/40 and S = α·520 +
+        // 159·610 = 97 783.
         let mut host = round(ResourceModel::O1);
         host.host.interrupt = Span::from_us(50);
         assert_eq!(overload(host, 10), (Resource::Cpu, Deficit::Share(75_613)));
     }
 }
 
-/// One that takes all of its interval leaves nothing to wait in.
+/// One that takes all of its interval leaves no time to wait in.
 #[test]
 fn whoever_uses_everything_is_an_overload() {
     let mut table = table(round(ResourceModel::O1));
@@ -71,7 +74,8 @@ fn whoever_uses_everything_is_an_overload() {
     assert_eq!((refusal.reason, refusal.deficit), (Reason::Overload, Deficit::Share(1)));
 }
 
-/// A: one packet every 50 ms within 2900 us, for which W + S = 2800. What makes W larger makes it late wherever the newcomer stands.
+/// A: one packet every 50 ms within 2900 us, for which W + S = 2800. A larger W makes it late
+/// wherever the newcomer stands.
 #[test]
 fn a_newcomer_that_changes_the_wait_is_refused_for_another_s_sake() {
     let refused = |host: Environment, test, newcomer: Request| {
@@ -95,7 +99,8 @@ fn a_newcomer_that_changes_the_wait_is_refused_for_another_s_sake() {
     }
 }
 
-/// Where a packet of nothing takes 10 us, α = 21: the S of A is 21·520 = 10 920, more than its interval.
+/// Where a packet without bytes takes 10 us, α = 21: the S of A is 21·520 = 10 920, more than its
+/// interval.
 #[test]
 fn a_newcomer_of_short_packets_may_take_another_s_whole_interval() {
     let link = LinkCosts::new(Span::from_us(10), Span::from_ps(122_500)).into();
@@ -139,8 +144,9 @@ fn a_table_knows_who_is_in_it() {
     }
 }
 
-/// With W = 2020 and S = 780 the two that are due at 2900 and 3700 do without another above them and not with one. A third below them
-/// has 2020 + 3·780. By the demand test no less will do either: by then three are due.
+/// With W = 2020 and S = 780 the two that are due at 2900 and 3700 do without another above them
+/// and not with one. A third below them has 2020 + 3·780. By the demand test no less will do
+/// either: by then three are due.
 #[test]
 fn the_least_deadline_is_what_those_who_are_in_leave() {
     for test in [Test::DOrder, Test::Demand] {
@@ -152,13 +158,14 @@ fn the_least_deadline_is_what_those_who_are_in_leave() {
         assert_eq!(table.least_deadline(&packets(1)), Ok(Span::from_us(4360)));
         let late = refusal(table.request(request(4300)));
         assert_eq!((late.deficit, late.reason), (Deficit::Time(Span::from_us(60)), Reason::Late));
-        // Only an order says who is in the way.
+        // Only an order identifies the channel in the way.
         assert_eq!(late.blocked_by, (test == Test::DOrder).then_some(second));
         assert!(matches!(table.request(request(4360)), Decision::Admitted { priority: 2, .. }));
     }
 }
 
-/// W = 2020, S = 780. When the first of two has gone, the second, due at 3700, has room for one above it and not for another.
+/// W = 2020, S = 780. When the first of two has gone, the second, due at 3700, has room for one
+/// above it and not for another.
 #[test]
 fn what_was_given_up_can_be_given_once() {
     let mut table = table(round(ResourceModel::O1));

@@ -1,4 +1,4 @@
-//! Who leaves, beside whom two ways of counting are to be had.
+//! A channel that leaves, where two ways of counting are available.
 
 use super::*;
 
@@ -16,7 +16,8 @@ fn others() -> impl Strategy<Value = Vec<OtherLink>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Beside other links, of which what seems to come to less is taken, whoever stays is still in time, and who comes and goes at once has changed nothing.
+    /// Beside other links, of which the lower estimate is taken, the remaining channels are still
+    /// in time, and a channel that joins and leaves at once has no effect.
     #[test]
     fn whoever_stays_is_in_time(
         environment in environments(), others in others(), test in prop_oneof![Just(Test::DOrder), Just(Test::Demand)],
@@ -41,8 +42,11 @@ proptest! {
     }
 }
 
-/// Another link's packets cost 15 us of the CPU. By time they are 20 apart, and leave a quarter of it; beside a message of ten packets, by 25 for each and `15 (4 + 2 + 1 + 1)`, it is less by packets, and one message is in
-/// time after another. Without it that seems to be less by time, by which either of the others is in time, at 11.12 and 13.72 ms, and both on one level are not if one is due in 12. So what was known stays.
+/// Another link's packets cost 15 us of the CPU. By time they are 20 apart, and leave a quarter of
+/// it; beside a message of ten packets, by 25 for each and `15 (4 + 2 + 1 + 1)`, it is less by
+/// packets, and one message is in time after another. Without it that seems to be less by time, by
+/// which either of the others is in time, at 11.12 and 13.72 ms, and both on one level are not if
+/// one is due in 12. So what was known stays.
 #[test]
 fn who_stays_has_levels_enough() {
     let us = Span::from_us;

@@ -1,4 +1,5 @@
-//! `W` and `S` of hosts with adapters of stages, added up by hand: those of `exact.rs`, whose adapter is a delay of 400 us.
+//! `W` and `S` of hosts with adapters of stages, added up by hand: those of `exact.rs`, with an
+//! adapter that is a delay of 400 us.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use super::*;
 use crate::station::{Behind, Link, Open, Phase, Stage, Station, Tells};
 use laxity_qos::costs::Delay;
 
-/// Stages of so many microseconds, which tell something at their end.
+/// Stages of the given microseconds, with a notification at their end.
 fn station(stages: &[(u64, Tells)]) -> Station {
     let phase = |us, tells| Phase { delay: Delay::fixed(Span::from_us(us)), tells, ..Phase::default() };
     let stage = |&(us, tells): &(u64, Tells)| Stage {
@@ -42,13 +43,14 @@ fn stages_of_one_packet_are_a_delay() {
     }
 }
 
-/// Of 400 us one is interrupted for 40 beside the adapter: 240 of work in 360 that are free, so α is 5/3. W: 5/3·520 +
-/// 5/3·2·240 + 400 + 80 + min(5/3·520, 400 + 240).
+/// Of 400 us one is interrupted for 40 beside the adapter: 240 of work in 360 that are free, so α
+/// is 5/3. W: 5/3·520 + 5/3·2·240 + 400 + 80 + min(5/3·520, 400 + 240).
 #[test]
 fn what_an_adapter_tells_interrupts_as_well() {
     let told = behind(&[(150, Tells::Progress), (250, NOTHING)], 1, ResourceModel::O1);
     assert_eq!(terms(told), (2786, 866));
-    // Waited for, all 400 are free: α is 640/400. W: 1.6·520 + 1.6·480 + 400 + 80 + 40 + 40 + 160 + 640.
+    // Waited for, all 400 are free: α is 640/400. W: 1.6·520 + 1.6·480 + 400 + 80 + 40 + 40 + 160 +
+    // 640.
     let asked = behind(&[(150, Tells::Handshake), (250, NOTHING)], 1, ResourceModel::O1);
     assert_eq!(terms(asked), (832 + 768 + 400 + 80 + 240 + 640, 832));
     // 40 us of work for each 40 of the adapter's.
@@ -56,19 +58,20 @@ fn what_an_adapter_tells_interrupts_as_well() {
     assert_eq!(table(busy).wait_time(&packets(1)).unwrap_err().reason, Reason::InterruptsTakeAll);
 }
 
-/// 400 and 100: completions are 400 apart in the long run, and two at once. α = 2. W: 2·520 + 2·(2·200 + 40 + 2·160) + 2·400 +
-/// 2·40 + 100 to fill the stages + 600.
+/// 400 and 100: completions are 400 apart in the long run, and two at once. α = 2. W: 2·520 +
+/// 2·(2·200 + 40 + 2·160) + 2·400 + 2·40 + 100 to fill the stages + 600.
 #[test]
 fn a_window_of_two_pays_for_the_slowest_stage() {
     let two = |model| behind(&[(400, NOTHING), (100, NOTHING)], 2, model);
     assert_eq!(terms(two(ResourceModel::O1)), (1040 + 1520 + 800 + 80 + 100 + 600, 1040));
-    // A run starts (2 + 2)·2 packets: 100 + 8·200. A block costs 100 and a run, a start 100 + 420 + 100 + 200.
+    // A run starts (2 + 2)·2 packets: 100 + 8·200. A block costs 100 and a run, a start 100 + 420 +
+    // 100 + 200.
     let wait = 100 + 420 + 1700 + 800 + 80 + 100 + (400 + 820);
     assert_eq!(terms(two(ResourceModel::O2)), (wait, 420 + 1800));
 }
 
-/// α = 400/360; three completions may be in progress, of which one in the 160 of a hand-over. W: α·520 + α·120 + 400 that the server
-/// had + min(α·520, 400).
+/// α = 400/360; three completions may be in progress, of which one in the 160 of a hand-over. W:
+/// α·520 + α·120 + 400 that the server had + min(α·520, 400).
 #[test]
 fn a_host_that_hands_over_is_interrupted_by_completions_alone() {
     let open = |hears| {

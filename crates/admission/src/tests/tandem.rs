@@ -1,7 +1,10 @@
-//! Two links in a row, in all their ways on a small grid: what is promised there ([`RateTable`]) against the worst that there is.
+//! Two links in a row, in all their ways on a small grid: what is promised there ([`RateTable`])
+//! against the worst that there is.
 //!
-//! Two flows go over both links, a third over the second only, and at each there is one item of best effort. Messages are of one or two packets, at each phase of a grid; a microsecond is a packet's
-//! time, an interval, a phase. Nothing is drawn, so what is found is the worst of the grid, and says how much of the bounds is slack.
+//! Two flows go over both links, a third over the second only, and at each there is one item of
+//! best effort. Messages are of one or two packets, at each phase of a grid; a microsecond is a
+//! packet's time, an interval, a phase. The test is exhaustive and not random, so its maximum is
+//! the worst of the grid, and says how much of the bounds is slack.
 
 use laxity_qos::channel::{Carried, ChannelId};
 use laxity_qos::costs::LinkCosts;
@@ -77,7 +80,8 @@ fn packets(packets: u64) -> Bytes {
 
 const TICK: Vtick = Vtick::new(Span::from_us(INTERVAL), Bytes::new(1000 * MOST));
 
-/// A link of a packet each microsecond that is shared in `order`, with the bounds of `channels` of it.
+/// A link of a packet each microsecond that is shared in `order`, with the bounds of `channels` of
+/// it.
 fn bounds(order: Order, channels: &[(Pays, Span)]) -> Vec<Span> {
     let sharing = Sharing {
         speed: SPEED,
@@ -103,7 +107,7 @@ fn bounds(order: Order, channels: &[(Pays, Span)]) -> Vec<Span> {
 
 const SPEED: LinkCosts = LinkCosts::new(Span::ZERO, Span::from_ns(1));
 
-/// Adds a message of so many packets.
+/// Adds a message of `size` packets.
 fn message(to: &mut Arrivals, flow: usize, size: u64, when: Time) {
     to.extend((0..size).map(|_| (when, item(flow, 1000, TICK, when))));
 }
@@ -130,7 +134,7 @@ fn when_last_left(
     own.map(|sent| sent.left).max().expect("it was sent")
 }
 
-/// The worst that the message comes to over both links.
+/// The worst delay of the message over both links.
 fn worst(order: Order) -> Span {
     let share = Share {
         tick: TICK,
@@ -175,8 +179,10 @@ fn worst(order: Order) -> Span {
     worst
 }
 
-/// By all that comes there are 2 of best effort and two messages at the first link: 6. The second has, of messages that come up to 6 early, three of each flow of two and two of the third: 18; a
-/// rate is worth 9 there, and others 2 (as an item of anybody), under SCFQ an item of each other, so it is 11, 13 and 12. With the burst paid for at the first: 9 and 4.5 and what others are.
+/// By all arrivals there are 2 of best effort and two messages at the first link: 6. The second
+/// has, of messages up to 6 early, three of each flow of two and two of the third: 18. A rate is
+/// worth 9 there, and others 2 (as an item of any flow), under SCFQ an item of each other, so it is
+/// 11, 13 and 12. With the burst paid for at the first: 9 and 4.5 and what others are.
 #[test]
 fn no_way_of_the_grid_exceeds_what_is_promised() {
     let orders = [
@@ -208,6 +214,7 @@ fn no_way_of_the_grid_exceeds_what_is_promised() {
         assert!(worst <= here + there && worst <= once, "{order:?}: {worst} of {} and {once}", here + there);
         shares.push((order, worst.as_secs_f64() / (here + there).min(once).as_secs_f64()));
     }
-    // The second link counts on both flows to come as early as the first may be late, though that lets one after the other go: a third of the bounds is reached at least.
+    // The second link assumes both flows as early as the first may be late, though that lets one
+    // after the other go: a third of the bounds is reached at least.
     assert!(shares.iter().all(|(_, share)| *share > 0.32), "{shares:?}");
 }

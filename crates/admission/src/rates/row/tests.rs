@@ -1,4 +1,5 @@
-//! Stages in a row: by hand, and queues at work that are given all that contracts, and those without one, may bring.
+//! Stages in a row: by hand, and queues at work that are given all that contracts, and those
+//! without one, may bring.
 
 use laxity_units::{ByteTime, Time};
 use proptest::prelude::*;
@@ -19,7 +20,7 @@ fn us(us: u64) -> Span {
     Span::from_us(us)
 }
 
-/// What a stage takes: so many microseconds, and nanoseconds for each byte.
+/// Time of a stage: microseconds, and nanoseconds for each byte.
 type Takes = (u64, u64);
 
 fn stage((fixed, per_byte): Takes) -> Stage {
@@ -31,7 +32,8 @@ fn speed((fixed, per_byte): Takes) -> LinkCosts {
     LinkCosts::new(us(fixed), Span::from_ns(per_byte))
 }
 
-/// Stages in these orders behind a CPU that hands packets over `spacing` apart, beside `flows` of best effort and what has no rate.
+/// Stages in these orders behind a CPU that hands packets over `spacing` apart, beside `flows` of
+/// best effort and what has no rate.
 fn table(stages: &[(Takes, Order)], spacing: u64, flows: Vec<Share>) -> RateTable {
     let line = |(takes, order): &(Takes, Order)| match order {
         Order::Fifo => Line::Fifo,
@@ -54,8 +56,11 @@ fn asks(packets: u64, interval: Span) -> RateRequest {
     RateRequest { request, level: 0, group: None, pays: Pays::Everywhere, early: Early::default() }
 }
 
-/// Two packets each 400 us through 10, VirtualClock with 30, 20, SCFQ with 40, beside best effort of 40 at a time: the ways are 10 and 20; 400 and a packet, 30, at the first; at the second a packet at its rate, 200, and one of each of two others, the longest being without a rate: 40 of best effort. With a share of
-/// best effort there is one of that, too. The burst is not paid for twice.
+/// Two packets each 400 us through 10, VirtualClock with 30, 20, SCFQ with 40, beside best effort
+/// of 40 at a time: the ways are 10 and 20; 400 and a packet, 30, at the first; at the second a
+/// packet at its rate, 200, and one of each of two others, the longest being without a rate: 40 of
+/// best effort. With a share of best effort there is one of that, too. The burst is not paid for
+/// twice.
 #[test]
 fn a_burst_is_paid_for_at_the_first_stage() {
     let stages = [
@@ -85,8 +90,10 @@ fn a_burst_is_paid_for_at_the_first_stage() {
     assert!(table(&stages, 10, vec![share(51)]).least_deadline(&asked).is_ok());
 }
 
-/// VirtualClock with 30, then SFQ with 40: by rates it would be 400 and 30, and then 80 from when it may begin; but with nobody but itself and what has no rate all is through sooner: one packet may be in each server, 70, the shorter once more, 30, and two packets of 40 at the slower. Behind another such row,
-/// only clocks count.
+/// VirtualClock with 30, then SFQ with 40: by rates it would be 400 and 30, and then 80 from when
+/// it may begin. But alone with traffic without a rate all is through sooner: one packet may be in
+/// each server, 70, the shorter once more, 30, and two packets of 40 at the slower. Behind another
+/// such row, only clocks count.
 #[test]
 fn all_together_are_through_where_stages_tell_them_apart() {
     let mut table = table(&[((30, 0), Order::VirtualClock), ((40, 0), Order::StartTimeFair)], 0, Vec::new());
@@ -99,14 +106,16 @@ fn all_together_are_through_where_stages_tell_them_apart() {
     let mut row =
         self::table(&[((30, 0), Order::VirtualClock), ((40, 0), Order::StartTimeFair)], 0, Vec::new());
     let by_clock = row.least_deadline(&first).unwrap();
-    // SFQ counts from the beginning of a packet, by which all of its 200 are paid for: itself, and one without a rate.
+    // SFQ counts from the beginning of a packet, by which all of its 200 are paid for: itself, and
+    // one without a rate.
     assert_eq!(by_clock, us(400 + 30 + 80) + ROUNDING * 2);
     assert!(matches!(row.request(first), Decision::Admitted { .. }));
     assert_eq!(row.bounds()[0].bound, by_clock);
     assert_eq!(row.handed_on(&first), us(200));
 }
 
-/// VirtualClock with 30, and with 10 before a link of 20 with one place: there a packet takes 30, and what is in the link and its place, and on its way there, 60 once.
+/// VirtualClock with 30, and with 10 before a link of 20 with one place: there a packet takes 30,
+/// and what is in the link and its place, and on its way there, 60 once.
 #[test]
 fn a_prefetch_behind_the_second_is_late_once() {
     let line = |startup| Line::Rates(Order::VirtualClock, LinkCosts::new(us(startup), Span::ZERO));
@@ -173,7 +182,9 @@ const ORDERS: [Order; 7] = [
     Order::DeficitRoundRobin,
 ];
 
-/// Of a row of four stages, how late a channel of two packets was behind when its messages were handed over, and its bound. Beside it are a flow that has a rate and sends what it likes, and one without. `wants` says who is next, how long after the one before, and how large.
+/// Of a row of four stages, how late a channel of two packets was behind when its messages were
+/// handed over, and its bound. Beside it are a flow that has a rate and sends what it likes, and
+/// one without. `wants` gives the next sender, how long after the one before, and the size.
 fn worst(
     (first, second): (usize, usize),
     takes: [Takes; 4],
@@ -231,7 +242,8 @@ fn worst(
     (late.max().unwrap_or_default(), bound)
 }
 
-/// Half of what is promised is found by chance, so not much of it is for nothing; but of DRR a sixth, which has everybody's turn worth what the slowest flow needs for a packet.
+/// Half of the promise is found by chance, so not much of it is slack. DRR reaches only a sixth:
+/// its bound gives every flow's turn the worth that the slowest flow needs for a packet.
 #[test]
 fn a_row_of_stages_comes_close_to_its_promises() {
     for (place, order) in ORDERS.into_iter().enumerate() {
@@ -253,7 +265,7 @@ fn a_row_of_stages_comes_close_to_its_promises() {
 }
 
 proptest! {
-    /// Nobody is later than the row promises, whatever others send that come through the same stages.
+    /// No packet is later than the row promises, whatever others send through the same stages.
     #[test]
     fn a_row_of_stages_keeps_its_promises(
         orders in (0..ORDERS.len(), 0..ORDERS.len()),

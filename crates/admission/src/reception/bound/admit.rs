@@ -1,4 +1,4 @@
-//! Who is promised what: channels one after the other, each beside those before it.
+//! Promises to channels one after the other, each beside those before it.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use super::turns::{Arrivals, Turns, count, ps};
 use crate::terms::Term;
 use laxity_qos::traffic::TrafficSpec;
 
-/// What a channel asks for.
+/// Request of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// The interface that it comes in at.
+    /// The interface at which it arrives.
     pub interface: usize,
     /// The program that takes it.
     pub program: usize,
@@ -22,7 +22,7 @@ pub struct Request {
     pub deadline: Span,
 }
 
-/// What a channel is promised: how long a packet takes at most, and what that is made of.
+/// Promise to a channel: how long a packet takes at most, and the terms of that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bound {
     /// `D` of (4).
@@ -31,23 +31,24 @@ pub struct Bound {
     pub terms: Vec<Term>,
 }
 
-/// What is missing.
+/// The missing resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     /// The interface's turns are not done before the next: there is not enough CPU for one packet.
     Turn,
-    /// The interface takes `packets` of real time every `every`, fewer than come.
+    /// The interface takes `packets` of real time every `every`, fewer than arrive.
     Taken {
         /// Packets in a turn.
         packets: u64,
         /// Between turns.
         every: Span,
     },
-    /// Nothing of the CPU is reserved for the program.
+    /// No CPU time is reserved for the program.
     Reservation,
-    /// The program's budget does not fit beside what goes before it: there is not enough CPU for one packet.
+    /// The program's budget does not fit beside what goes before it: there is not enough CPU for
+    /// one packet.
     Budget,
-    /// The program does `packets` of real time every `every`, fewer than come.
+    /// The program does `packets` of real time every `every`, fewer than arrive.
     Done {
         /// Packets in a period.
         packets: u64,
@@ -56,16 +57,16 @@ pub enum Missing {
     },
     /// Slots for real time at the interface.
     Slots {
-        /// So many are needed.
+        /// Number needed.
         needed: u64,
-        /// So many there are.
+        /// Number available.
         has: u32,
     },
     /// Receive buffers that only real time may have.
     Buffers {
-        /// So many are needed.
+        /// Number needed.
         needed: u64,
-        /// So many there are.
+        /// Number available.
         has: u32,
     },
     /// Time: this would be the bound.
@@ -75,9 +76,9 @@ pub enum Missing {
 /// A channel that is not admitted, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
-    /// For whom something is missing: the place of the channel that asks, or of one before it.
+    /// The channel that lacks something: the place of the channel that asks, or of one before it.
     pub whose: usize,
-    /// What.
+    /// The missing resource.
     pub missing: Missing,
 }
 
@@ -127,7 +128,8 @@ impl fmt::Display for Missing {
     }
 }
 
-/// Admits `requests` to `host` in order: the bound of each beside all who are admitted, or why it is not.
+/// Admits `requests` to `host` in order: the bound of each beside all admitted ones, or why it is
+/// not.
 pub fn admit(host: &Host, requests: &[Request]) -> Vec<Result<Bound, Refusal>> {
     let turns: Vec<Vec<(u64, Span)>> = (0..host.interfaces.len()).map(|i| host.turns(i)).collect();
     let periods: Vec<Vec<(u64, Span)>> = (0..host.programs.len()).map(|p| host.periods(p)).collect();
@@ -162,7 +164,7 @@ struct Reservations<'a> {
 }
 
 impl Reservations<'_> {
-    /// `I + F + R` of an interface that all of `asked` come in at, or what is missing.
+    /// `I + F + R` of an interface at which all of `asked` arrive, or the missing resource.
     fn reception(&self, interface: usize, asked: &[Request]) -> Result<[Span; 3], Missing> {
         let service = &self.host.interfaces[interface];
         let (packets, within) = *self.turns[interface].last().ok_or(Missing::Turn)?;
@@ -232,7 +234,8 @@ impl Reservations<'_> {
     }
 }
 
-/// `I + F + R` of the number of packets for which it is least; `None` if no number keeps up with `arrivals`.
+/// `I + F + R` of the number of packets for which it is least; `None` if no number keeps up with
+/// `arrivals`.
 fn least_parts(
     numbers: &[(u64, Span)],
     every: impl Fn(Span) -> Span,

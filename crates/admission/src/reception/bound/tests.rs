@@ -50,9 +50,10 @@ fn terms(host: &Host, requests: &[Request]) -> Vec<u64> {
 
 #[test]
 fn a_polled_interface_alone() {
-    // Two of real time: R is the packet in hand 5, the tick 3, and 10. V is a packet of anybody 10, one of its own 10, two of real time
-    // 20, and what one interface takes in W: 23 for each tick: 40 → n = 2 → 86 → n = 2. Where one comes at a time, one
-    // is enough: 5 less, and 10 less.
+    // Two of real time: R is the packet in hand 5, the tick 3, and 10. V is a packet of any channel
+    // 10, one of its own 10, two of real time 20, and the time of one interface in W: 23 for each
+    // tick: 40 → n = 2 → 86 → n = 2. Where one arrives at a time, one is enough: 5 less, and 10
+    // less.
     assert_eq!(terms(&one(polled(), worker()), &[request(1, 5000)]), [100, 13, 1000, 76]);
     assert_eq!(terms(&one(polled(), worker()), &[request(2, 5000)]), [100, 18, 1000, 86]);
     // Without best effort all three packets of the budget are real time's: 10 + 30 + 46.
@@ -71,10 +72,12 @@ fn a_burst_takes_turns_of_interface_and_program() {
 #[test]
 fn other_interfaces_take_what_they_are_let() {
     let mut host = one(polled(), worker());
-    // A thread's tick is in the way of the kernel, its batch is not: (18, n = 2) + 2·3 = 24; of the program both: 86 + 2·(3 + 20 + 20).
+    // A thread's tick is in the way of the kernel, its batch is not: (18, n = 2) + 2·3 = 24; of the
+    // program both: 86 + 2·(3 + 20 + 20).
     host.interfaces.push(Service { turn: Turn::Thread(us(500)), switch: us(20), ..polled() });
     assert_eq!(host.turn(0), Some((2, us(24))));
-    // The thread: tick 3, switch 20, the whole batch 20, a program's packet 10, and the kernel's 23 a tick: 53 + 46 = 99, n = 2.
+    // The thread: tick 3, switch 20, the whole batch 20, a program's packet 10, and the kernel's 23
+    // a tick: 53 + 46 = 99, n = 2.
     assert_eq!(host.turn(1), Some((2, us(99))));
     // Programs: 40 + 86 = 126, n = 3 for the kernel's: 40 + 69 + 86 → 195, n = 3.
     assert_eq!(host.period(0), Some((2, us(195))));
@@ -89,7 +92,8 @@ fn reservations_wait_for_a_routine_of_the_period_before_and_for_what_is_spare() 
     let refusal = Turn::Reserved { period: us(200), spare: 1, refusal: Some(us(1)) };
     let refuses = Service { turn: refusal, ..reserved() };
     assert_eq!((refuses.at_the_top(), refuses.batch()), (ps(us(3 * 8 * 3)), ps(us(15 + 21))));
-    // V: 10 + 10 + 20; spare packets: 2, and one for each of 4 that programs finish: 6·8; in 112 us two periods of 3·8.
+    // V: 10 + 10 + 20; spare packets: 2, and one for each of 4 that programs finish: 6·8; in 112 us
+    // two periods of 3·8.
     assert_eq!(host.period(0), Some((2, us(40 + 48 + 48))));
 }
 
@@ -117,7 +121,7 @@ fn what_does_not_fit_into_a_turn_is_not_promised() {
     // A quota of 30 at 5 us is more than 100 us; (100 − 1 ps − 8)/5 is.
     let greedy = Service { quota: 30, real_time: 30, ..polled() };
     assert_eq!(one(greedy, worker()).turn(0), Some((18, us(98))));
-    // And the program, behind 153 in each 100, gets nothing.
+    // And the program, behind 153 in each 100, gets no time.
     assert_eq!(one(greedy, worker()).period(0), None);
     assert_eq!(admit(&one(greedy, worker()), &[request(1, 5000)]), [refused(0, Missing::Budget)]);
     let slow = Service { packet: us(60), ..polled() };
@@ -140,7 +144,7 @@ fn what_is_missing_is_said() {
     let slots = Service { slots: 2, ..polled() };
     let three = admit(&one(slots, worker()), &[request(3, 50_000)]);
     assert_eq!(three, [refused(0, Missing::Slots { needed: 3, has: 2 })]);
-    // In 218 and 1000 + 1000 + 86 us one more comes of one every 2 ms.
+    // In 218 and 1000 + 1000 + 86 us one more arrives of one every 2 ms.
     let buffers = Service { buffers: Some(3), ..polled() };
     let three = admit(&one(buffers, worker()), &[request(3, 2000)]);
     assert_eq!(three, [refused(0, Missing::Buffers { needed: 4, has: 3 })]);
@@ -154,7 +158,8 @@ fn a_newcomer_may_not_take_what_was_promised() {
     let host = one(polled(), worker());
     let first = Request { deadline: us(1204), ..request(2, 50_000) };
     let answers = admit(&host, &[first, request(1, 50_000), request(1, 50_000)]);
-    // A third at once would make the first wait for further turns: it is refused for that, and a fourth as well.
+    // A third at once would make the first wait for further turns: it is refused for that, and a
+    // fourth as well.
     assert!(answers[0].is_ok());
     for answer in &answers[1..] {
         assert_eq!(*answer, refused(0, Missing::Time(us(1204 + 100 + 1000))));
@@ -163,14 +168,15 @@ fn a_newcomer_may_not_take_what_was_promised() {
 
 #[test]
 fn a_budget_that_is_never_spent_is_not_waited_for() {
-    // 10 of anybody, one of its own, two ticks of 23. In 1000 + 66 + 113 us one comes, or two, of the three that it may do.
+    // 10 of any channel, one of its own, two ticks of 23. In 1000 + 66 + 113 us one arrives, or
+    // two, of the three that it may do.
     let alone = Worker { rest: false, ..worker() };
     assert_eq!(terms(&one(polled(), alone), &[request(1, 5000)]), [100, 13, 10 + 10 + 46]);
     assert_eq!(terms(&one(polled(), alone), &[request(1, 600)]), [100, 13, 66]);
     // Three at once: two turns, 10 + 30 + 46; a fourth in 1000 + 86 + 218 us is one too many.
     assert_eq!(terms(&one(polled(), alone), &[request(3, 1305)]), [100, 100, 18, 86]);
     assert_eq!(terms(&one(polled(), alone), &[request(3, 1304)]), [100, 100, 18, 1000, 86]);
-    // Whoever has a shorter period goes before.
+    // A program with a shorter period goes before.
     let mut host = one(polled(), alone);
     host.programs.push(Worker { reserved: Some((us(20), us(500))), ..worker() });
     assert_eq!(terms(&host, &[request(1, 5000)]), [100, 13, 10 + 10 + 2 * 30 + 3 * 23]);
@@ -182,8 +188,9 @@ fn an_interface_without_a_program_delivers_when_the_protocol_is_done() {
     assert_eq!(terms(&one(service, Worker { reserved: None, ..worker() }), &[request(1, 5000)]), [100, 13]);
 }
 
-/// A budget of 600 us is enough for 59 packets of 10 us, and each that is done lets a spare one be taken for 8 us. To promise all 59 would take 1.1 ms; one is
-/// done in 10 + 20, 5 spare ones and two routines of 24.
+/// A budget of 600 us is enough for 59 packets of 10 us, and each that is done lets a spare one be
+/// taken for 8 us. To promise all 59 would take 1.1 ms; one is done in 10 + 20, 5 spare ones and
+/// two routines of 24.
 #[test]
 fn a_cheaper_program_promises_no_more() {
     let of = |work: u64| {

@@ -1,26 +1,30 @@
-//! Waiting for one's turn: arrivals that keep contracts, served so many at a time, a turn every so often.
+//! Waiting for one's turn: arrivals that keep contracts, served up to `q` at a time, a turn every
+//! `I`.
 //!
-//! Both halves of the way of a packet are of this kind (see [`super`]): a *turn* comes every `I` at the latest, and while anything
-//! waits it serves `q` packets in order of arrival, or all there are if those are fewer, within `R` of its beginning.
+//! Both halves of the way of a packet are of this kind (see [`super`]). A *turn* begins every `I`
+//! at the latest. While any packet waits the turn serves `q` packets in order of arrival, or all
+//! there are if those are fewer, within `R` of its beginning.
 //!
-//! Let `s` be when something waits that found nothing waiting. The first turn after it begins by `s + I`, the `m`-th by `s + m I`. Of
-//! those that came from `s` on, the `n`-th is served by turn `⌈n/q⌉` or before, since no turn serves fewer than `q` as long as
-//! any wait; what was in service at `s` only helps. At `s + x` there have come at most
+//! Let `s` be when a packet waits that found no other waiting. The first turn after it begins by `s
+//! + I`, the `m`-th by `s + m I`. Of those that came from `s` on, the `n`-th is served by turn
+//! `⌈n/q⌉` or before, since no turn serves fewer than `q` as long as any wait; what was in service
+//! at `s` only helps. At `s + x` there have arrived at most
 //!
 //! ```text
 //! N(x) = Σ_c (B_c + ⌊(x + J_c)/I_c⌋)                                                                  (1)
 //! ```
 //!
-//! packets: each channel conforms to `B_c` and `I_c` where it comes in, and has been held up by up to `J_c` since. So one
-//! that came at `s + x` is served by
+//! packets: each channel conforms to `B_c` and `I_c` where it enters, and has been held up by up to
+//! `J_c` since. So one that arrived at `s + x` is served by
 //!
 //! ```text
 //! D = max_x (⌈N(x)/q⌉ I + R − x).                                                                     (2)
 //! ```
 //!
-//! `N` jumps at finitely many `x` in any interval, and between jumps (2) falls, so jumps are looked at, and 0. It is enough to look
-//! up to the first `m I` with `N(m I) ≤ m q`: what came up to then is served by turn `m`, so for what comes later that time is an
-//! `s` of its own. There is one if `Σ I/I_c < q`. Where it is far away, the line above `N` says
+//! `N` jumps at finitely many `x` in any interval, and between jumps (2) falls, so jumps are looked
+//! at, and 0. It is enough to look up to the first `m I` with `N(m I) ≤ m q`. Arrivals up to then
+//! are served by turn `m`, so for later ones that time is an `s` of its own. There is one if `Σ
+//! I/I_c < q`. Where it is far away, the line above `N` says
 //!
 //! ```text
 //! D ≤ I U/q + I + R,   U = Σ_c (B_c + J_c/I_c),                                                       (3)
@@ -61,8 +65,8 @@ impl Turns {
         sum <= u128::from(self.packets) * UNIT
     }
 
-    /// `D` without its `I + R`: for how long after the next turn would have served it a packet waits for those before it. `None` if
-    /// turns do not keep up.
+    /// `D` without its `I + R`: for how long after the next turn would have served it a packet
+    /// waits for those before it. `None` if turns do not keep up.
     pub(super) fn further(&self, arrivals: &[Arrivals]) -> Option<Span> {
         if self.packets == 0 || !self.keep_up_with(arrivals) {
             return None;
@@ -112,7 +116,7 @@ impl Turns {
     }
 }
 
-/// `N(x)`: packets that can have come within `x` picoseconds.
+/// `N(x)`: packets that can have arrived within `x` picoseconds.
 pub(super) fn count(arrivals: &[Arrivals], x: u128) -> u128 {
     arrivals.iter().map(|a| u128::from(a.burst) + (x + ps(a.jitter)) / ps(a.interval)).sum()
 }
@@ -148,18 +152,21 @@ mod tests {
 
     #[test]
     fn what_comes_while_others_wait_counts_from_when_it_came() {
-        // One a turn; 3 at once, and one of each again after 35: the third waits 20; the fourth comes at 35, behind none.
+        // One a turn; 3 at once, and one of each again after 35: the third waits 20; the fourth
+        // arrives at 35, behind none.
         assert_eq!(turns(10, 1).further(&[from(1, 35, 0); 3]), Some(us(20)));
-        // 2 at 0, and each again at 15: the fourth's turn is at 40, 25 after it came, 15 more than the next.
+        // 2 at 0, and each again at 15: the fourth's turn is at 40, 25 after it came, 15 more than
+        // the next.
         assert_eq!(turns(10, 1).further(&[from(1, 15, 0); 2]), None, "1.33 a turn");
         assert_eq!(turns(10, 1).further(&[from(2, 15, 0), from(1, 100, 0)]), Some(us(20)));
-        // 3 of them at 0 end at 30; one at 15 is the fourth: 40 − 15, of which 10 are everybody's.
+        // 3 of them at 0 end at 30; one at 15 is the fourth: 40 − 15, of which 10 are in every
+        // delay.
         assert_eq!(turns(10, 1).further(&[from(3, 15, 0)]), Some(us(20)));
     }
 
     #[test]
     fn what_was_held_up_comes_closer_together() {
-        // Held up by 15 of 20, a second comes 5 after the first; by 20, with it.
+        // Held up by 15 of 20, a second arrives 5 after the first; by 20, with it.
         assert_eq!(turns(10, 2).further(&[from(1, 10, 10); 1]), Some(us(0)));
         assert_eq!(turns(10, 1).further(&[from(1, 20, 20); 1]), Some(us(10)));
         assert_eq!(turns(10, 1).further(&[from(1, 20, 15); 1]), Some(us(5)));
@@ -176,7 +183,8 @@ mod tests {
             let (exact, line) = (turns.by_jumps(&arrivals).unwrap(), turns.by_line(&arrivals));
             assert!(exact <= line, "{exact} {line}");
         }
-        // 1 a turn comes and 1 a turn is served: nobody ever catches up, and the line still holds.
+        // 1 a turn arrives and 1 a turn is served: the backlog never shrinks, and the line still
+        // holds.
         assert_eq!(turns(10, 1).further(&[from(4, 10, 0)]), Some(us(40)));
         assert_eq!(turns(10, 1).further(&[from(1, 20, 0), from(1, 20, 0)]), Some(us(20)));
         assert_eq!(turns(10, 0).further(&[]), None);

@@ -11,7 +11,8 @@ fn open(services: &[u64]) -> Open {
     Open::new(station(stages), KILO).unwrap()
 }
 
-/// 10 and 30: what a server each may have had, and the shorter once more, is 50, and the last packet is 30 of the slowest. Each packet costs nothing then. If packets pass each other, a host that
+/// 10 and 30: what a server each may have had, and the shorter once more, is 50, and the last
+/// packet is 30 of the slowest. Each packet is free then. If packets pass each other, a host that
 /// makes one each 40 leaves 10 of 40 to catch up with 80: 320.
 #[test]
 fn a_fed_adapter_is_a_delay() {
@@ -43,7 +44,8 @@ fn a_link_is_a_stage_that_fills_up() {
     }
 }
 
-/// Five packets 3 or 4 apart, each of 1 to 3 in each of two stages; in the second the newest goes first, or the oldest. None is in longer than the bound, and in order some take half of it.
+/// Five packets 3 or 4 apart, each of 1 to 3 in each of two stages; in the second the newest goes
+/// first, or the oldest. None is in longer than the bound, and in order some take half of it.
 #[test]
 fn nobody_is_in_a_fed_adapter_for_longer() {
     const PACKETS: u32 = 5;
@@ -69,7 +71,8 @@ fn nobody_is_in_a_fed_adapter_for_longer() {
     assert!(closest[0] <= 1.0 && closest[1] <= 1.0 && closest[0] >= 0.5, "{closest:?}");
 }
 
-/// The longest that one of `packets`, each when it is handed over and what it takes of two stages, is in both.
+/// The longest that one of `packets`, each when it is handed over and what it takes of two stages,
+/// is in both.
 fn longest(packets: &[(u64, u64, u64)], newest_first: bool) -> u64 {
     let (mut free, mut waiting, mut longest) = (0, Vec::new(), 0);
     for &(handed, first, second) in packets {

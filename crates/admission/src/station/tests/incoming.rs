@@ -1,4 +1,4 @@
-//! What comes in: by hand, and every train of a few frames.
+//! Incoming frames: by hand, and every train of a few frames.
 
 use super::*;
 use laxity_qos::costs::LinkCosts;
@@ -18,8 +18,8 @@ pub(super) fn incoming(stages: Vec<Stage>, sources: Vec<Source>) -> Incoming {
     Incoming { stages, held: Span::ZERO, shared: Vec::new(), sources }
 }
 
-/// 10 and 20 of a link's 60 and 200: rates are 1/3 for small frames and 3/20 for large ones. 10 + 20 of the first, and as much again for each
-/// three.
+/// 10 and 20 of a link's 60 and 200: rates are 1/3 for small frames and 3/20 for large ones. 10 +
+/// 20 of the first, and as much again for each three.
 #[test]
 fn a_row_is_busy_until_it_has_caught_up() {
     let row = incoming(
@@ -28,7 +28,7 @@ fn a_row_is_busy_until_it_has_caught_up() {
     );
     // 12 of 65, and 30 of 200: 30/(1 − 12/65).
     assert_eq!(row.stay().unwrap().as_ps() / 1000, 30_000 * 65 / 53);
-    // Pushed together by 100: as much more as comes in that.
+    // Pushed together by 100: the arrivals in that time are added.
     let mut pushed = row.clone();
     pushed.sources[0].pushed = us(100);
     assert_eq!(pushed.stay().unwrap().as_ps() / 1000, (30_000 * 65 + 100_000 * 12) / 53);
@@ -40,8 +40,10 @@ fn a_row_is_busy_until_it_has_caught_up() {
     assert_eq!(slow.stay(), Err(Endless));
 }
 
-/// Of a link that brings twelve of twelve no more than 3 frames and one in each 400 us, and of another group 1 and one in each 600: each is 30 us of work at most, so
-/// 30 · 4 + 30 · 2 once, and 30/400 + 30/600 of the time. If one of two links has no groups, nothing comes of those of the other.
+/// Of a link that brings twelve of twelve no more than 3 frames and one in each 400 us, and of
+/// another group 1 and one in each 600: each is 30 us of work at most, so 30 · 4 + 30 · 2 once, and
+/// 30/400 + 30/600 of the time. If one of two links has no groups, those of the other have no
+/// effect.
 #[test]
 fn groups_of_frames_are_caught_up_with_where_links_are_not() {
     let stages = vec![stage(vec![phase(10, 0)]), stage(vec![phase(0, 20)])];
@@ -54,8 +56,10 @@ fn groups_of_frames_are_caught_up_with_where_links_are_not() {
     assert_eq!(slow.stay(), Err(Endless));
 }
 
-/// Frames of a link that are 65 us apart or more: one, and the next with the 65th. Pushed together by 100 us another one may be there at once, and a third after 30. Of two groups four come
-/// together, and one more of each as soon as any time has passed. What takes the link no time comes in any number.
+/// Frames of a link that are 65 us apart or more: one, and the next with the 65th. Pushed together
+/// by 100 us another one may be there at once, and a third after 30. Of two groups four arrive
+/// together, and one more of each as soon as any time has passed. Frames that take the link no time
+/// arrive in any number.
 #[test]
 fn frames_are_counted_by_link_and_by_groups() {
     let mut row = incoming(vec![stage(vec![phase(1, 0)])], vec![link(50, 150, (100, 1000))]);
@@ -74,8 +78,10 @@ fn frames_are_counted_by_link_and_by_groups() {
     assert_eq!(row.within(us(0)), None);
 }
 
-/// Each frame takes 100 us. Of a link whose frames are 65 us apart and of which nine come together and one more each 1000 us, 1 + Δ/65 and 10 + Δ/1000 cross after 626 us, when 10.6 have come and 6.3
-/// are through: counted in whole frames, 6 wait. Of the link alone all that the adapter is slower waits.
+/// Each frame takes 100 us. Take a link with frames 65 us apart, of which nine arrive together and
+/// one more each 1000 us. 1 + Δ/65 and 10 + Δ/1000 cross after 626 us, when 10.6 have arrived and
+/// 6.3 are through: counted in whole frames, 6 wait. Of the link alone all that the adapter is
+/// slower waits.
 #[test]
 fn frames_that_a_link_brings_one_by_one_hardly_wait() {
     let mut row = incoming(vec![stage(vec![phase(100, 0)])], vec![link(50, 150, (100, 1000))]);
@@ -87,7 +93,8 @@ fn frames_that_a_link_brings_one_by_one_hardly_wait() {
     assert_eq!(row.before_the_first(us(2000)), None);
 }
 
-/// A phase that shares waits for 7 each time; what is above a size, or begins a segment, counts where it is the most.
+/// A phase that shares waits for 7 each time; what is above a size, or begins a segment, counts
+/// where it is the most.
 #[test]
 fn what_goes_out_is_waited_for_and_phases_have_sizes() {
     let shared = Phase { holds: vec![3], ..phase(5, 0) };
@@ -98,7 +105,8 @@ fn what_goes_out_is_waited_for_and_phases_have_sizes() {
     };
     let mut row = incoming(vec![stage(vec![shared, segmented])], vec![link(0, 100, (100, 600))]);
     (row.held, row.shared) = (us(7), vec![3]);
-    // At 500 B 12 and two segments and almost one more, of 50; at 600 B less than 36 of 60; at 100 B 12 of 10.
+    // At 500 B 12 and two segments and almost one more, of 50; at 600 B less than 36 of 60; at 100
+    // B 12 of 10.
     assert_eq!(row.stay(), Err(Endless));
     row.sources[0].smallest = Bytes::new(400);
     // 12 + 849 of 250 segments begun in 600; at 500 B 12 + 749/250 · 10 = 41.96 of 50.
@@ -107,12 +115,12 @@ fn what_goes_out_is_waited_for_and_phases_have_sizes() {
     assert_eq!(row.holding(Bytes::new(600)), us(5));
     let stage = Stage { phases: row.stages[0].phases.clone(), ..Stage::default() };
     let by_stage = Source { spacing: Spacing::Stage(stage), ..row.sources[0].clone() };
-    // Of a stage like this 400 B take 5, and 500 B 5 + 20; nothing of it is shorter than 12 of 5.
+    // Of a stage like this 400 B take 5, and 500 B 5 + 20; no part of it is shorter than 12 of 5.
     assert_eq!(incoming(row.stages, vec![by_stage]).stay(), Err(Endless));
 }
 
-/// Frames of two sizes from two links as close as they come, each or none, through two stages in order of their coming, of which the second has a batch:
-/// none stays longer.
+/// Frames of two sizes from two links as close as they arrive, each or none, through two stages in
+/// order of arrival, of which the second has a batch: none stays longer.
 #[test]
 fn no_frame_stays_longer() {
     let batch = Stage { batch: 2, ..stage(vec![phase(2, 1)]) };
@@ -157,7 +165,7 @@ fn no_frame_stays_longer() {
                 passed[next..next + together].iter().map(|(_, at, _)| batches - at).fold(longest, u64::max);
             next += together;
         }
-        // Who leaves when another comes may have its buffer still.
+        // A frame that leaves when another arrives may have its buffer still.
         let there = |now: u64| gone.iter().filter(|(at, end)| *at <= now && now <= *end).count() as u64;
         let wait = |now: u64| waits.iter().filter(|(at, begin)| *at <= now && now < *begin).count() as u64;
         queue = waits.iter().map(|(at, _)| wait(*at)).fold(queue, u64::max);

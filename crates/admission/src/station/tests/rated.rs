@@ -14,7 +14,8 @@ fn of(station: Station, lines: &[Line], spacing: u64) -> Result<Rated, Unrated> 
     Rated::new(open, lines, us(spacing), true)
 }
 
-/// Of each server, what a packet of no bytes and of a thousand takes, and what comes once; and the way.
+/// Of each server, the time of a packet of no bytes and of a thousand, and the time charged once;
+/// and the way.
 fn numbers(rated: &Rated) -> (Vec<[u64; 3]>, u64) {
     let whole = |span: Span| span.as_ps() / 1_000_000;
     let of = |server: &Server| {
@@ -23,8 +24,10 @@ fn numbers(rated: &Rated) -> (Vec<[u64; 3]>, u64) {
     (rated.servers().iter().map(of).collect(), whole(rated.way()))
 }
 
-/// 10 before a stage by rates of 20 and 10 ns a byte, and 15 behind it: a way of 25, if packets come from the CPU 10 apart or more. What the last takes for a packet of a byte is less than the 20.01 in which those follow each other. With best effort put behind real time at either of these,
-/// one packet of it may be in the server: 50.
+/// 10 before a stage by rates of 20 and 10 ns a byte, and 15 behind it: a way of 25, if packets
+/// arrive from the CPU 10 apart or more. The last takes less for a packet of a byte than the 20.01
+/// in which those follow each other. With best effort put behind real time at either of these, one
+/// packet of it may be in the server: 50.
 #[test]
 fn stages_that_are_no_slower_are_a_way() {
     let stages =
@@ -44,7 +47,9 @@ fn stages_that_are_no_slower_are_a_way() {
     );
 }
 
-/// 20, by rates, and then 15 and 18: in a row of queues for all, each is charged once by coming to it, and packets are 20 apart all the same. Where the first of them sets best effort behind, what comes to the next is 15 apart, as it may take one that waited right after the other.
+/// 20, by rates, and then 15 and 18: in a row of queues for all, each is charged once by coming to
+/// it, and packets are 20 apart all the same. Where the first of them sets best effort behind,
+/// arrivals at the next are 15 apart, as it may take one that waited right after the other.
 #[test]
 fn packets_are_as_far_apart_as_the_stage_that_ordered_them_takes() {
     let stages = || vec![stage(vec![phase(20, 0)]), stage(vec![phase(15, 0)]), stage(vec![phase(18, 0)])];
@@ -57,7 +62,9 @@ fn packets_are_as_far_apart_as_the_stage_that_ordered_them_takes() {
     assert_eq!(rated(fast(), &[VC, Line::Fifo, Line::Before], 0), Err(Unrated::Slow));
 }
 
-/// A segment begun counts whole, and what is for some packets as for all: 5 + 3 + (2 + 3/100 a byte) for 1000 B, where 9 short ones take 3 in it. What is for some only does not keep packets apart.
+/// A segment begun counts whole, and what is for some packets as for all: 5 + 3 + (2 + 3/100 a
+/// byte) for 1000 B, where 9 short ones take 3 in it. Phases for some packets only do not keep
+/// packets apart.
 #[test]
 fn a_packet_takes_no_longer_than_the_line_says() {
     let segments = Delay {
@@ -95,7 +102,9 @@ fn a_packet_takes_no_longer_than_the_line_says() {
     assert_eq!(rated(vec![bent, slower], &[VC, Line::Fifo], 0), Err(Unrated::Slow));
 }
 
-/// 10 by rates and 30 behind two places: a packet takes 40, and of what is inside there may be four of 30. Each of those may find the bus taken, for 4 by a packet that goes before, or for 4 by each that finds a place.
+/// 10 by rates and 30 behind two places: a packet takes 40, and of what is inside there may be four
+/// of 30. Each of those may find the bus taken, for 4 by a packet that goes before, or for 4 by
+/// each that finds a place.
 #[test]
 fn a_prefetch_is_one_server_with_the_stage_before() {
     let prefetch = |places| Stage { places: Some(places), ..stage(vec![phase(30, 0)]) };
@@ -123,7 +132,7 @@ fn what_is_no_server_by_rates_has_no_bound_by_them() {
     let one = || vec![stage(vec![phase(10, 5)])];
     assert_eq!(rated(one(), &[Line::Fifo], 90), Err(Unrated::None));
     assert_eq!(rated(one(), &[Line::Other], 90), Err(Unrated::Order));
-    // The fluid server's time is that which it was told, if no packet takes longer.
+    // The fluid server's time is the declared one, if no packet takes longer.
     let fluid = |startup, per_byte| {
         let told = LinkCosts::new(us(startup), Span::from_ns(per_byte));
         rated(one(), &[Line::Rates(Order::WeightedFair, told)], 0).as_ref().map(numbers).map_err(|why| *why)

@@ -1,4 +1,5 @@
-//! Packets that pass each other, are served together and wait to be seen: by hand, and small adapters in all their ways.
+//! Packets that pass each other, are served together and wait to be seen: by hand, and small
+//! adapters in all their ways.
 
 use std::collections::VecDeque;
 
@@ -11,13 +12,14 @@ fn who_passes_and_who_is_behind_in_a_batch_is_charged_once() {
     let plain = Station { passes: 6, ..station(vec![stage(vec![phase(10, 0)]), together]) };
     // 10 and 4 + 20; six times that, and two more of 24 in the last batch.
     assert_eq!(charged(&Behind::new(plain.clone(), 4, KILO)), (34, 6 * 34 + 2 * 24));
-    // Of a window of two only one can be behind; of one nobody.
+    // Of a window of two only one can be behind; of one none.
     assert_eq!(charged(&Behind::new(plain.clone(), 2, KILO)).1, 6 * 34 + 24);
     assert_eq!(charged(&Behind::new(plain, 1, KILO)), (34, 0));
 }
 
-/// Waits of 10 and of 30: a window of eight has both together, and pays for 3 · 30 once and 2 · 30/8 each; one of two pays for that of 10 each time, and for the other
-/// 2 · 30 once and 30/2 each.
+/// Waits of 10 and of 30: a window of eight has both together, and pays for 3 · 30 once and 2 ·
+/// 30/8 each; one of two pays for that of 10 each time, and for the other 2 · 30 once and 30/2
+/// each.
 #[test]
 fn a_window_waits_together() {
     let waits = Station {
@@ -38,7 +40,8 @@ fn a_window_waits_together() {
     assert_eq!(Behind::new(short, 4, KILO).method(), Method::OneByOne);
 }
 
-/// 10 and 30 and a host of 20: the slowest is 30, a round 30 more of the others, and a start at first; of 50 of the host it is the host.
+/// 10 and 30 and a host of 20: the slowest is 30, a round 30 more of the others, and a start at
+/// first; of 50 of the host it is the host.
 #[test]
 fn the_host_may_be_a_stage() {
     let of = |host, depth| {
@@ -65,8 +68,9 @@ fn many_packets_share_what_is_fixed_and_servers() {
 /// In nanoseconds: as many as a long packet has bytes more than a short one.
 const TICK: u64 = 900;
 
-/// A small adapter at work: stages of (fixed, each) for short and long packets, with a batch and queues in turn; the host hands the next over
-/// `hears` after a completion, and the adapter knows of it `looks` after that.
+/// A small adapter at work: stages of (fixed, each) for short and long packets, with a batch and
+/// queues in turn; the host hands the next over `hears` after a completion, and the adapter knows
+/// of it `looks` after that.
 struct Small {
     stages: Vec<([u64; 2], u64, usize, usize)>,
     depth: usize,
@@ -75,7 +79,8 @@ struct Small {
 }
 
 impl Small {
-    /// When each packet is handed over and complete, one tick at a time. `packets[n]` are whether it is long, and its queue.
+    /// When each packet is handed over and complete, one tick at a time. `packets[n]` are whether
+    /// it is long, and its queue.
     fn run(&self, packets: &[(usize, usize)]) -> Vec<(u64, u64)> {
         let count = self.stages.len();
         let mut lines: Vec<Vec<VecDeque<usize>>> =
@@ -151,8 +156,10 @@ impl Small {
     }
 }
 
-/// Rows of one and two stages with batches and queues in turn, windows of one to four, with and without waits, and seven packets of either size in
-/// either queue: from when one is handed over to when another is complete never more passes than is charged for those under way and those in between.
+/// Rows of one and two stages with batches and queues in turn, windows of one to four, with and
+/// without waits, and seven packets of either size in either queue: from when one is handed over to
+/// when another is complete never more passes than is charged for those under way and those in
+/// between.
 #[test]
 fn no_packet_that_is_passed_or_gathered_takes_longer_than_it_is_charged() {
     const PACKETS: usize = 7;
