@@ -172,7 +172,7 @@ pub(crate) fn waiting(name: &str) -> String {
     format!("{name}: waiting for another run that writes to the same directory; `--out` names another")
 }
 
-/// Wall-clock time, for people who wait.
+/// Wall-clock time of a command.
 pub(crate) struct Stopwatch(std::time::Instant);
 
 impl Stopwatch {

@@ -17,7 +17,7 @@ burst = 10
 source = { kind = "continuous" }
 "#;
 
-/// A link whose frames have a VLAN tag, and one before it, whose frames have none.
+/// A link with VLAN tags, and one before it without tags.
 const TAGGED: &str = r#"title = "Tags"
 [host]
 profile = "mc68040"

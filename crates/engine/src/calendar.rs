@@ -147,7 +147,7 @@ impl<E: Copy> Calendar<E> {
         Self::with_capacity(0)
     }
 
-    /// Empty calendar whose heap holds `events` before it grows, within the limit on near events.
+    /// Empty calendar with a heap that holds `events` before it grows, within the limit on near events.
     pub fn with_capacity(events: usize) -> Self {
         let heap = Vec::with_capacity(events.min(CROWD));
         Self {

@@ -15,7 +15,7 @@ pub(super) struct Row {
     pub(super) asked: Option<Span>,
     /// Its delay bound, from end to end.
     pub(super) bound: Option<Span>,
-    /// The refusing station, or the one whose bound is closest to its local deadline.
+    /// The refusing station, or the one with the bound closest to its local deadline.
     pub(super) station: Option<String>,
 }
 

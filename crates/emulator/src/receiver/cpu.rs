@@ -59,7 +59,7 @@ pub(super) struct Cpu<'a> {
     kernel: Option<(usize, u64)>,
     /// Interface with its thread in a batch.
     thread: Option<usize>,
-    /// Interface whose thread had the CPU last, if no other thread has had it since.
+    /// Interface of the thread that had the CPU last, if no other thread has had it since.
     polling: Option<usize>,
     /// Interface that is checked first if several are ready.
     turn: Turn,

@@ -319,7 +319,7 @@ impl Cluster {
         self.adapters[node].flush(now, endpoint);
     }
 
-    /// Removes finished messages; ends a connection whose peer has gone and whose last message has
+    /// Removes finished messages; ends a connection without a peer if its last message has
     /// arrived; removes a virtual interface without remaining work.
     #[inline]
     fn sweep(&mut self, now: Time, vi: u32) {
