@@ -1,7 +1,8 @@
-//! Every word that Laxity answers in: fields, metrics, columns, verdicts, and what scripts can call.
+//! Every word of Laxity's output: fields, metrics, columns, verdicts, and the functions of scripts.
 //!
-//! The words come from where they are defined, the types of results and the tables that print them, so that what is said
-//! of a word cannot fall behind the word. `laxity explain` and the generated references in docs/ are made from here.
+//! Each description is read from the definition of the word, in the types of results and the tables
+//! that print them, so the two cannot diverge. `laxity explain` and the generated references in
+//! docs/ are made from here.
 
 mod fields;
 mod words;
@@ -23,9 +24,9 @@ pub struct Term {
     pub name: String,
     /// Of what, and how to get at it.
     pub place: String,
-    /// What kind of value, with its unit; empty if it is none.
+    /// The kind of value, with its unit; empty for a word without a value.
     pub shape: String,
-    /// What it means, and when it is absent.
+    /// The meaning, and when the value is absent.
     pub means: String,
 }
 
@@ -33,7 +34,8 @@ fn term(name: &str, place: &str, shape: &str, means: &str) -> Term {
     Term { name: name.into(), place: place.into(), shape: shape.into(), means: means.into() }
 }
 
-/// Every word, in the order of the references; a word that stands for several things comes several times.
+/// Every word, in the order of the references; a word with several meanings is listed several
+/// times.
 pub fn terms() -> Vec<Term> {
     let mut terms: Vec<Term> =
         VERDICTS.iter().map(|(name, means)| term(name, "a verdict", "", means)).collect();
@@ -64,8 +66,8 @@ pub fn terms() -> Vec<Term> {
     terms
 }
 
-/// Columns of tables in the terminal and the report: table, title, what it is. Those of channels come from where their numbers
-/// are declared.
+/// Columns of tables in the terminal and the report: table, title, meaning. Those of channels are
+/// read from the declaration of their numbers.
 pub(crate) fn columns() -> Vec<(&'static str, &'static str, String)> {
     let channel = RECORDS.iter().find(|record| record.kind == "Channel").map(fields::of).unwrap_or_default();
     let means = |name: &str| channel.iter().find(|field| field.name == name).map(|field| field.means.clone());
@@ -92,7 +94,7 @@ fn sentence(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// What `word` stands for; or, if for nothing, words that are near it.
+/// The meanings of `word`, or similar words if it has none.
 pub fn explain(word: &str) -> Result<Vec<Term>, Vec<String>> {
     let wanted = word.trim().to_lowercase();
     // As it is written in a script, a figure or a file.

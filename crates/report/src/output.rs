@@ -1,13 +1,15 @@
-//! Files that a person names for output, and what may be replaced by them.
+//! Output files that a user names, and the files that they may replace.
 //!
-//! A path on a command line is typed by hand, and the slip that names the scenario where the trace was meant must not
-//! cost the scenario. So a path is written only if nothing is there, or an empty file, or what Laxity wrote there
-//! before ([`Kind`] says how that is told); never through a link, and never to a device, a pipe or a file that
-//! this very run reads. A list of files that we have written would not do: it can be lost, copied with a directory
-//! or be older than what stands there now. The file itself says whose it is.
+//! A path on a command line is typed by hand, and a slip that names the scenario instead of the
+//! trace must not destroy the scenario. So a path is written only if it does not exist, is an empty
+//! file, or is a file that Laxity wrote ([`Kind`] says how that is recognised). It is never written
+//! through a link, nor to a device, a pipe or a file that this run reads. A list of files that
+//! Laxity has written would not do: it can be lost, copied with a directory or be older than the
+//! files. The file itself identifies its writer.
 //!
-//! What is written appears whole or not at all: it grows under a name of its own beside the path, and takes the
-//! path's name last. A reader never sees half of it, and what stood there before stays until then.
+//! A file appears whole or not at all: it grows under a temporary name beside the path, and is
+//! renamed to the path at the end. A reader never sees a part of it, and the earlier file stays
+//! until the rename.
 
 mod kind;
 mod workplace;
@@ -25,24 +27,25 @@ pub(crate) use workplace::target;
 /// Why something was not written.
 #[derive(Debug)]
 pub enum Error {
-    /// What stands at the path is not ours to replace: a slip of whoever named it.
+    /// The file at the path must not be replaced: the user named it by mistake.
     Refused {
         /// Where.
         path: PathBuf,
-        /// What stands there, and what would be valid.
+        /// What the path holds, and what would be valid.
         reason: String,
     },
     /// The file system would not.
     Failed {
         /// Where.
         path: PathBuf,
-        /// What it said.
+        /// The error of the operation.
         error: io::Error,
     },
 }
 
 impl Error {
-    /// What stands at `path` is not ours to replace: `reason` says what it is, and what would be valid.
+    /// The error that the file at `path` must not be replaced: `reason` says what it is, and what
+    /// would be valid.
     pub fn refused(path: &Path, reason: impl Into<String>) -> Self {
         Error::Refused { path: path.to_path_buf(), reason: reason.into() }
     }
@@ -64,8 +67,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Whether a file of that `kind` may be written to `path` by a run that reads `inputs`; asked before any work is
-/// done for it.
+/// Whether a file of that `kind` may be written to `path` by a run that reads `inputs`; asked
+/// before any work is done for it.
 ///
 /// # Errors
 ///
@@ -161,7 +164,7 @@ impl Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         if !self.named {
-            // Nobody is left to tell; a hidden file stays behind at worst.
+            // No error can be reported here; at worst a hidden file stays behind.
             drop(fs::remove_file(&self.temporary));
         }
     }

@@ -14,7 +14,8 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::blocks::name_resolution::Record;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-/// Small packets, so that a capture has all of them and sums can be checked: headers of 90 bytes, and 64 behind them.
+/// Small packets, so that a capture has all of them and sums can be checked: headers of 90 bytes,
+/// and 64 behind them.
 const NETWORK: &str = r#"
 title = "What is captured"
 
@@ -240,7 +241,8 @@ fn what_nobody_receives_is_addressed_to_nobody() {
     }
 }
 
-/// Offloads hand a packet that no datagram can be to an adapter like this; readers take the length of the frame.
+/// Offloads hand a packet that no datagram can be to an adapter like this; readers take the length
+/// of the frame.
 #[test]
 fn a_packet_longer_than_a_datagram_has_no_length() {
     let long =
@@ -266,7 +268,8 @@ fn a_packet_longer_than_a_datagram_has_no_length() {
     assert_eq!((frames, lengths[0]), (lengths.len(), 48 + 80 * 1024));
 }
 
-/// The form of a packet in a capture, by its link: the length of the frame, and the remark where headers do not fit.
+/// The form of a packet in a capture, by its link: the length of the frame, and the remark where
+/// headers do not fit.
 #[test]
 fn a_frame_has_the_bytes_that_took_time() {
     let of = |framing: &str, size: u32| {

@@ -6,7 +6,8 @@ use super::Found;
 
 /// The verdict of all points of `axis`, from that at each.
 ///
-/// A point that could not be judged neither widens nor narrows the range; with none judged there is no verdict.
+/// A point that could not be judged neither widens nor narrows the range; with none judged there is
+/// no verdict.
 pub(super) fn joined(axis: &Axis, found: &[Found]) -> Found {
     let holding: Vec<bool> = found.iter().map(|found| found.ruling.holds()).collect();
     let contradicted = found.iter().filter(|found| found.ruling == Ruling::Contradicted).count();

@@ -24,7 +24,7 @@ pub(super) fn number(value: &Dynamic) -> Result<f64, Fault> {
     }
 }
 
-/// What kind of value it is, in a word.
+/// The kind of the value, in a word.
 fn kind(value: &Dynamic) -> &'static str {
     match value {
         v if v.is_string() => "text",
@@ -134,7 +134,7 @@ pub(super) fn decimal(x: f64, digits: usize) -> String {
     if text == "-0" { "0".into() } else { text.into() }
 }
 
-/// What `shows` ended in, as one line of text.
+/// The result of `shows`, as one line of text.
 pub(super) fn words(value: &Dynamic) -> Result<String, Fault> {
     if Absent::of(value).is_some() {
         return Ok("not measured".into());

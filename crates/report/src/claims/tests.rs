@@ -430,7 +430,8 @@ fn a_channel_that_carried_nothing_has_missed_no_deadline_and_kept_none() {
         let Ruling::NotJudged { because } = on(&results, script) else { panic!("judged: {script}") };
         assert!(because.contains("channel `0` carried nothing"), "{script}: {because}");
     }
-    // What was offered and got nowhere has missed nothing either, but has been dropped.
+    // Messages that were offered and did not arrive have missed no deadline either, but were
+    // dropped.
     results.runs[0].channels[0].messages = 4;
     let of_first = |field: &str| format!("runs[0].rt[0].{field} == 0");
     assert!(matches!(on(&results, &of_first("missed_messages")), Ruling::NotJudged { .. }));
@@ -484,7 +485,7 @@ fn a_claim_that_ranges_over_an_axis_holds_everywhere_somewhere_or_nowhere() {
     );
     let stretch = ranging("runs[0].at(\"load\") < 3500").0;
     assert_eq!(stretch.detail(), "load 1000 B/s to 3000 B/s (3 of 4 points)");
-    // What is not judged somewhere is within no range; and with nothing judged there is no verdict.
+    // A point without a verdict is within no range; without any judged point there is no verdict.
     let some = ranging("if runs[0].at(\"load\") < 2500 { runs[0].be[0].deadline > 1 } else { true }").0;
     assert_eq!(some.detail(), "load 3000 B/s, 4000 B/s (2 of 4 points)");
     let open = ranging("runs[0].be[0].deadline > 1").0;

@@ -10,7 +10,7 @@ use super::{Court, Judge, slip};
 /// Sweeps of more points are not tried: it would take longer than it saves.
 const MOST_POINTS: usize = 2000;
 
-/// Reads the scripts of a scenario's claims as those who will judge by them.
+/// Compiles the scripts of a scenario's claims as the judge does.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Compiler;
 
@@ -25,7 +25,8 @@ impl Scripts for Compiler {
 }
 
 impl Judge {
-    /// Tries every script on stubs of `runs` ([`laxity_world::stub`]), and reports those that name what cannot be there.
+    /// Tries every script on stubs of `runs` ([`laxity_world::stub`]), and reports those that name
+    /// what cannot be there.
     ///
     /// What a script makes of the numbers is no concern here: a stub has none.
     fn try_on_stub(&self, axes: &[Axis], runs: Vec<Run>) -> Vec<ClaimError> {

@@ -12,7 +12,7 @@ use super::Term;
 pub(super) struct Record {
     /// The type's name in the results.
     pub(super) kind: &'static str,
-    /// What it is called in headings.
+    /// The name in headings.
     pub(super) title: &'static str,
     /// How a claim gets one, or where it stands in the JSON file.
     pub(super) access: &'static str,
@@ -81,7 +81,7 @@ fn schema<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// What the field's documentation says, as running text.
+/// The field's documentation as running text.
 fn means(field: &Value) -> String {
     let text = field["description"].as_str().unwrap_or_default();
     let text = text
@@ -92,7 +92,7 @@ fn means(field: &Value) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What kind of value it is, in which unit, and whether it can be absent.
+/// The kind of value, its unit, and whether it can be absent.
 fn shape(name: &str, field: &Value) -> String {
     let is = |wanted: &str| match &field["type"] {
         Value::String(kind) => kind == wanted,

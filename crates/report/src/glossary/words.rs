@@ -1,6 +1,6 @@
 //! Words that are not fields of results: what scripts can call, verdicts, columns of tables, and notions.
 
-/// What a script can call, what it is, and an example that has to be accepted.
+/// The functions and variables of scripts: name, meaning, and an example that has to compile.
 pub(super) const HELPERS: &[(&str, &str, &str)] = &[
     ("runs", "every point of the sweep, in order: a list of runs", "runs.len() > 0"),
     (
@@ -205,7 +205,8 @@ pub(super) const NOTIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Columns of tables in the terminal and the report that are no number of a channel: table, title, what it is.
+/// Columns of tables in the terminal and the report that are no number of a channel: table, title,
+/// what it is.
 pub(super) const COLUMNS: &[(&str, &str, &str)] = &[
     ("admission", "asked", "The deadline that the channel asks for, from end to end."),
     ("admission", "bound", "The end-to-end delay bound of the channel, rounded up."),

@@ -1,11 +1,11 @@
-//! An adapter as a table and as a block diagram: what a packet passes, what each part costs it, and which
-//! part is the first to be busy all the time.
+//! An adapter as a table and as a block diagram: the stages of a packet, the cost of each, and
+//! which stage saturates first.
 //!
-//! The totals are of the description alone. A stage with several servers passes packets at a multiple of its
-//! rate, and a resource that several phases hold adds them all up, so the stage that takes longest need not be the one
-//! that limits: in the CIM 250 it is the bus that DMA and Fiber Channel share. What the host adds, the
-//! medium and waiting are a simulation's business; the throughput here is a bound from above for packets of one
-//! size, sent and not received.
+//! The totals are of the description alone. A stage with several servers passes packets at a
+//! multiple of its rate, and a resource adds up the times of all phases that hold it. So the stage
+//! with the longest time need not be the one that limits: in the CIM 250 the limit is the bus that
+//! DMA and Fiber Channel share. Host, medium and waiting times need a simulation; the throughput
+//! here is an upper bound for packets of one size, sent and not received.
 
 mod diagram;
 mod svg;
@@ -107,7 +107,7 @@ fn stages(side: &str, stages: &[Stage], description: &Description, width: Option
     lines(&table)
 }
 
-/// What a packet of each size takes of the part that limits, and the throughput that leaves.
+/// The time of a packet of each size on the limiting part, and the throughput that follows.
 fn limits(description: &Description, width: Option<u16>) -> String {
     let mut table = table(width);
     table.set_header(["packets of", "limited by", "which takes", "throughput at most"]);

@@ -1,5 +1,5 @@
-//! Exceeded bounds, missing promises with the reason, and late messages that no column counts: lines below the table, so that no reader
-//! takes silence for a guarantee.
+//! Exceeded bounds, missing promises with the reason, and late messages that no column counts:
+//! lines below the table, so that no reader takes silence for a guarantee.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,8 @@ pub(crate) struct Note {
     pub(crate) fails: bool,
 }
 
-/// A line for each bound that was exceeded and for each reason for which channels have no bound, those that fail the run first.
+/// A line for each bound that was exceeded and for each reason for which channels have no bound,
+/// those that fail the run first.
 pub(crate) fn notes(results: &Results) -> Vec<Note> {
     let mut found: BTreeMap<(bool, String), Who> = BTreeMap::new();
     for (number, run) in results.runs.iter().enumerate() {
@@ -62,7 +63,7 @@ pub(crate) fn notes(results: &Results) -> Vec<Note> {
     found.into_iter().map(line).chain(misses(results)).collect()
 }
 
-/// Groups of runs whose misses have a line each, at most.
+/// The maximum number of groups of runs whose misses have a line each.
 const GROUPS: usize = 12;
 
 /// How likely a miss is, pooled over the seeds of a sweep: the channels with the highest limit first.
@@ -92,7 +93,7 @@ fn misses(results: &Results) -> Vec<Note> {
     lines.map(|text| Note { text, fails: false }).collect()
 }
 
-/// Who has one reason, and where.
+/// The channels that have the same reason, and the points.
 #[derive(Default)]
 struct Who {
     channels: Vec<String>,
@@ -138,7 +139,7 @@ fn above(judged: &Judged) -> String {
     )
 }
 
-/// Misses outside the window, which only the worst response time tells of.
+/// Misses outside the window, which only the worst response time includes.
 fn late_outside(channel: &Channel) -> Option<(bool, String)> {
     (channel.late_outside > 0).then(|| (false, "late outside the window, too (`late_outside`)".to_string()))
 }

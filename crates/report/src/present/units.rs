@@ -1,9 +1,10 @@
 //! Numbers as people read them.
 //!
-//! A column or an axis has one unit, chosen by its largest value, so that the eye compares digits and not
-//! units; columns that are compared with each other share one. A column of times has decimals enough for its smallest:
-//! a laxity of −3 us in a column of milliseconds is a missed deadline, `-0.00` would hide it, and `-3 us` above
-//! `0.85` reads as the larger. Only what no decimals reach carries a unit of its own.
+//! A column or an axis has one unit, chosen by its largest value, so that the eye compares digits
+//! and not units; columns that are compared with each other share one. A column of times has
+//! decimals enough for its smallest: a laxity of −3 us in a column of milliseconds is a missed
+//! deadline, `-0.00` would hide it, and `-3 us` above `0.85` reads as the larger. Only what no
+//! decimals reach carries a unit of its own.
 
 use laxity_world::metric::Kind;
 
@@ -83,7 +84,8 @@ impl Format {
         Self::at(kind, kind.scale(largest(&values)), values.into_iter(), 2)
     }
 
-    /// The format that suits all of `values` in the unit `scale`; of the smallest time, so many digits show.
+    /// The format that suits all of `values` in the unit `scale`; the smallest time has `digits`
+    /// significant digits.
     pub(crate) fn at(kind: Kind, scale: Scale, values: impl Iterator<Item = f64>, digits: i32) -> Self {
         let values: Vec<f64> = values.filter(|v| v.is_finite()).collect();
         let whole = |v: &f64| {

@@ -1,8 +1,10 @@
-//! What channels carried that nobody sent on: measured, and no evidence of anything.
+//! Channels on which no message was sent: their counts are measured, but no evidence.
 
 use super::*;
 
-/// Neither channel of the first two runs was given a message, and that of best effort was in the third. What is guaranteed had a packet left from before the window in the second. Only of best effort is it known what was received.
+/// Neither channel of the first two runs was given a message; the best-effort channel was in the
+/// third. The guaranteed channel had a packet left from before the window in the second. Receptions
+/// are known of the best-effort channel only.
 fn ruling(script: &str) -> Ruling {
     let mut results = results();
     for (n, run) in results.runs.iter_mut().enumerate() {

@@ -27,9 +27,9 @@ pub(super) struct Frame<'a> {
     pub(super) y: Ticks,
     /// The axis to the right, if what stands along it is named and not measured.
     pub(super) places: Option<&'a Axis>,
-    /// What the axis to the right says below it.
+    /// The label below the horizontal axis.
     pub(super) below: String,
-    /// What the axis upwards says above it.
+    /// The label above the vertical axis.
     pub(super) above: String,
     pub(super) is_laxity: bool,
 }
@@ -196,14 +196,15 @@ fn draw_panel(area: &Area<'_>, panel: &Panel, frame: &Frame<'_>, wide: f64, colu
             ALARM.stroke_width((1.5 * f64::from(FINE)) as u32),
         )));
     }
-    // The first line comes last, on top: it is the one that the file names first.
+    // The first line of the file is drawn last, on top.
     for (i, line) in panel.lines.iter().enumerate().rev() {
         let hidden = panel.lines[..i].iter().filter(|upper| coincide(upper, line, frame)).count();
         draw_line(&mut chart, line, frame, hidden.min(3) as f64);
     }
 }
 
-/// Whether `upper` would hide `line`; at zero it may, where lines lie that have nothing to show.
+/// Whether `upper` would hide `line`. At zero it may, because lines without anything to show lie
+/// there.
 fn coincide(upper: &Line, line: &Line, frame: &Frame<'_>) -> bool {
     let near = 0.003 * (frame.y.to - frame.y.from);
     let hides = |(a, b): (&Point, &Point)| match (a.1, b.1) {
@@ -271,7 +272,7 @@ fn parts(points: &[Point], frame: &Frame<'_>) -> Vec<Vec<(f64, f64)>> {
     parts
 }
 
-/// What stands at the marks below, thinned until nothing overlaps.
+/// The labels of the horizontal marks, thinned until they do not overlap.
 fn x_texts(frame: &Frame<'_>, room: f64) -> Vec<(f64, String)> {
     let all = frame.x.at.iter().map(|at| {
         let text = match frame.places {
@@ -296,7 +297,7 @@ fn x_texts(frame: &Frame<'_>, room: f64) -> Vec<(f64, String)> {
     all.into_iter().step_by(every).collect()
 }
 
-/// Decimals that tell neighbouring marks apart.
+/// The number of decimals that distinguishes neighbouring marks.
 fn decimals(ticks: &Ticks) -> usize {
     let whole = |d: i32| {
         ticks
@@ -307,7 +308,7 @@ fn decimals(ticks: &Ticks) -> usize {
     (0..6).find(|d| whole(*d)).unwrap_or(6) as usize
 }
 
-/// What a legend explains.
+/// An entry of a legend.
 enum Key {
     Line(String, usize),
     Bound,

@@ -20,8 +20,8 @@ pub(super) const BAND: RGBColor = RGBColor(0xf1, 0xf4, 0xf6);
 pub(super) const ALARM: RGBColor = RGBColor(0xc6, 0x28, 0x28);
 pub(super) const GOOD: RGBColor = RGBColor(0x2f, 0x7f, 0xb5);
 
-/// After Okabe and Ito, whose colours stay apart in every common colour-blindness; the yellow, which white
-/// paper swallows, is replaced, and markers tell apart what a grey print does not.
+/// After Okabe and Ito, whose colours are distinct in every common colour-blindness. The yellow,
+/// which is invisible on white paper, is replaced; markers distinguish lines in a grey print.
 pub(super) const LINES: [RGBColor; 7] = [
     RGBColor(0x00, 0x72, 0xb2),
     RGBColor(0xd5, 0x5e, 0x00),
@@ -68,7 +68,8 @@ pub(super) fn document(size: (i32, i32), label: &str, draw: impl FnOnce(&Area<'_
         draw(&root);
         drawn(root.present());
     }
-    // The library's own opening tag sizes the figure by its canvas and says nothing to a screen reader.
+    // The library's own opening tag sizes the figure by its canvas and has no text for a screen
+    // reader.
     let body = body.split_once('>').map_or("", |(_, rest)| rest).trim_start();
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"laxity-figure\" role=\"img\" aria-label=\"{}\" \
@@ -149,7 +150,8 @@ pub(super) fn fine(at: (f64, f64)) -> (i32, i32) {
     ((at.0 * f).round() as i32, (at.1 * f).round() as i32)
 }
 
-/// About how wide `text` is shown at that size: fonts are the reader's, so nothing better can be known.
+/// The approximate width of `text` at that size: the fonts are the reader's, so the exact width is
+/// unknown.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     let narrow =
         |c: char| matches!(c, 'i' | 'l' | 'j' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | ' ' | 't' | 'f');

@@ -71,7 +71,7 @@ impl Ticks {
     }
 
     /// Marks at powers of ten, and at twice and five times those if there are few; positions are
-    /// logarithms. `None` if nothing is positive.
+    /// logarithms. `None` if no value is positive.
     pub(super) fn logarithmic(values: &[f64]) -> Option<Self> {
         let logs: Vec<f64> = values.iter().filter(|v| **v > 0.0).map(|v| v.log10()).collect();
         let least = logs.iter().copied().reduce(f64::min)?;
