@@ -1,8 +1,10 @@
-//! What an event of the polling model costs, beside a loop written by hand for that model alone.
+//! The cost of an event of the polling model, beside a loop written by hand for that model alone.
 //!
-//! `cargo bench -p laxity-lab --bench reception`, or with `-- --quick` for fewer rounds. Both simulate the same: packets at a constant rate, a hard timer whose tick stops the
-//! CPU for an exponential look, a quota of packets of exponential service, one queue of bounded length. Both draw the same numbers
-//! in the same order, so what the paper asks of them (throughput, blocking, latency, availability) must be equal, and is asserted to be.
+//! `cargo bench -p laxity-lab --bench reception`, or with `-- --quick` for fewer rounds. Both
+//! simulate the same: packets at a constant rate, a hard timer whose tick stops the CPU for an
+//! exponential poll, a quota of packets of exponential service, one queue of bounded length. Both
+//! draw the same numbers in the same order, so the paper's figures (throughput, blocking, latency,
+//! availability) must be equal, which is asserted.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -26,7 +28,7 @@ const TICK: u64 = 20_000_000;
 const POLL: Span = Span::from_ns(1590);
 const SERVICE: Span = Span::from_ns(5600);
 
-/// What a run comes to.
+/// The figures of a run.
 #[derive(Debug, PartialEq)]
 struct Figures {
     delivered: u64,
@@ -82,7 +84,7 @@ fn by_model(scenario: &Scenario, events: u64) -> Figures {
     Figures { delivered: channel.completed, dropped: channel.dropped_packets, latency, available, events }
 }
 
-/// What the CPU does.
+/// The state of the CPU.
 enum Cpu {
     Idle,
     Polling { since: u64, ends: u64 },
@@ -149,7 +151,7 @@ fn by_hand() -> Figures {
                 left -= 1;
                 cpu = Cpu::Serving { since: now, ends: now + draw(SERVICE), arrived };
             } else {
-                // A batch that finds nothing is over.
+                // A batch that finds the queue empty is over.
                 left = 0;
             }
         }

@@ -1,9 +1,11 @@
 //! The search for the worst case of every channel that has a bound.
 //!
-//! A bound says what cannot be exceeded; random traffic comes within a fifth of it and says little. What tells a tight
-//! bound from a loose one, and a right one from a wrong one, is traffic made against it: within every contract, and
-//! otherwise whatever hurts most. The search plays *scenes* (who sends what and when) and climbs: it changes a scene where
-//! a look at its run says that a change could matter, and keeps what is no better for the channel under attack.
+//! A bound says what cannot be exceeded; random traffic reaches less than a fifth of the bound as a
+//! rule and shows little. Traffic made against the bound distinguishes a tight bound from a loose
+//! one, and a right one from a wrong one: within every contract, and otherwise as harmful as
+//! possible. The search plays *scenes* (which channels send what and when) and climbs: it changes a
+//! scene where the trace of its run says that a change could matter, and keeps the changed scene if
+//! the response of the channel under attack is not shorter.
 //!
 //! ```text
 //! openings ─▶ climb ─┐          change ◀─ instants of the run
@@ -13,9 +15,10 @@
 //!    └──── stuck ◀── worst of each channel
 //! ```
 //!
-//! A small space (few channels) is first enumerated on a grid of phases. Several climbs go on side by side for each
-//! channel, each with a random stream of its own; they exchange what they know between rounds and never within one, so
-//! what is found depends on the seed and the number of steps and not on the number of threads.
+//! A small space (few channels) is first enumerated on a grid of phases. Several climbs run side by
+//! side for each channel, each with its own random stream. They exchange results between rounds
+//! only, so the findings depend on the seed and the number of steps but not on the number of
+//! threads.
 
 mod change;
 mod climb;
@@ -52,7 +55,7 @@ const CLIMBS: usize = 4;
 const ROUND: u64 = 60;
 /// Channels that may send in a space that is enumerated first.
 const SMALL: usize = 3;
-/// The share of all steps that an enumeration may take: one in so many.
+/// An enumeration takes at most one step in this number of steps.
 const ENUMERATED: u64 = 4;
 /// The most scenes of an enumeration: a search that only its time limits has steps without end.
 const MOST_ENUMERATED: u64 = 4096;
@@ -64,7 +67,7 @@ pub struct Options {
     pub steps: u64,
     /// Root of every random stream.
     pub seed: u64,
-    /// Climbs at once; `None` for one per core. What is found does not depend on it.
+    /// Concurrent climbs; `None` for one per core. The findings do not depend on it.
     pub threads: Option<NonZero<usize>>,
     /// The one channel to attack, by its name; `None` for all that have a bound.
     pub channel: Option<String>,
@@ -72,7 +75,7 @@ pub struct Options {
     pub events: u64,
 }
 
-/// How far a search has come.
+/// The progress of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// Runs played for each channel.
@@ -88,15 +91,16 @@ pub struct Found {
     pub channel: usize,
     /// Its name.
     pub name: String,
-    /// What was promised to it.
+    /// The bound of the channel.
     pub bound: Span,
     /// The longest response with the experiment's own traffic; `None` if no message was completed.
     pub plain: Option<Span>,
     /// Whether the experiment's own traffic ran to its end; its time may have been over before.
     pub plain_ended: bool,
-    /// The longest response that was found; with the experiment's own traffic, if nothing worse was.
+    /// The longest response that was found; that of the experiment's own traffic, if no scene was
+    /// worse.
     pub worst: Span,
-    /// What shows it; `None` if the experiment's own traffic does.
+    /// The scene that shows it; `None` if the experiment's own traffic does.
     pub scene: Option<Scene>,
 }
 
@@ -112,10 +116,10 @@ impl Found {
     }
 }
 
-/// Why nothing was searched.
+/// Why there was no search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unattacked {
-    /// The experiment promises nothing that could be broken, for this reason.
+    /// The experiment has no bound that could be broken, for this reason.
     Nothing(&'static str),
     /// No channel with a bound has that name.
     Unknown(String),

@@ -1,9 +1,9 @@
-//! Which combination of host, adapter, medium and discipline has a bound, by which proof, or the
+//! Which combinations of host, adapter, medium and discipline have a bound, by which proof, or the
 //! reason why none has.
 //!
-//! A page that is written by hand is wrong after the next proof. So each cell is a scenario of its
-//! own, which is read and asked for admission like any other. The words of the rows come from the
-//! format, so a new discipline has a row as soon as a file can say its name.
+//! A page written by hand is wrong after the next proof. So each cell is a scenario of its own,
+//! which is read and submitted to admission like any other. The format supplies the words of the
+//! rows, so a new discipline has a row as soon as a file can name it.
 
 mod systems;
 
@@ -72,8 +72,8 @@ fn number(reasons: &mut Vec<String>, reason: String) -> usize {
 
 /// The proofs of the bound that the first channel of the scenario `file` has at a hop.
 ///
-/// Panics if admission refuses the channel for its numbers: such a cell says nothing about the
-/// combination.
+/// Panics if admission refuses the channel for its numbers: such a cell gives no information about
+/// the combination.
 fn answer(file: &str, hop: usize) -> Answer {
     let scenario = match Scenario::from_text("combination.toml", file) {
         Ok(scenario) => scenario,

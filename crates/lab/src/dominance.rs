@@ -22,9 +22,9 @@ pub use shrunk::{Shrunk, shrunk};
 /// How a pair was judged.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Judgement {
-    /// The law says nothing of the pair, for this reason.
+    /// The law does not apply to the pair, for this reason.
     Unjudged(&'static str),
-    /// The law holds for so many bounds.
+    /// The law holds for this number of bounds.
     Kept(usize),
     /// The law is broken.
     Broken(Breach),

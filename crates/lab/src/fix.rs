@@ -32,7 +32,7 @@ use search::{Edge, Search};
 
 /// Pairs that are turned, at most.
 const MOST_PAIRS: usize = 3000;
-/// Pairs whose least change is looked for.
+/// Pairs for which the smallest change is searched.
 const REFINED: usize = 12;
 
 /// A change with which admission takes every channel.
@@ -126,7 +126,7 @@ pub fn fix(
     fixes
 }
 
-/// A setting other than the file's, and what comes of it.
+/// A setting other than the file's, and its effect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
     /// The value that is set.
@@ -135,9 +135,10 @@ pub struct Setting {
     pub bounded: Vec<bool>,
 }
 
-/// The effect of each setting of `scenario` at `point` that is a choice and not a quantity: an order, a test, a paradigm.
+/// The effect of each setting of `scenario` at `point` that is a choice and not a quantity: an
+/// order, a test, a paradigm.
 ///
-/// It changes nothing else, so it costs an admission for each, and no search.
+/// Only the setting changes, so each costs one admission and no search.
 pub fn settings(scenario: &Scenario, point: &PointIndex, threads: Option<NonZero<usize>>) -> Vec<Setting> {
     let experiment = scenario.experiment(point);
     let knobs = owned::knobs(scenario, point, &experiment, false);
@@ -199,11 +200,12 @@ fn turn_pairs(
     threads: Option<NonZero<usize>>,
     observe: &mut dyn FnMut(Progress),
 ) -> (usize, Vec<Fix>) {
-    // A thing whose changes are never valid changes nothing in a pair either; one that is enough by itself needs no other.
+    // A thing without valid changes has none in a pair either; a thing that is enough by itself
+    // needs no other.
     let mut of: Vec<usize> = (0..knobs.len())
         .filter(|k| edges[*k].best.is_some() && edges[*k].enough.is_none() && (all || !knobs[*k].wide))
         .collect();
-    // If there are too many pairs, those whose things do most by themselves are turned.
+    // If there are too many pairs, the things with the largest effect by themselves are paired.
     let most = (1..=of.len()).take_while(|n| n * (n - 1) / 2 <= MOST_PAIRS).last().unwrap_or(0);
     of.sort_by_key(|k| (edges[*k].best.map(|(_, left)| left), *k));
     of.truncate(most);

@@ -1,4 +1,5 @@
-//! What must be so of every scenario: each bound holds, and nothing of who keeps a contract is lost.
+//! Properties of every scenario: each bound holds, and no packet of a channel that keeps its
+//! contract is lost.
 
 mod conformance;
 mod tally;
@@ -36,9 +37,9 @@ pub struct Property {
     pub share: f64,
     /// Events after which a run is given up.
     pub events: u64,
-    /// Runs everything twice, the second time in pieces, which has to come to the same.
+    /// Runs everything twice, the second time in pieces; both results must be equal.
     pub twice: bool,
-    /// Runs nothing that has no bound.
+    /// Skips scenarios without a bound.
     pub promised: bool,
 }
 
@@ -48,12 +49,12 @@ impl Default for Property {
     }
 }
 
-/// What became of a scenario.
+/// The result for a scenario.
 #[derive(Debug, Clone)]
 pub enum Verdict {
-    /// It is not valid; why, as the user is told.
+    /// It is not valid; the error message.
     Invalid(String),
-    /// It ran for longer than anybody waits.
+    /// It did not end within the limit of events.
     Endless,
     /// All is as it must be.
     Kept(Kept),
@@ -61,7 +62,7 @@ pub enum Verdict {
     Broken(Failure),
 }
 
-/// What a scenario that is as it must be has to show.
+/// The evidence of a scenario that keeps all properties.
 #[derive(Debug, Clone, Default)]
 pub struct Kept {
     /// Channels with a bound of which a message completed.
@@ -72,7 +73,7 @@ pub struct Kept {
     pub unbounded: Option<&'static str>,
 }
 
-/// What must not be.
+/// A broken property.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Failure {
     /// A message took longer than the bound of its channel, or a budget than that of its application.
@@ -133,7 +134,7 @@ pub enum Failure {
     Differs,
     /// Reading, running or saying what is wrong panicked.
     Panicked(String),
-    /// It is not valid, and nobody says why.
+    /// It is not valid, and no error message says why.
     Wordless,
 }
 
@@ -282,10 +283,11 @@ fn why_unbounded(experiment: &Experiment) -> &'static str {
     }
 }
 
-/// What a channel with a bound is owed beside it, if it keeps its contract.
+/// Further guarantees of a channel with a bound that keeps its contract.
 fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound: f64) -> Option<Failure> {
     let enforced = experiment.host(spec.route[0]).subsystem.enforcement;
-    // What is lost on the way is nobody's here, nor what an adapter loses behind which nothing is promised.
+    // Losses on a lossy network are not counted here, nor those of an adapter behind which there is
+    // no guarantee.
     let loses = |way: &usize| {
         let impairments = &experiment.networks[*way].impairments;
         impairments.loss > Probability::NEVER || impairments.corruption > Probability::NEVER
@@ -303,7 +305,7 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
         return Some(failure);
     }
     let intact = !lost;
-    // Nor what a receiver that is promised nothing loses while it is broken.
+    // Losses of a broken receiver without a guarantee are not counted either.
     let receiver = spec.route.last().copied().filter(|_| channel.delivery_bound.is_none());
     let intact = intact && !experiment.faults.iter().any(|fault| Some(fault.node) == receiver);
     if spec.class != Class::RealTime
@@ -374,7 +376,8 @@ fn begins_again(experiment: &Experiment, spec: &ChannelSpec) -> bool {
     creates.count() > 1
 }
 
-/// The run of a scenario that may not end by itself: `None` if it has not after so many `events`.
+/// The run of a scenario that may not end by itself: `None` if it has not ended after this number
+/// of `events`.
 fn run_within(experiment: &Experiment, events: u64) -> Option<Run> {
     match whole(experiment) {
         Some(length) => laxity_world::run_within(experiment, length, events),
@@ -408,7 +411,7 @@ fn whole(experiment: &Experiment) -> Option<RunLength> {
     }
 }
 
-/// The scenario that `text` is, which may name the files of drawn ones; or what the user is told.
+/// The scenario in `text`, which may name the files of drawn ones; or the error message.
 pub fn drawn(text: &str) -> Result<Scenario, String> {
     let path = Path::new("drawn.toml");
     let mut files = files();
@@ -416,7 +419,7 @@ pub fn drawn(text: &str) -> Result<Scenario, String> {
     crate::read(path, &files).map_err(|errors| errors.render(false))
 }
 
-/// The experiment that `text` is, or what the user is told.
+/// The experiment in `text`, or the error message.
 pub(crate) fn experiment_of(text: &str) -> Result<Experiment, String> {
     let scenario = drawn(text)?;
     let point = scenario.points().next().expect("a file without a sweep has one point");

@@ -1,12 +1,15 @@
 //! The best setting of a sweep, by the goal that its file names.
 //!
-//! A *setting* is a point of the axes that are chosen, run at every point of the others. A small grid is run as a whole. Of a larger one a
-//! coarse grid is run first, at most four points of each axis that has an order and all of those that have none; then,
-//! with half the distance each time, what lies about the best that were found, until nothing new does. That finds the best wherever
-//! going there step by step gets better; how many of how many settings ran is said, for it is no proof.
+//! A *setting* is a point of the chosen axes, run at every point of the others. A small grid is run
+//! as a whole. For a larger grid, a coarse grid is run first: at most four points of each axis that
+//! has an order, and all points of the others. Then the neighbours of the best settings found are
+//! run, at half the distance each time, until there are no new neighbours. That finds the best
+//! setting wherever stepwise moves towards it improve the goal. It is no proof, so the number of
+//! settings run, and of all, is reported.
 //!
-//! What is best of many was also lucky: its figures are the largest of many draws. So it is run again with seeds that nobody has
-//! looked at, and is the best only if it keeps there what is needed. If not, the next one is tried.
+//! The best of many was also lucky: its figures are the largest of many draws. So it is run again
+//! with fresh seeds, and is the best only if it meets the needs with them as well. If not, the next
+//! best is tried.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -37,7 +40,7 @@ const TRIED: usize = 5;
 /// Between the seeds of one round and the next: far from those that people and sweeps count up.
 const SEED_STEP: u64 = 1_000_003;
 
-/// What a setting came to.
+/// The result of a setting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
     /// Its point on each axis that is chosen, in their order.
@@ -48,7 +51,7 @@ pub struct Setting {
     pub needs: Vec<Option<f64>>,
     /// Why it is none, whatever it measured: a channel is refused.
     pub refused: Option<String>,
-    /// Why it measured nothing, whatever its figures say: nobody did anything, or it was given up.
+    /// Why its figures show no result: no channel was active, or the run was given up.
     pub silent: Option<String>,
     /// By how much it falls short of the need that it misses by most, as a share of the bound; 0 if
     /// it keeps all.
@@ -65,7 +68,7 @@ impl Setting {
 /// A setting that was run with fresh seeds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
-    /// What it came to with the scenario's seed.
+    /// The result with the scenario's seed.
     pub setting: Setting,
     /// And with each fresh one.
     pub fresh: Vec<Setting>,
@@ -78,7 +81,7 @@ impl Trial {
     }
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tuned {
     /// All settings that were run, the best first; those that fall short after those that do not,
@@ -100,7 +103,7 @@ impl Tuned {
     }
 }
 
-/// Why nothing was searched.
+/// Why there was no search.
 #[derive(Debug)]
 pub enum Error {
     /// The scenario has no `[tune]`.
@@ -125,8 +128,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Searches for the best setting of `scenario`, on up to `threads` threads; tells `observe` how many runs are done. The same file gives
-/// the same answer.
+/// Searches for the best setting of `scenario`, on up to `threads` threads; reports to `observe`
+/// how many runs are done. The same file gives the same result.
 pub fn tune(
     scenario: &Scenario,
     threads: Option<NonZero<usize>>,
@@ -253,7 +256,7 @@ fn better(goal: &Tune, value: Option<f64>) -> f64 {
     value.map_or(f64::NEG_INFINITY, |value| if goal.more { value } else { -value })
 }
 
-/// What a setting came to by its runs, one for each circumstance.
+/// The result of a setting from its runs, one for each circumstance.
 fn setting(goal: &Tune, place: &[usize], runs: &[Run]) -> Setting {
     let each: Option<Vec<f64>> = runs.iter().map(|run| worst(&goal.goal, run, goal.more)).collect();
     let mean = each.map(|values| values.iter().sum::<f64>() / values.len() as f64);
@@ -305,7 +308,7 @@ fn worst(wanted: &Wanted, run: &Run, more: bool) -> Option<f64> {
     };
     match metric.owner() {
         Owner::Run => metric.of_run(run),
-        // The worst of all is not known without one that nothing was carried of.
+        // The worst of all is unknown if a channel carried no messages.
         Owner::Channel if channels.is_empty() && run.channels.iter().any(|c| metric.is_starved(c)) => None,
         Owner::Channel => of(run.channels.iter().map(|c| (c.name.as_str(), metric.judged(c))).collect()),
         Owner::Resource => {

@@ -63,7 +63,7 @@ burst = 4
 source = { kind = "periodic", interval = "5 ms" }
 "#;
 
-/// One host, and nobody who receives.
+/// One host, without a receiver.
 const ALONE: &str = r#"
 title = "What is captured"
 
@@ -197,7 +197,8 @@ fn frames_are_whole_and_say_who_sent_what_to_whom() {
     assert_eq!((on("camera"), on("near"), on("hall.far")), (10, 10, 20));
 }
 
-/// A film that is shown to a host and comes back to the camera: each passage is a frame of who sent it then, to who is next, with one hop fewer to live behind each host.
+/// A video stream that is shown to a host and returns to the camera. Each hop is a frame from its
+/// sender to the next station, with a hop limit lower by one behind each host.
 #[test]
 fn what_turns_back_is_seen_each_time() {
     let back = NETWORK.replace(

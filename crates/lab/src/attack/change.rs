@@ -15,7 +15,7 @@ use super::opening;
 use super::scene::{Play, Scene, fit, fit_best_effort};
 use super::sight::Sight;
 
-/// What a change knows of the scene as it is.
+/// The scene and its run, as a change sees them.
 pub(super) struct Knowledge<'a> {
     pub(super) ground: &'a Ground,
     pub(super) target: usize,
@@ -63,7 +63,8 @@ fn message(scene: &Scene, known: &Knowledge<'_>, random: &mut Stream) -> Option<
 }
 
 impl Knowledge<'_> {
-    /// What can bear on the message under attack: from one bound before its release to its end.
+    /// The interval that can influence the message under attack: from one bound before its release
+    /// to its end.
     fn window(&self) -> (Time, Time) {
         let bound = self.ground.players[self.target].bound.unwrap_or(Span::ZERO);
         (self.critical.0.saturating_sub(bound), self.critical.1)
@@ -213,7 +214,7 @@ fn resize(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     put(scene, known, channel, messages);
 }
 
-/// Takes a message out, or all that come before one.
+/// Removes a message, or all messages before one.
 fn leave_out(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     let Some((channel, number)) = message(scene, known, random) else { return };
     let mut messages = scene.plays[channel].messages().to_vec();
@@ -259,7 +260,8 @@ fn press(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     put(scene, known, channel, messages);
 }
 
-/// Leaves out the beginning of the scene, and what of its end no message needs: where nothing is lost by it, later steps cost less.
+/// Removes the beginning of the scene, and the part of its end that no message needs. If the
+/// response stays as long, later steps cost less.
 fn shorten(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     let (release, left) = known.critical;
     let bound = known.ground.players[known.target].bound.unwrap_or(Span::ZERO);
@@ -282,7 +284,8 @@ fn shorten(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
 fn rounds(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) -> bool {
     let players = &known.ground.players;
     let all: Vec<usize> = (0..players.len()).filter(|channel| players[*channel].rounds.is_some()).collect();
-    // Nothing is drawn where nothing is chosen: the climb of another experiment stays as it is.
+    // Without a choice no random number is drawn, so the climb of another experiment does not
+    // change.
     let Some(channel) = pick(&all, random) else { return false };
     let Play::Rounds { size, window, .. } = &mut scene.plays[*channel] else { return false };
     let most = players[*channel].rounds.map_or(1, |(window, _)| window);
@@ -293,7 +296,8 @@ fn rounds(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) -> bool
     true
 }
 
-/// Changes what best effort does: a flood, nothing, or a message that begins just before a transmission ends.
+/// Changes the best-effort traffic: a flood, silence, or a message that begins just before a
+/// transmission ends.
 fn best_effort(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     let ground = known.ground;
     let may = |c: &usize| {

@@ -23,7 +23,7 @@ use super::{Found, Phase, Play, Scene, TimeLimit, ground};
 /// Whether a scene that was written was run once more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confirmed {
-    /// The file runs to the same worst case, or nothing was to be written.
+    /// The file runs to the same worst case, or no file was requested.
     Yes,
     /// The time was over before the run of the file had ended.
     TimeOver,
@@ -32,11 +32,11 @@ pub enum Confirmed {
 /// Why a scene could not be written down.
 #[derive(Debug)]
 pub enum WriteError {
-    /// What was written does not run to the same worst: an error of ours.
+    /// The written file does not run to the same worst case: an error of ours.
     Differs {
         /// The file.
         path: PathBuf,
-        /// What it comes to, or why it cannot be read.
+        /// The result of the file, or why it cannot be read.
         instead: String,
     },
     /// The file cannot be written, or is not ours to replace.

@@ -77,8 +77,9 @@ pub(crate) fn once(
     run.map_err(|message| Error::Refused { point: scenario.describe(point), message })
 }
 
-/// What decides the outcome of a point: the experiment with all that its files say, and who runs it. Its
-/// place in the sweep and the claims do not, so that either can be edited without running again.
+/// The inputs that decide the outcome of a point: the experiment with the contents of its files,
+/// and the build that runs it. The point's place in the sweep and the claims are not inputs, so
+/// either can be edited without running again.
 fn key(experiment: &Experiment, options: &Options) -> String {
     struct Hash(Sha256);
     impl Write for Hash {

@@ -1,4 +1,4 @@
-//! The whole way on a scenario whose points are run by a stand-in.
+//! The whole campaign on a scenario with a stand-in for the runner.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -64,7 +64,7 @@ impl Scratch {
     }
 }
 
-/// A run whose figure tells the seed.
+/// A run with the seed as its figure.
 fn pretend(experiment: &Experiment) -> Result<Run, String> {
     let channel = Channel { name: "be".into(), class: "best_effort".into(), ..Channel::default() };
     Ok(Run {
@@ -163,7 +163,7 @@ fn a_claim_that_is_not_judged_or_wrong_is_neither_green_nor_an_end_to_the_others
     assert!(wrong.errors[0].location.starts_with("sample.toml:"), "{}", wrong.errors[0]);
 }
 
-/// What was given up did not measure what was asked for, whatever claims make of it.
+/// A run that was given up did not measure what was asked for, whatever claims make of it.
 #[test]
 fn a_run_that_was_given_up_is_not_judged_and_one_beyond_its_bounds_fails() {
     let with = |figure: &str, seed: f64| {
@@ -222,7 +222,7 @@ fn no_report_leaves_the_directory_alone() {
     assert!(!scratch.0.join("sample").exists());
 }
 
-/// A point in real time whose platform stood still for as long as that.
+/// A point in real time during which the platform stalled for this share.
 fn disturbed(throughput: f64, stalled_share: f64) -> Run {
     let fitness = Fitness { stalled_share, ..Fitness::default() };
     let channel = Channel { name: "be".into(), throughput, messages: 1, ..Channel::default() };
@@ -233,7 +233,7 @@ fn disturbed(throughput: f64, stalled_share: f64) -> Run {
     }
 }
 
-/// The outcome of points whose stalls a script says, the same for each point, and how often points ran.
+/// The outcome of points with the given stalls, the same for each point, and how often points ran.
 fn scripted(options: &Options, holds: &str, shares: &[f64]) -> (Outcome, usize) {
     let options = Options { threads: NonZero::new(1), ..options.clone() };
     let runs = AtomicUsize::new(0);

@@ -43,8 +43,8 @@ fn channels(more: &str) -> String {
 
 /// A host of its own that sends, with the link scheduler `link` and what else is in the file.
 fn host(cpu: &str, link: &str, more: &str) -> String {
-    // An adapter that has each packet at once may rest on the host being slower; a window rests on
-    // nothing like that.
+    // The bound for an adapter that takes each packet at once may need a slower host; that for a
+    // window has no such condition.
     let speedup = if link.contains("\"adapter\"") { 1.0 } else { 1000.0 };
     format!(
         "title = \"A combination\"\n[host]\nprofile = \"mc68040\"\nspeedup = {speedup:?}\n\
@@ -65,7 +65,7 @@ fn code(words: &[String]) -> Vec<String> {
     words.iter().map(|word| format!("`{word}`")).collect()
 }
 
-/// The link's order, by who runs the link scheduler.
+/// The link's order, by the processor that runs the link scheduler.
 fn links(title: &'static str, about: &'static str, cpu: &'static str) -> Section {
     let paradigms = words("host.subsystem.link.paradigm");
     let row = |order: String| {
@@ -193,7 +193,7 @@ fn stages() -> Section {
     }
 }
 
-/// Hosts of several cores or adapters, by who runs the link scheduler.
+/// Hosts of several cores or adapters, by the processor that runs the link scheduler.
 fn machines() -> Section {
     let paradigms = words("host.subsystem.link.paradigm");
     let staged = "kind = \"generic\"\ntransmit = [{ name = \"link\", phase = [{ fixed = \"1 us\", per_byte = \"8 ns\" }] }]";
@@ -259,7 +259,7 @@ fn ports() -> Section {
     }
 }
 
-/// What each policy of an interface needs beside its word.
+/// The keys that each policy of an interface needs beside its word.
 fn policy_keys(policy: &str) -> &'static str {
     match policy {
         "interrupt" | "interrupt_kernel" | "adaptive" | "lazy" | "lazy_software" => "",
@@ -273,7 +273,7 @@ fn policy_keys(policy: &str) -> &'static str {
     }
 }
 
-/// The policies by which a host that only receives takes what comes in.
+/// The receive policies of a host that only receives.
 fn receivers() -> Section {
     let row = |policy: String| {
         let cell = |sharing: &str| {

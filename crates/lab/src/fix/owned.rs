@@ -319,7 +319,7 @@ impl Towards {
     }
 }
 
-/// A knob that scales `parts`, unless there is nothing to scale.
+/// A knob that scales `parts`; `None` if one of them is zero.
 fn scale(what: String, wide: bool, parts: Vec<Scaled>) -> Option<Knob> {
     let some = parts.iter().all(|part| part.now.number() > 0.0);
     some.then_some(Knob { what, wide, turn: Turn::Scale(parts) })
@@ -354,7 +354,8 @@ fn is_copy(name: &str, written: &str) -> bool {
 fn admission_words() -> Vec<(String, Vec<String>)> {
     let schema = schema();
     let keys = schema.pointer("/$defs/RawAdmission/properties").and_then(Value::as_object);
-    // The first is in `SETTINGS`, for the papers' formulas prove nothing; the others choose no way of admission.
+    // The first is in `SETTINGS`, because the papers' formulas are no proof; the others do not
+    // choose a method of admission.
     let other = |key: &str| !["formula", "fill", "refusal"].contains(&key);
     let words = |value: &Value| -> Option<Vec<String>> {
         let words = value.get("oneOf")?.as_array()?.iter();

@@ -60,7 +60,7 @@ impl Quantity {
         self.with(self.number() * factor, f64::ceil)
     }
 
-    /// At most a `factor`th: rounded down in the same way, and never to nothing.
+    /// At most a `factor`th: rounded down in the same way, and never to zero.
     pub(super) fn less(self, factor: f64) -> Self {
         self.with(self.number() / factor, f64::floor)
     }
@@ -140,7 +140,7 @@ mod tests {
             (Quantity::Count(4).more(1.1), Quantity::Count(4).less(1.1)),
             (Quantity::Count(5), Quantity::Count(3))
         );
-        // Nothing becomes nothing.
+        // Zero stays zero.
         assert_eq!(Quantity::Count(1).less(16.0), Quantity::Count(1));
     }
 

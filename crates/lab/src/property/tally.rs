@@ -1,4 +1,5 @@
-//! What was drawn, and what of it came with a bound: a property that nothing is tried against holds for nothing.
+//! Counts of the drawn words, and of those with a bound: a property that was not tested on any case
+//! is not shown.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +66,7 @@ impl Tally {
             }
         });
         for (word, so) in seen {
-            // Words that nobody has drawn yet are there with a count of nothing.
+            // Words that were not drawn yet are listed with a count of zero.
             let (drawn, with_bound) = self.words.entry(word).or_default();
             *drawn += u64::from(so);
             *with_bound += u64::from(so && bounded);

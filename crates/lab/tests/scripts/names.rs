@@ -2,7 +2,7 @@
 
 use super::{and, read};
 
-/// The error of a claim whose script is `holds`, on two loads.
+/// The error of a claim with the script `holds`, on two loads.
 #[track_caller]
 fn wrong(holds: &str, why: &str) {
     let text = swept(holds);
