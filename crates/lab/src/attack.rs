@@ -1,11 +1,11 @@
 //! The search for the worst case of every channel that has a bound.
 //!
-//! A bound says what cannot be exceeded; random traffic reaches less than a fifth of the bound as a
-//! rule and shows little. Traffic made against the bound distinguishes a tight bound from a loose
-//! one, and a right one from a wrong one: within every contract, and otherwise as harmful as
-//! possible. The search plays *scenes* (which channels send what and when) and climbs: it changes a
-//! scene where the trace of its run says that a change could matter, and keeps the changed scene if
-//! the response of the channel under attack is not shorter.
+//! A bound says what cannot be exceeded; random traffic that stays below it shows little. Traffic
+//! made against the bound distinguishes a tight bound from a loose one, and a right one from a
+//! wrong one: within every contract, and otherwise as harmful as possible. The search plays
+//! *scenes* (which channels send what and when) and climbs: it changes a scene where the trace of
+//! its run says that a change could matter, and keeps the changed scene if the response of the
+//! channel under attack is not shorter.
 //!
 //! ```text
 //! openings ─▶ climb ─┐          change ◀─ instants of the run

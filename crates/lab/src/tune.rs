@@ -308,7 +308,7 @@ fn worst(wanted: &Wanted, run: &Run, more: bool) -> Option<f64> {
     };
     match metric.owner() {
         Owner::Run => metric.of_run(run),
-        // The worst of all is unknown if a channel carried no messages.
+        // The worst of all is unknown if a channel was starved.
         Owner::Channel if channels.is_empty() && run.channels.iter().any(|c| metric.is_starved(c)) => None,
         Owner::Channel => of(run.channels.iter().map(|c| (c.name.as_str(), metric.judged(c))).collect()),
         Owner::Resource => {

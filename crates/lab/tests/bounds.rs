@@ -92,9 +92,9 @@ const UNDRAWN: [(&str, &str); 7] = [
     ("adapter.transmit_buffers.overload", "importance"),
     ("adapter.receive.phase.medium", "true"),
 ];
-/// Scenarios with a word from which on there has to be one with a bound: of adapters with stages it
-/// is one in ten, so that of 50 with a word none may have one by chance, applications that compute
-/// taking it from some more; films are rare, since they take long to make.
+/// The number of scenarios with a word from which on one of them must have a bound. Of adapters
+/// with stages one in ten has a bound, so none of 50 may have one by chance. Applications that
+/// compute take the bound from some more. Films are rare, since they take long to make.
 const SEVERAL: u64 = 60;
 
 /// Looks at scenarios of these numbers on all cores: the counts, and what failed, by number.

@@ -31,7 +31,7 @@ pub enum Error {
     Refused {
         /// Where.
         path: PathBuf,
-        /// What the path holds, and what would be valid.
+        /// The kind of file at the path, and what would be valid.
         reason: String,
     },
     /// The file system would not.

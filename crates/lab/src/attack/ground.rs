@@ -113,7 +113,7 @@ impl Ground {
             let real_time = channel.class == Class::RealTime;
             let bound = promised(ran);
             let subsystem = &sender(channel).subsystem;
-            // The first host's part of a bound over all hosts, in equal parts.
+            // The first host's part of the bound; all hosts have equal parts.
             let hosts = channel.senders().len() as u64;
             let block =
                 if real_time { subsystem.preemption.real_time } else { subsystem.preemption.best_effort };

@@ -185,7 +185,7 @@ fn orders(experiment: &Experiment, promises: &Promises) -> Orders {
     all.into_iter().map(|(station, at)| (station, sorted(at))).collect()
 }
 
-/// Whether the channels of both have the same order at each station.
+/// Whether the channels that both contain have the same order at each station.
 fn agree(one: &Orders, other: &Orders) -> bool {
     let within = |orders: &Orders, all: &Orders| -> Orders {
         let of = |(station, at): (&String, &Vec<(String, usize)>)| {

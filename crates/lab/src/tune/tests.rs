@@ -227,8 +227,8 @@ fn who_starves_a_channel_is_not_the_better_for_it() {
         assert_eq!(of(&named(metric), 0, 0), None, "{metric}");
         assert_eq!(of(&named(metric), 0, 5), Some(0.0), "{metric}");
     }
-    // Among the channels that could have the metric, a channel that was offered messages and lacks
-    // the metric is the worst; a channel without offered messages does not count.
+    // Of all channels that have the metric the worst counts. A channel that was offered messages
+    // but lacks the metric makes it unknown; a channel without offered messages is ignored.
     for (need, value) in [
         ("metric = \"latency.p99\"\nat_most = \"5 ms\"", 0.001),
         ("metric = \"missed_messages\"\nat_most = 0", 0.0),

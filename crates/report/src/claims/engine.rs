@@ -13,7 +13,7 @@ use super::record::Vocabulary;
 use super::{absent, lists, operators, record, shape};
 use crate::interval::interval;
 
-/// An engine whose global functions see `runs`.
+/// An engine with global functions that see `runs`.
 pub(super) fn new(runs: &Array, vocabulary: &Vocabulary, answers: &Answers, meter: &Meter) -> Engine {
     let mut engine = Engine::new();
     limit(&mut engine, runs.len());

@@ -91,7 +91,7 @@ fn register_quantifiers(engine: &mut Engine, answers: &Answers) {
     }
 }
 
-/// Searches for an element whose test answers `wanted`; the answer is `wanted` if there is one.
+/// Searches for an element with the answer `wanted`; the result is `wanted` if there is one.
 ///
 /// An element without an answer does not decide by itself: an element that answers `wanted` decides
 /// all the same. Only without any is the whole without an answer.

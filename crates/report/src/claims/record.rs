@@ -331,7 +331,7 @@ fn pooled(list: &Array, name: &str) -> Answer<Dynamic> {
         let run = run.read_lock::<Record>();
         let mut run = run.ok_or("`pooled` is of a list of runs")?.clone();
         let mut channel = run.member("channels", "channel", name)?.cast::<Record>();
-        // An absent count adds no messages. The witness records a run whose counts the platform
+        // An absent count adds no messages. The witness records a run with counts that the platform
         // spoilt.
         let mut count = |field: &str| channel.field(field).map(|x| x.as_int().ok().map(|n| n as u64));
         let (due_messages, failed_messages) = (count("due_messages")?, count("failed_messages")?);

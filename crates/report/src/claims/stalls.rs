@@ -35,7 +35,7 @@ fn decides(field: &str) -> Decides {
         | "expected" | "channel" | "admitted" | "papers_throughput" | "corrected_throughput"
         // Fields of the platform itself.
         | "host_stalls" | "host_longest_stall"
-        // Records whose own fields decide.
+        // Records that decide by their own fields.
         | "laxity" | "latency" | "sojourn" | "queueing" | "access" | "delivery" | "waited" | "served" => {
             Decides::Nothing
         }

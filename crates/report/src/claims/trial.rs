@@ -28,7 +28,7 @@ impl Judge {
     /// Tries every script on stubs of `runs` ([`laxity_world::stub`]), and reports those that name
     /// what cannot be there.
     ///
-    /// What a script makes of the numbers is no concern here: a stub has none.
+    /// The script's arithmetic does not matter here: a stub has no numbers.
     fn try_on_stub(&self, axes: &[Axis], runs: Vec<Run>) -> Vec<ClaimError> {
         if self.claims.is_empty() || runs.len() > MOST_POINTS {
             return Vec::new();

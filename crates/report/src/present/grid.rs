@@ -313,8 +313,8 @@ pub(crate) fn resources(results: &Results) -> Grid {
     named(results, &told, of, |_| Kind::Share)
 }
 
-/// A column's title, and the names whose largest value it shows: one, or all that have no column of
-/// their own.
+/// A column's title and the names that it shows the largest value of: one, or all that have no
+/// column of their own.
 type Told<'n> = (String, Vec<&'n str>);
 
 /// Columns for `names`, which are alike: each has one, or where there are many those that are

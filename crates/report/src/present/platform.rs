@@ -14,7 +14,7 @@ const NAMED: usize = 4;
 /// Lines about the runs that precede their results, each with a flag for bad news.
 ///
 /// They say whether the runs in real time can be judged, which runs were given up, and, if there is
-/// no claim, which runs carried no messages.
+/// no claim, which runs are no evidence.
 pub(crate) fn fitness(results: &Results, verdicts: &[Verdict]) -> Vec<(String, bool)> {
     let mut lines = in_real_time(results);
     let several = results.runs.len() > 1;

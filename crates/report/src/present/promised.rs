@@ -63,7 +63,7 @@ pub(crate) fn notes(results: &Results) -> Vec<Note> {
     found.into_iter().map(line).chain(misses(results)).collect()
 }
 
-/// The maximum number of groups of runs whose misses have a line each.
+/// The maximum number of groups of runs that have a line each for their misses.
 const GROUPS: usize = 12;
 
 /// How likely a miss is, pooled over the seeds of a sweep: the channels with the highest limit first.

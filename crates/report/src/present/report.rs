@@ -49,8 +49,7 @@ pub fn html(
 
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    // The library escapes markup. It does not escape control characters, which `clean_lines`
-    // removes.
+    // The library escapes markup. Control characters are no markup; `clean_lines` replaces them.
     environment.set_formatter(|out, state, value| match value.as_str() {
         Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(clean_lines(text))),
         _ => escape_formatter(out, state, value),

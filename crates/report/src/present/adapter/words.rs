@@ -70,7 +70,7 @@ pub(super) fn servers(stage: &Stage) -> String {
     }
 }
 
-/// What happens to a packet that finds the queue full.
+/// The treatment of a packet that finds the queue full.
 pub(super) fn overload(overload: Overload) -> &'static str {
     match overload {
         Overload::Block => "block",
@@ -156,7 +156,7 @@ pub(super) fn buffers(buffers: &Buffers) -> String {
     }
 }
 
-/// What happens to packets in excess of a contract.
+/// The treatment of packets in excess of a contract.
 pub(super) fn policing(policing: &Policing) -> String {
     let excess = match policing.excess {
         Excess::Drop => "dropped",

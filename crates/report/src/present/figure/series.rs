@@ -101,7 +101,7 @@ pub(super) fn is_numeric(axis: &Axis) -> bool {
     axis.points.iter().all(|p| p.value.is_some_and(f64::is_finite))
 }
 
-/// The lines of a figure whose axes have been checked to exist.
+/// The lines of a figure. The caller has checked that its axes exist.
 pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
     let index = |name: &str| results.axes.iter().position(|axis| axis.name == name).expect("a checked axis");
     // The horizontal axis of a distribution is no axis of the sweep.

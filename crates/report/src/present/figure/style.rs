@@ -20,8 +20,9 @@ pub(super) const BAND: RGBColor = RGBColor(0xf1, 0xf4, 0xf6);
 pub(super) const ALARM: RGBColor = RGBColor(0xc6, 0x28, 0x28);
 pub(super) const GOOD: RGBColor = RGBColor(0x2f, 0x7f, 0xb5);
 
-/// After Okabe and Ito, whose colours are distinct in every common colour-blindness. The yellow,
-/// which is invisible on white paper, is replaced; markers distinguish lines in a grey print.
+/// The palette of Okabe and Ito, with colours that are distinct in every common colour-blindness.
+/// The yellow, which is invisible on white paper, is replaced; markers distinguish lines in a grey
+/// print.
 pub(super) const LINES: [RGBColor; 7] = [
     RGBColor(0x00, 0x72, 0xb2),
     RGBColor(0xd5, 0x5e, 0x00),
