@@ -94,7 +94,7 @@ const UNDRAWN: [(&str, &str); 7] = [
 ];
 /// The number of scenarios with a word from which on one of them must have a bound. Of adapters
 /// with stages one in ten has a bound, so none of 50 may have one by chance. Applications that
-/// compute take the bound from some more. Films are rare, since they take long to make.
+/// compute take the bound from some more. Video streams are rare, since they take long to make.
 const SEVERAL: u64 = 60;
 
 /// Looks at scenarios of these numbers on all cores: the counts, and what failed, by number.

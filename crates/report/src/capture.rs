@@ -34,9 +34,9 @@ use laxity_world::experiment::{Experiment, NodeSpec};
 /// The UDP port at which packets of ours are known: "LX".
 pub const PORT: u16 = 0x4C58;
 
-/// Enough of a frame for all headers and the beginning of what they carry.
+/// The captured length of a frame: all headers and the beginning of the payload.
 const SNAP: Bytes = Bytes::new(160);
-/// Ports below are others'; the number of a channel is added to it.
+/// Ports below are reserved; the number of a channel is added to it.
 const FIRST_SOURCE_PORT: u16 = 1024;
 /// Hops that a packet may take, as hosts set it.
 const HOPS: u8 = 64;
@@ -53,7 +53,7 @@ pub struct Capture<'a, W: Write> {
     frames: FrameCapture<W>,
     /// Interfaces of stations that have sent.
     interfaces: BTreeMap<usize, Interface>,
-    /// Channels that have been named, each at the station where it was.
+    /// Channels whose name has been written, with the station.
     named: BTreeSet<(usize, u32)>,
     frame: Vec<u8>,
 }
@@ -110,7 +110,7 @@ impl<'a, W: Write> Capture<'a, W> {
         let room = length.saturating_sub(around);
         let packet = &packet[..packet.len().min(room)];
         let is_host = |station: &usize| *station < self.experiment.nodes.len();
-        // A switch hands on what hosts address to one another; a host that relays makes a frame of its own.
+        // A switch forwards frames between hosts; a host that relays makes a frame of its own.
         let (before, after) = channel.route.split_at(hop + 1);
         let last = *before.iter().rfind(|s| is_host(s)).expect("a way begins at a host");
         let next = after.iter().find(|s| is_host(s)).copied();

@@ -141,7 +141,7 @@ impl<'a> Court<'a> {
         Self { results, vocabulary, runs, engine, meter, budget }
     }
 
-    /// The same court, which answers comparisons by `answers`. The records are shared.
+    /// The same court with the comparisons of `answers`. The records are shared.
     fn answering(&self, answers: &Answers) -> Self {
         self.with(self.runs.clone(), answers)
     }

@@ -11,7 +11,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// How sure an interval is.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// A mean, and how far from it the true one may be.
+/// A mean, and the half width of its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Of the values.

@@ -76,7 +76,7 @@ impl Misses {
 /// A channel at the points of a sweep that differ only in their seed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pooled {
-    /// The place on each axis; that on the axis of seeds is the first of them.
+    /// The position on each axis; on the axis of seeds, the first of them.
     pub(crate) point: Vec<usize>,
     /// The channel's name.
     pub(crate) channel: String,
@@ -134,7 +134,7 @@ fn upper_limit(k: u64, n: u64, confidence: f64) -> f64 {
             false => high = middle,
         }
     }
-    // Rounded away from zero: a limit may be too high and never too low.
+    // Rounded away from zero: a limit may be too high but never too low.
     high
 }
 

@@ -107,7 +107,7 @@ pub fn check(path: &Path, kind: Kind, inputs: &[PathBuf]) -> Result<(), Error> {
     Err(Error::refused(path, format!("exists, and Laxity did not write it as {}; {valid}", kind.words())))
 }
 
-/// A file on its way: it has a name of its own until it is whole, and goes away if it never is.
+/// An unfinished file: it has a temporary name until it is complete, and is removed if it never is.
 #[derive(Debug)]
 pub struct Draft {
     path: PathBuf,
@@ -117,7 +117,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A new file for `path`, which gets that name by [`finish`](Self::finish); and the file to write to.
+    /// A new file for `path`, renamed to it by [`finish`](Self::finish); and the file to write to.
     ///
     /// # Errors
     ///
@@ -126,28 +126,31 @@ impl Draft {
         check(path, kind, inputs)?;
         let mut name = OsString::from(".");
         name.push(path.file_name().unwrap_or_default());
-        // Two commands may be at the same file; each writes one of its own, and the last name counts.
+        // Two commands may write the same path; each has its own temporary file, and the last
+        // rename wins.
         name.push(format!(".laxity-{}", std::process::id()));
         let temporary = path.with_file_name(name);
         let file = File::create_new(&temporary).map_err(|error| Error::failed(path, error))?;
         Ok((Draft { path: path.to_path_buf(), temporary, kind, named: false }, file))
     }
 
-    /// Gives it its name; everything has been written to `file`.
+    /// Renames the file to its path; everything has been written to `file`.
     ///
     /// # Errors
     ///
-    /// As [`check`], since others may have written there meanwhile; and if the disk has no room after all.
+    /// As [`check`], since another program may have written the path meanwhile; and if the disk is
+    /// full.
     pub fn finish(self, file: &File) -> Result<(), Error> {
         file.sync_all().map_err(|error| Error::failed(&self.path, error))?;
         self.name()
     }
 
-    /// Gives it its name now, and lets it grow: for what is of use also if it is cut off.
+    /// Renames the file to its path at once, and lets it grow: for files that are useful even if
+    /// truncated.
     ///
     /// # Errors
     ///
-    /// As [`check`], since others may have written there meanwhile.
+    /// As [`check`], since another program may have written the path meanwhile.
     pub fn name(mut self) -> Result<(), Error> {
         check(&self.path, self.kind, &[])?;
         fs::rename(&self.temporary, &self.path).map_err(|error| Error::failed(&self.path, error))?;
@@ -174,7 +177,7 @@ impl Drop for Draft {
 ///
 /// # Errors
 ///
-/// As [`check`], and what the file system says.
+/// As [`check`], and errors of the file system.
 pub fn write(path: &Path, kind: Kind, inputs: &[PathBuf], bytes: &[u8]) -> Result<(), Error> {
     let (draft, mut file) = Draft::begin(path, kind, inputs)?;
     match io::Write::write_all(&mut file, bytes) {

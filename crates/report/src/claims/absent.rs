@@ -114,7 +114,7 @@ pub(super) fn absent<T>(why: impl Into<String>) -> Answer<T> {
     Err(Fault::Absent(why.into()).into())
 }
 
-/// Gives scripts values that are absent, and makes arithmetic with them end in why they are.
+/// Registers absent values, and makes arithmetic with them end in their reason.
 pub(super) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Absent>("absent value");
     // A field of what is absent is as absent.

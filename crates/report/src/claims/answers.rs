@@ -38,7 +38,7 @@ impl Answers {
         }
     }
 
-    /// Whether a list is looked at to its end, whatever its elements answer.
+    /// Whether all elements of a list are tested, whatever the results.
     pub(super) fn are_all_wanted(&self) -> bool {
         !matches!(self, Answers::Real)
     }

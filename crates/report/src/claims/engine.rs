@@ -18,7 +18,7 @@ pub(super) fn new(runs: &Array, vocabulary: &Vocabulary, answers: &Answers, mete
     let mut engine = Engine::new();
     limit(&mut engine, runs.len());
     let meter = meter.clone();
-    // Rarely enough to cost little; an operation copies two megabytes at most.
+    // Rare enough to cost little; an operation copies two megabytes at most.
     engine.on_progress(move |operations| {
         (operations % 8 == 0).then(|| meter.exceeded()).flatten().map(Into::into)
     });
@@ -50,7 +50,7 @@ impl Meter {
     }
 }
 
-/// Elements that a list may have, those of lists in it included.
+/// The maximum number of elements of a list, including those of nested lists.
 const LONGEST_LIST: usize = 20_000;
 
 /// Generous for a claim over thousands of runs, and reached within seconds by a loop that never
@@ -160,7 +160,7 @@ fn register_shapes(engine: &mut Engine, answers: &Answers) {
     });
 }
 
-/// A tolerance: a share, so that `1` for "one percent" is caught.
+/// A tolerance as a share, so that `1` for "one percent" is an error.
 fn tolerance(value: &Dynamic) -> Result<f64, Fault> {
     let share = shape::number(value)?;
     if (0.0..1.0).contains(&share) {

@@ -43,7 +43,7 @@ pub(super) fn why(channel: &Channel, field: &str, measured: bool) -> Option<Stri
     })
 }
 
-/// The same of an application that computes: none of its budgets is late where none was done.
+/// Likewise for an application that computes: without a finished budget, none is late.
 pub(super) fn why_not_computed(computation: &Computation, field: &str) -> Option<String> {
     (field == "late" && computation.budgets == 0)
         .then(|| format!("application `{}` was done with no budget in the window", computation.name))

@@ -226,7 +226,7 @@ fn register_searches(engine: &mut Engine, answers: &Answers) {
     }
 }
 
-/// How many elements stand before position `start`; a negative one counts from the end.
+/// The number of elements before position `start`; a negative position counts from the end.
 fn before(list: &Array, start: INT) -> usize {
     let start = if start < 0 { start.saturating_add(list.len() as INT).max(0) } else { start };
     usize::try_from(start).unwrap_or(usize::MAX)

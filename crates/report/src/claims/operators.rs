@@ -76,7 +76,8 @@ fn decide(operator: &str, wanted: fn(Ordering) -> bool, a: &Dynamic, b: &Dynamic
 fn compare(operator: &str, a: &Dynamic, b: &Dynamic) -> Answer<Ordering> {
     let equality = matches!(operator, "==" | "!=");
     if equality && (a.is_unit() || b.is_unit()) {
-        // Whether something was measured. Anything else about what was not has no answer.
+        // Whether a value was measured has an answer; any other comparison with an absent value has
+        // none.
         let same = Absent::of(a).is_some() && Absent::of(b).is_some();
         return Ok(if same { Ordering::Equal } else { Ordering::Less });
     }

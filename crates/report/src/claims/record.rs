@@ -22,8 +22,8 @@ use crate::misses::Misses;
 #[derive(Debug, Default)]
 pub(super) struct Names {
     axes: Vec<Axis>,
-    /// Causes of drops and uses of resources: one that a run lacks counts zero there, a name that no run
-    /// has is a slip.
+    /// Causes of drops and uses of resources: one that a run lacks counts zero there; a name that
+    /// no run has is an error.
     counters: BTreeSet<String>,
     /// Sees which figures of disturbed runs are read.
     pub(super) witness: Witness,
@@ -73,7 +73,7 @@ pub(super) struct Record {
     /// Positions on the axes; of a run only.
     point: Rc<[usize]>,
     vocabulary: Vocabulary,
-    /// How far what is in it is spoilt by the platform, if it is.
+    /// How far the platform spoilt the record, if it did.
     spoilt: Option<Rc<Spoilt>>,
 }
 
@@ -138,7 +138,8 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
     let computations = computations.collect();
     fields.insert("computations".into(), Dynamic::from_array(computations));
     let real_time = match fields.remove("real_time").filter(Dynamic::is_map) {
-        // How well the clock was kept is of the platform, and what frames took is of what was emulated.
+        // Clock precision is a property of the platform; the times of frames belong to the emulated
+        // system.
         Some(real_time) => {
             let mut real_time = real_time.cast::<Map>();
             let frames = list(real_time.remove("frames"));

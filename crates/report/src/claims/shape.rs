@@ -60,8 +60,8 @@ fn scale(xs: &[f64]) -> f64 {
     xs.iter().fold(0.0, |largest, x| x.abs().max(largest))
 }
 
-/// Whether no step goes down by more than `tolerance` of the largest magnitude. Steps are counted
-/// against the highest value so far: a slow slide of small steps is a fall.
+/// Whether no step falls by more than `tolerance` of the largest magnitude. Steps are counted from
+/// the highest value so far: a slow decrease in small steps is a fall.
 pub(super) fn never_falling(xs: &[f64], tolerance: f64) -> bool {
     let slack = tolerance * scale(xs);
     let mut highest = f64::NEG_INFINITY;

@@ -55,7 +55,7 @@ pub(super) struct Spoilt {
 }
 
 impl Spoilt {
-    /// How far `run` is, which is at the point of that `label`; `None` if it is not.
+    /// The spoilt figures of `run`, at the point with that `label`; `None` if there are none.
     pub(super) fn of(run: &Run, label: &str) -> Option<Rc<Spoilt>> {
         let fitness = &run.real_time.as_ref()?.fitness;
         let at = |why: String| if label.is_empty() { why } else { format!("at {label} {why}") };
@@ -64,7 +64,7 @@ impl Spoilt {
         (one.is_some() || all.is_some()).then(|| Rc::new(Spoilt { one, all, hopeless }))
     }
 
-    /// Why `field` is not to be judged by; `None` if it is.
+    /// Why `field` must not be judged; `None` if it may be.
     fn why(&self, field: &str) -> Option<&String> {
         match decides(plain(field)) {
             Decides::Nothing => None,
@@ -82,7 +82,7 @@ pub(super) struct Witness(Rc<RefCell<Seen>>);
 struct Seen {
     /// Why what was read first is not to be judged by.
     first: Option<String>,
-    /// The same of what was read first that no script can allow for.
+    /// Likewise for the first reading that no script can allow for.
     hopeless: Option<String>,
 }
 
@@ -97,7 +97,8 @@ impl Witness {
         }
     }
 
-    /// Why a claim with those `stalls` is not judged for what was seen since it was asked last, if it is not.
+    /// Why a claim with those `stalls` is not judged, given what it has read since the last call;
+    /// `None` if it is.
     pub(super) fn take(&self, stalls: Stalls) -> Option<String> {
         let Seen { first, hopeless } = self.0.take();
         match stalls {

@@ -196,7 +196,7 @@ fn drops_of_a_known_cause_are_zero_and_of_an_unknown_one_an_error() {
     holds("runs[0].rt[0].drops.packet_queue == 0 && runs[0].rt[0].drops.oversize == 0");
     holds("runs[6].be[0].drops.packet_queue == 5 && runs[6].be[0].drops.total == 5");
     refused("runs[0].rt[0].drops.pakcet_queue == 0", "`packet_queue`");
-    // There once was a name for a cause that there never was.
+    // This name of a cause existed once without a cause.
     refused("runs[0].rt[0].drops.policed == 0", "`oversize`");
 }
 
@@ -357,7 +357,7 @@ fn a_script_ends_when_its_budget_does_and_the_others_are_judged() {
         claim("let i = 0;\nwhile true { i += 1; }", None),
     ])
     .unwrap();
-    // Every asking is a second of a clock that goes by what is asked.
+    // The clock advances by a second per call.
     let budget = || {
         let asked = std::cell::Cell::new(0);
         let budget: super::Budget = Box::new(move || {

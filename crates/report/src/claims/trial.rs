@@ -1,4 +1,5 @@
-//! Scripts looked at before anything has run: whether they compile, and whether they name what there will be.
+//! Scripts are tried before anything has run: whether they compile, and whether they use existing
+//! names.
 
 use laxity_scenario::claim::{Claim, ClaimError, Scripts};
 use laxity_world::results::{Axis, Provenance, Results, Run};
@@ -7,7 +8,7 @@ use rhai::EvalAltResult;
 use super::answers::Answers;
 use super::{Court, Judge, slip};
 
-/// Sweeps of more points are not tried: it would take longer than it saves.
+/// Sweeps of more points are not tried: the trial would take longer than it saves.
 const MOST_POINTS: usize = 2000;
 
 /// Compiles the scripts of a scenario's claims as the judge does.

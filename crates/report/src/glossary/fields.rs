@@ -1,4 +1,4 @@
-//! The fields of results, from the types themselves: a field that is added there is explained here.
+//! The fields of results, from the types themselves: a new field is explained without further work.
 
 use laxity_world::metric::{self, Kind};
 use laxity_world::results::{Results, Verdict};
@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::Term;
 
-/// A kind of record, and how a script or a reader gets at one.
+/// A kind of record, and how a script or a reader accesses it.
 pub(super) struct Record {
     /// The type's name in the results.
     pub(super) kind: &'static str,
     /// The name in headings.
     pub(super) title: &'static str,
-    /// How a claim gets one, or where it stands in the JSON file.
+    /// How a claim accesses a record, or its place in the JSON file.
     pub(super) access: &'static str,
 }
 

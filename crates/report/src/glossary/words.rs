@@ -98,7 +98,7 @@ pub(super) const HELPERS: &[(&str, &str, &str)] = &[
     ("round", "a number as text with at most so many decimals: `round(x, 2)`", "round(1.234, 1) == \"1.2\""),
 ];
 
-/// Fields that runs have for scripts and that stand in no file by themselves.
+/// Fields of runs for scripts that are in no file by themselves.
 pub(super) const OF_SCRIPTS: &[(&str, &str, &str)] = &[
     (
         "point",

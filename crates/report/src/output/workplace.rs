@@ -84,7 +84,7 @@ impl Workplace {
     }
 }
 
-/// The directory that `out` names. A link to a directory stays a link: what it points to is replaced.
+/// The directory that `out` names. A link to a directory stays a link: its target is replaced.
 pub(crate) fn target(out: &Path) -> Result<PathBuf, Error> {
     let valid = "valid is a new directory, or one that `laxity run` wrote";
     let target = match fs::canonicalize(out) {

@@ -32,7 +32,8 @@ use words::{
 /// The sizes that tables show.
 const SIZES: [Bytes; 4] = [Bytes::new(64), Bytes::new(1500), Bytes::from_kib(4), Bytes::from_kib(64)];
 
-/// The adapter as text for a terminal of `width` columns, ending in a newline; `None` for as wide as it gets.
+/// The adapter as text for a terminal of `width` columns, ending in a newline; `None` for unlimited
+/// width.
 pub fn text(file: &AdapterFile, width: Option<u16>) -> String {
     let description = &*described(&file.adapter);
     let mut out = format!("{}  {}\n\n", clean(&file.name), clean(&file.title));
@@ -75,7 +76,7 @@ fn phases(description: &Description) -> impl Iterator<Item = &Phase> {
     description.transmit.iter().chain(&description.receive).flat_map(|stage| &stage.phases)
 }
 
-/// A row per phase, with its queues at the first of a stage, and a sum of all.
+/// A row per phase, with the queues at the first phase of a stage, and a sum of all.
 fn stages(side: &str, stages: &[Stage], description: &Description, width: Option<u16>) -> String {
     let mut table = table(width);
     let head = [side, "servers", "queues", "phase", "whose", "holds"].map(String::from);
@@ -120,7 +121,8 @@ fn limits(description: &Description, width: Option<u16>) -> String {
     lines(&table)
 }
 
-/// The stage or resource that a sent packet of `size` takes the most of, and how much: time per server.
+/// The stage or resource with the longest time per server for a sent packet of `size`, and that
+/// time.
 fn bottleneck(description: &Description, size: Bytes) -> (String, Span) {
     let mut most = (String::new(), Span::ZERO);
     let mut consider = |part: String, time: Span, servers: u32| {
@@ -130,7 +132,7 @@ fn bottleneck(description: &Description, size: Bytes) -> (String, Span) {
             most = (part, each);
         }
     };
-    // A whole batch each time: what is fixed is then paid for as many.
+    // A full batch each time: the fixed costs are shared by the packets of the batch.
     let together = |stage: &Stage| std::iter::repeat_n(size, stage.batch as usize);
     for stage in &description.transmit {
         let time = match stage.batch {

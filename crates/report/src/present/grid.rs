@@ -1,8 +1,8 @@
-//! Results as rows and columns of text, before anything decides how rows and columns look.
+//! Results as rows and columns of text, without layout.
 //!
-//! The terminal and the report print the same grids. A column has one unit; a column that no row fills
-//! does not exist. Bound and worst measured response stand side by side, and `used` is their quotient:
-//! above 100 % a bound is broken, which is the one thing no reader may miss.
+//! The terminal and the report print the same grids. A column has one unit; a column without values
+//! is left out. Bound and worst measured response stand side by side, and `used` is their quotient:
+//! above 100 % a bound is broken, and a reader must not miss that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub(crate) enum Mark {
     Missed,
     /// Admission refused a channel unexpectedly.
     Refused,
-    /// Messages within the contract were late or lost, and the file does not expect that.
+    /// Messages within the contract were late or lost unexpectedly.
     Failed,
     /// A measurement exceeds its bound.
     Broken,
@@ -35,7 +35,7 @@ pub(crate) struct Column {
     pub(crate) unit: &'static str,
     /// Numbers stand to the right, names to the left.
     pub(crate) numeric: bool,
-    /// Which columns go first when there is no room; 0 never goes.
+    /// The order in which columns are dropped for want of width; 0 is never dropped.
     pub(crate) rank: u8,
 }
 
@@ -119,7 +119,7 @@ impl Field {
         }
     }
 
-    /// Whether it is a time that a message took or may take, which are compared digit by digit.
+    /// Whether it is a response time or its bound; those are compared digit by digit.
     fn is_response(&self) -> bool {
         matches!(&self.of, Of::Number(field) if RESPONSES.contains(&field.name))
     }
@@ -128,7 +128,7 @@ impl Field {
 /// Response times and the values that they are compared with.
 const RESPONSES: [&str; 4] = ["worst", "worst_found", "bound", "bound_papers"];
 
-/// The cause of what was received whole and dropped all the same.
+/// The cause of packets that were received completely and then dropped.
 const PROGRAM_QUEUE: &str = "program_queue";
 
 /// All columns of channels, from the left.
@@ -167,7 +167,8 @@ pub(crate) fn mark(channel: &Channel) -> Mark {
     }
 }
 
-/// Whether a message within its contract was late or lost, or any was late outside of the window.
+/// Whether a message within its contract was late or lost, or a message was late outside the
+/// window.
 pub(crate) fn misses(channel: &Channel) -> bool {
     let late = channel.missed_packets + channel.missed_messages + channel.late_outside;
     channel.deadline.is_some() && (late > 0 || channel.failed_messages > Some(0))
@@ -380,8 +381,8 @@ fn named(
     Grid { columns, rows: rows.collect(), alike }
 }
 
-/// Every channel at the point of the sweep where it came closest to its bound, in order of appearance;
-/// only channels that were promised something and measured.
+/// Every channel at the point of the sweep where it was closest to its bound, in order of
+/// appearance; only channels with a bound and a measurement.
 pub(crate) fn tightest(results: &Results) -> Vec<(&Run, &Channel)> {
     let mut found: Vec<(&Run, &Channel)> = Vec::new();
     let mut places = BTreeMap::new();

@@ -114,8 +114,9 @@ fn refused(members: &[&Channel]) -> Option<Refused> {
     all().find(|refused| !refused.expected).or_else(|| all().next()).cloned()
 }
 
-/// The distribution of all messages together. Count, extremes, mean and deviation are exact; percentiles
-/// cannot be had from percentiles, so the outer ones are the worst of any member and the median a mean.
+/// The distribution of all messages together. Count, extremes, mean and deviation are exact.
+/// Percentiles cannot be computed from percentiles, so the outer ones are the worst of any member
+/// and the median is a mean.
 fn pooled(members: &[&Channel], read: fn(&Channel) -> Option<&Summary>) -> Option<Summary> {
     let parts: Vec<&Summary> = members.iter().filter_map(|c| read(c)).filter(|s| s.count > 0).collect();
     let count: u64 = parts.iter().map(|s| s.count).sum();

@@ -225,7 +225,7 @@ impl<'r> Repeated<'r> {
     }
 }
 
-/// A column name for an axis: its own, unless a metric or another axis has that.
+/// A column name for an axis: its own, unless a metric or another axis has that name.
 fn free_name(taken: &mut BTreeSet<String>, axis: &Axis) -> String {
     let mut name = axis.name.clone();
     while taken.contains(&name) || taken.contains(&format!("{name}_text")) {
@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(value("laxity.axis.load"), "offered best-effort load (KiB/s)");
     }
 
-    /// Beyond 500 stations what each has is left to the JSON, and the file says so.
+    /// Beyond 500 stations the per-station values are in the JSON only, and the file says so.
     #[test]
     fn of_many_stations_there_are_no_columns() {
         for (stations, are_there) in [(500, true), (501, false)] {

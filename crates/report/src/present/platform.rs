@@ -8,7 +8,7 @@ use laxity_world::results::{
 use super::grid::{Column, Grid, Mark, Row, axis_columns, point_cells, point_text};
 use super::units::{Format, Readable};
 
-/// Runs that are not fit and are named one by one here, at most.
+/// The maximum number of unfit runs that are listed one by one.
 const NAMED: usize = 4;
 
 /// Lines about the runs that precede their results, each with a flag for bad news.

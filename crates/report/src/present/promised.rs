@@ -24,7 +24,7 @@ pub(crate) struct Note {
 pub(crate) fn notes(results: &Results) -> Vec<Note> {
     let mut found: BTreeMap<(bool, String), Who> = BTreeMap::new();
     for (number, run) in results.runs.iter().enumerate() {
-        // The papers' bounds are there to be compared, and some are exceeded.
+        // The papers' bounds are for comparison, and some are exceeded.
         for of in run.exceeded().filter(|_| run.exceeds_bounds()) {
             let who = found.entry((false, above(&of.judged))).or_default();
             who.runs.push(number);
@@ -66,7 +66,8 @@ pub(crate) fn notes(results: &Results) -> Vec<Note> {
 /// The maximum number of groups of runs that have a line each for their misses.
 const GROUPS: usize = 12;
 
-/// How likely a miss is, pooled over the seeds of a sweep: the channels with the highest limit first.
+/// The probability of a miss, pooled over the seeds of a sweep: the channels with the highest limit
+/// first.
 fn misses(results: &Results) -> Vec<Note> {
     let mut all: Vec<(f64, Pooled)> =
         over_seeds(results).into_iter().map(|pooled| (pooled.misses.limit(), pooled)).collect();
@@ -98,7 +99,7 @@ fn misses(results: &Results) -> Vec<Note> {
 struct Who {
     channels: Vec<String>,
     runs: Vec<usize>,
-    /// Messages that failed and that were due, where the share is largest.
+    /// Messages that failed and that were due, at the point with the largest share.
     failed: Option<(u64, u64)>,
 }
 
@@ -151,7 +152,8 @@ fn reason(channel: &Channel) -> Option<(bool, String)> {
     (!channel.no_bound.is_empty()).then(|| (false, format!("no bound: {}", channel.no_bound)))
 }
 
-/// A refusal in words: why, what would have been admitted, and what takes most of it.
+/// A refusal in words: the reason, the contract that would have been admitted, and the largest
+/// term.
 fn refusal(refused: &Refused) -> String {
     let time = |seconds: f64| typeset(&Kind::Time.quantity(seconds)).replace('\u{a0}', " ");
     let expected = if refused.expected { "refused, as expected" } else { "refused" };

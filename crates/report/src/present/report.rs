@@ -116,7 +116,7 @@ fn cards(verdicts: &[Verdict]) -> Vec<Card> {
     verdicts.iter().map(card).collect()
 }
 
-/// A line on what was not promised, or how well time was kept.
+/// A line on missing bounds, or on timekeeping.
 #[derive(Serialize)]
 struct PromisedLine {
     text: String,
@@ -159,7 +159,7 @@ fn sweep(results: &Results) -> Vec<AxisLine> {
     results.axes.iter().map(line).collect()
 }
 
-/// A channel at its tightest point: the row of the table that the whole tool is about.
+/// A channel at its tightest point: the most important row of the report.
 #[derive(Serialize)]
 struct BoundRow {
     channel: String,

@@ -1,4 +1,4 @@
-//! An outcome that no simulation made, with everything in it that is hard to show.
+//! A synthetic outcome with every case that is hard to present.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! The outcome in a terminal: a table per question and a line per claim.
 //!
-//! Rows never wrap; where the terminal is too narrow, the least telling columns go and are named below
-//! the table, so that what is left still lines up; columns that say the same of one station after the other
-//! stand below each other. A sweep of many points prints one row per point and class of channels in place
-//! of one per channel.
+//! Rows never wrap. In a narrow terminal, the least important columns are dropped and named below
+//! the table, so that the rest stays aligned. Per-station columns of the same kind stand below each
+//! other. A sweep of many points prints one row per point and class of channels instead of one per
+//! channel.
 
 use comfy_table::{CellAlignment, ContentArrangement, Row as TableRow, Table, presets};
 use laxity_world::results::{Results, Ruling, Tally, Verdict};
@@ -15,7 +15,7 @@ use super::{platform, promised};
 /// Options of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Columns of text that fit; `None` for as wide as it gets, as in a file.
+    /// The width in columns; `None` for unlimited width, as in a file.
     pub width: Option<u16>,
     /// Whether colours may be used.
     pub colour: bool,
@@ -29,7 +29,8 @@ impl Default for Options {
     }
 }
 
-/// Rows of a table before it is cut down to classes whatever the number of points.
+/// The maximum number of rows of a table before channels are merged to classes, whatever the number
+/// of points.
 const ROWS_IN_FULL: usize = 120;
 /// Where running text wraps if the terminal does not say.
 const MEASURE: usize = 110;

@@ -21,7 +21,8 @@ const TIMES: [(f64, Scale); 4] = [
     (1e-6, Scale { unit: "us", size: 1e-6 }),
     (0.0, Scale { unit: "ns", size: 1e-9 }),
 ];
-// Ten thousand of a unit before the next: the papers' rates of 1200 and 2000 KiB/s stay as written.
+// Ten thousand of a unit before the next unit: the papers' rates of 1200 and 2000 KiB/s stay as
+// written.
 const RATES: [(f64, Scale); 4] = [
     (1e4 * MIB, Scale { unit: "GiB/s", size: 1024.0 * MIB }),
     (1e4 * KIB, Scale { unit: "MiB/s", size: MIB }),
@@ -47,7 +48,8 @@ pub(crate) trait Readable {
 impl Readable for Kind {
     fn scale(self, largest: f64) -> Scale {
         let pick = |scales: &[(f64, Scale)]| {
-            // A hair below the threshold counts as on it: 1 ms computed as 0.99999… ms is 1 ms.
+            // A value slightly below the threshold counts as equal: 1 ms computed as 0.99999… ms is
+            // 1 ms.
             let found = scales.iter().find(|(from, _)| largest.abs() >= from * (1.0 - 1e-9));
             found.unwrap_or(&scales[scales.len() - 1]).1
         };

@@ -171,7 +171,7 @@ fn write_and_replace(place: &Workplace, fresh: &Path, files: &[(PathBuf, Vec<u8>
     fs::remove_dir_all(&earlier)
 }
 
-/// Finishes what a run that was killed between two renames has left.
+/// Completes the work of a run that was killed between two renames.
 fn settle(place: &Workplace) -> io::Result<()> {
     let (target, earlier) = (place.target(), place.path("earlier"));
     if !earlier.is_dir() {
@@ -191,7 +191,7 @@ fn remove(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Moves what is not ours from the earlier directory into the new one.
+/// Moves files that Laxity did not write from the earlier directory into the new one.
 fn carry_over(earlier: &Path, target: &Path) -> io::Result<()> {
     for entry in fs::read_dir(earlier)? {
         let name = entry?.file_name();
@@ -215,7 +215,7 @@ fn carry_over(earlier: &Path, target: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A name that is one file in one directory whatever a scenario says, and that no other figure has.
+/// A single valid file name, for any name in a scenario, that no other figure has.
 fn file_name(name: &str, taken: &mut BTreeSet<String>) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
     let base: String = name.chars().take(80).map(plain).collect();

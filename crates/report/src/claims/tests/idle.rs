@@ -51,7 +51,7 @@ fn what_holds_of_nothing_is_not_judged() {
     }
 }
 
-/// It left, and was still on its way when the run ended.
+/// The message left its source, and was in transit when the run ended.
 #[test]
 fn nothing_is_late_where_nothing_was_delivered() {
     let judge = Judge::compile(&[claim("runs[4].rt[0].delivered_late == 0", None)]).unwrap();

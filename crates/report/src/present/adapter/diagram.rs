@@ -147,7 +147,7 @@ fn interface(drawing: &mut Drawing, interface: &Interface, left: f64, flow: f64)
     }
     drawing.line(&[(x + width + 12.0, flow), (left + COMMANDS, flow)], THIN);
     let below = flow + spread(queues.len()) + 38.0;
-    // From the host's edge on: in the middle below the queues what is long would begin inside of the host.
+    // Starts at the host's edge: long text centred below the queues would begin inside the host.
     drawing.text((left + 4.0, below), Anchor::Start, NOTE, &poll(interface));
 }
 

@@ -25,7 +25,7 @@ const LABEL_TYPE: f64 = 12.0;
 pub(super) struct Frame<'a> {
     pub(super) x: Ticks,
     pub(super) y: Ticks,
-    /// The axis to the right, if what stands along it is named and not measured.
+    /// The horizontal axis, if its values are names and not numbers.
     pub(super) places: Option<&'a Axis>,
     /// The label below the horizontal axis.
     pub(super) below: String,
@@ -93,7 +93,7 @@ pub(super) fn paint(spec: &FigureSpec, plot: &Plot, frame: &Frame<'_>) -> String
     })
 }
 
-/// Units, extents and marks; scales the values of the plot to the unit that the axis says.
+/// Units, extents and marks; scales the values of the plot to the unit of the axis.
 fn frame<'a>(axis: &'a Axis, spec: &FigureSpec, plot: &mut Plot) -> Frame<'a> {
     let kind = spec.y.kind();
     let largest = plot.values().fold(0.0, |m: f64, v| m.max(v.abs()));
@@ -127,7 +127,7 @@ fn frame<'a>(axis: &'a Axis, spec: &FigureSpec, plot: &mut Plot) -> Frame<'a> {
     Frame { x, y, places: (!is_numeric(axis)).then_some(axis), below, above, is_laxity: spec.y.is_laxity() }
 }
 
-/// Marks at the points themselves, if they are few and apart: `P` = 1, 2, 4 has no 2.5.
+/// Marks at the points themselves, if they are few and far apart: `P` = 1, 2, 4 has no 2.5.
 fn few_points(xs: &[f64]) -> Option<Ticks> {
     let ticks = Ticks::between(xs);
     let mut at = xs.to_vec();
@@ -143,7 +143,7 @@ fn draw_panel(area: &Area<'_>, panel: &Panel, frame: &Frame<'_>, wide: f64, colu
     };
     let longest = frame.y.at.iter().map(|v| width(&y_text(*v), LABEL_TYPE)).fold(0.0, f64::max);
     let left = MARGIN + longest + 10.0;
-    // A single panel says itself what it shows; several share what the figure says once.
+    // A single panel has its own heading; several share that of the figure.
     let alone = columns == 1;
     let head = if alone { 32.0 } else { 34.0 };
     if alone {
@@ -236,7 +236,7 @@ fn draw_line(chart: &mut Chart<'_, '_>, line: &Line, frame: &Frame<'_>, under: f
     let plain = area.strip_coord_spec();
     let (left, upper) = plain.get_base_pixel();
     let points: Vec<(f64, f64)> = parts.into_iter().flatten().collect();
-    // Markers on every point of a fine sweep would be a rope and not a line.
+    // Markers on every point of a fine sweep would hide the line.
     let every = points.len().div_ceil(24).max(1);
     for point in points.iter().step_by(every) {
         let (x, y) = area.map_coordinate(point);
@@ -259,7 +259,7 @@ fn draw_spread(chart: &mut Chart<'_, '_>, line: &Line, frame: &Frame<'_>) {
     }
 }
 
-/// The stretches of a line that have values and a place for them.
+/// The stretches of a line that have values and positions.
 fn parts(points: &[Point], frame: &Frame<'_>) -> Vec<Vec<(f64, f64)>> {
     let mut parts = vec![Vec::new()];
     for (x, y) in points {

@@ -23,19 +23,19 @@ pub(super) type Point = (f64, Option<f64>);
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Line {
     pub(super) name: String,
-    /// Index into colours and markers; the same name has the same in every panel.
+    /// Index into colours and markers; a name has the same index in every panel.
     pub(super) look: usize,
     /// Positions from left to right; `None` where a value was not measured.
     pub(super) points: Vec<Point>,
     /// The bound on each value, where there is one.
     pub(super) bounds: Vec<Point>,
-    /// The deadline that a distribution of times is held against, as a line upright.
+    /// The deadline that a distribution of times is compared with, as a vertical line.
     pub(super) deadline: Vec<Point>,
     /// Where a point is the mean of repetitions: its position, and the ends of the interval around it.
     pub(super) spread: Vec<(f64, [f64; 2])>,
 }
 
-/// The lines at one combination of the axes that the figure names nowhere.
+/// The lines at one combination of the axes that the figure does not name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Panel {
     pub(super) title: String,
@@ -92,7 +92,8 @@ impl Line {
     }
 }
 
-/// Where a point of `axis` stands: its number, or its place in the order if the axis has none.
+/// The position of a point of `axis`: its number, or its place in the order if the axis has no
+/// numbers.
 pub(super) fn position(axis: &Axis, point: usize) -> f64 {
     if is_numeric(axis) { axis.points[point].value.unwrap_or(point as f64) } else { point as f64 }
 }
@@ -112,7 +113,7 @@ pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
     let subjects = subjects(&runs, spec);
     let several = |i: usize| results.axes[i].points.len() > 1 && fixed.iter().all(|(f, _)| *f != i);
     let named = |i: usize| Some(i) == x || spec.by.as_ref().is_some_and(|by| index(by) == i);
-    // A distribution's curves cannot be averaged: there each repetition has its own.
+    // Curves of a distribution cannot be averaged: each repetition has its own.
     let repeats = |i: usize| results.axes[i].name == REPETITIONS && !named(i) && spec.y.curve().is_none();
     let is_open = |i: &usize| Some(*i) != x && several(*i) && !repeats(*i);
     let mut rest: Vec<usize> = (0..results.axes.len()).filter(is_open).collect();
@@ -157,7 +158,7 @@ pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
     for (key, lines) in panels.into_iter().take(PANELS) {
         let names = rest.iter().zip(&key).map(|(i, p)| value_name(&results.axes[*i], *p));
         let mut names: Vec<String> = names.collect();
-        // A panel of one line, split off: it is called by it.
+        // A panel of one line, split off, has the name of that line.
         if key.len() > rest.len() {
             names.extend(lines.values().map(|line| line.name.clone()));
         }
@@ -230,7 +231,7 @@ fn apart(panels: Panels, left_out: &mut Vec<String>) -> Panels {
 }
 
 fn fixed_at(results: &Results, run: &Run, fixed: &[(usize, &str)]) -> bool {
-    // A run that does not say where it stands on every axis cannot be placed.
+    // A run without a position on every axis cannot be placed.
     let placed = run.point.len() == results.axes.len()
         && run.point.iter().zip(&results.axes).all(|(p, axis)| *p < axis.points.len());
     placed && fixed.iter().all(|(i, text)| results.axes[*i].points[run.point[*i]].text == *text)
@@ -362,7 +363,7 @@ fn line_name(whose: &Whose, by: Option<(&Axis, usize)>, several: bool) -> String
     }
 }
 
-/// A value of an axis where the axis is not in sight: `P = 4`, but `O2`, which says itself what it is.
+/// The label of a value of an axis that is not drawn: `P = 4`, but a self-explanatory `O2` alone.
 fn value_name(axis: &Axis, point: usize) -> String {
     let text = &axis.points[point].text;
     if is_numeric(axis) { format!("{} = {text}", axis.name) } else { text.clone() }

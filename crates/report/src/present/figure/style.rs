@@ -1,7 +1,7 @@
-//! Colours, type and the SVG frame that every figure shares.
+//! Colours, type and the SVG frame of all figures.
 //!
-//! Plotters places on whole pixels; figures are drawn on a canvas [`FINE`] times as large and shown at
-//! their size, so that lines end where their numbers are.
+//! Plotters draws on whole pixels; figures are drawn on a canvas [`FINE`] times as large and scaled
+//! down, so that lines end at their exact values.
 
 use laxity_world::text::clean;
 use plotters::coord::Shift;
@@ -116,7 +116,7 @@ pub(super) enum Anchor {
 
 /// A text style of that size in shown pixels, for the library's own labels.
 pub(super) fn font(size: f64, colour: RGBColor) -> TextStyle<'static> {
-    // The library takes the height of a line and writes a font size of 1/1.24 of it.
+    // The library treats the size as a line height and writes a font size of 1/1.24 of it.
     ("sans-serif", size * 1.24 * f64::from(FINE)).into_font().color(&colour)
 }
 
@@ -170,7 +170,7 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
         * size
 }
 
-/// `text` cut to fit into `room`, with an ellipsis if something is gone.
+/// `text` cut to fit into `room`, with an ellipsis if some of it is missing.
 pub(super) fn cut(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.into();

@@ -1,4 +1,5 @@
-//! One way through the adapter: a row of stages with their queues, from left to right or mirrored.
+//! One direction through the adapter: a row of stages with their queues, from left to right or
+//! mirrored.
 
 use laxity_model::adapter::{PROCESSOR, Phase, Selection, Stage, Takes, Tells};
 use laxity_qos::discipline::Class;
@@ -185,7 +186,7 @@ impl<'a> Row<'a> {
         drawing.text((host + 14.0, y - 5.0), Anchor::Start, NOTE, says);
     }
 
-    /// Frames on their way to the medium: after the phase on it, or after all.
+    /// Frames on the path to the medium: after the phase on it, or after all.
     pub(super) fn frames(&self, drawing: &mut Drawing, place: &Place<'_>) {
         let Some(last) = self.stages.len().checked_sub(1) else { return };
         let link = self.stages.iter().position(|stage| stage.phases.iter().any(|phase| phase.medium));
@@ -238,7 +239,7 @@ fn fill(phase: &Phase) -> Colour {
     }
 }
 
-/// The terms of a phase, each after the first with its plus.
+/// The terms of a phase, with a plus before each but the first.
 fn terms(each: &Phase) -> Vec<String> {
     let terms = phase(each).into_iter().enumerate();
     terms.map(|(number, term)| if number == 0 { term } else { format!("+ {term}") }).collect()
