@@ -59,7 +59,7 @@ fn network(hosts: usize) -> String {
          {switches}\n[network]\nrate = \"1 Gbit/s\"\nframing = \"ethernet\"\n"
     );
     let mut add = |line: String| writeln!(text, "{line}").expect("a string takes all");
-    // Those that send to receiver 7 are h7-1, h7-2 and so on, each at another switch.
+    // The hosts that send to receiver 7 are h7-1, h7-2 and so on, each at another switch.
     for receiver in 1..=receivers {
         add(format!("[node.h{receiver}]\ncount = {SENDERS}"));
     }
@@ -71,7 +71,7 @@ fn network(hosts: usize) -> String {
         add(format!("[network.a{switch}]\njoins = [\"sw-{}\", {}]", switch + 1, joined.join(", ")));
     }
     add("[network.trunk]\njoins = [\"core\", \"sw\"]\nrate = \"100 Gbit/s\"".into());
-    // The channels of a name are from each of its nodes in turn.
+    // The channels of a name start at each of its nodes in turn.
     for receiver in 1..=receivers {
         add(format!(
             "[[channel]]\nname = \"c{receiver}\"\ncount = {}\nfrom = \"h{receiver}\"\nto = \"r-{receiver}\"{CHANNEL}",

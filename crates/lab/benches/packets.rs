@@ -77,7 +77,7 @@ holding = "1 ms"
 
 fn experiment(parts: &[&str], channels: u64, packets: u64) -> Experiment {
     let text = format!("{HOST}{}", parts.concat());
-    // However many channels there are, a tenth of the packets is theirs.
+    // Whatever the number of channels, they send a tenth of the packets.
     let interval = 20 * channels;
     let text = text.replace("CHANNELS", &channels.to_string()).replace("PACKETS", &packets.to_string());
     let text = text.replace("INTERVAL", &interval.to_string());

@@ -35,7 +35,7 @@ struct Figures {
     dropped: u64,
     /// Mean latency in nanoseconds, rounded down.
     latency: u64,
-    /// CPU time in a thousand million that was left by polls and services, rounded to the nearest.
+    /// CPU time per thousand million left by polls and services, rounded to the nearest.
     available: u64,
     /// Things that happened: arrivals, ticks, ends of polls and of services.
     events: u64,
@@ -75,7 +75,7 @@ fn interval() -> u64 {
     1_000_000_000_000 / RATE
 }
 
-/// Figures of the project's own model, which need not say how many events it took.
+/// Figures of the project's own model, which may leave the number of events open.
 fn by_model(scenario: &Scenario, events: u64) -> Figures {
     let run = laxity_world::run(&scenario.first());
     let channel = &run.channels[0];
@@ -107,7 +107,7 @@ fn by_hand() -> Figures {
             Cpu::Idle => u64::MAX,
             Cpu::Polling { ends, .. } | Cpu::Serving { ends, .. } => ends,
         };
-        // A poll is not stopped by a tick: that is heard when it is over.
+        // A tick does not stop a poll: it takes effect when the poll is over.
         let heard = if matches!(cpu, Cpu::Polling { .. }) { u64::MAX } else { tick.max(now) };
         now = arrival.min(ends).min(heard);
         figures.events += 1;
@@ -136,7 +136,7 @@ fn by_hand() -> Figures {
             arrival += interval();
             if queue.len() < SLOTS { queue.push_back(now) } else { figures.dropped += 1 }
         }
-        // A tick that came while another's poll went on goes before any service.
+        // A tick during another tick's poll precedes any service.
         if matches!(cpu, Cpu::Idle) && tick <= now {
             cpu = Cpu::Polling { since: now, ends: now + draw(POLL) };
             tick += TICK;

@@ -48,7 +48,7 @@ struct Arguments {
     threads: usize,
     out: PathBuf,
     words: bool,
-    /// Runs for each channel with a bound, in which that is attacked.
+    /// Runs of the attack on each channel with a bound.
     attack: Option<u64>,
     /// Pairs of scenarios are judged by admission alone.
     laws: bool,
@@ -135,7 +135,7 @@ struct Attacked {
     number: u64,
     /// The words of its file.
     words: BTreeSet<String>,
-    /// Of each channel with a bound, the worst found as a share of it.
+    /// For each channel with a bound, the worst response found as a share of it.
     shares: Vec<(String, f64)>,
 }
 
@@ -212,7 +212,7 @@ impl Soak {
         self.tally.lock().unwrap().add(tally);
     }
 
-    /// Judges every change of a scenario that can only help, and writes down what breaks a law.
+    /// Judges every change of a scenario that can only help, and writes down each breach of a law.
     fn judge(&self, number: u64, file: &Table) {
         let Some(text) = dominance::settled(&file.text()) else { return };
         for (law, judgement) in dominance::judge(&text, &Law::ALL, usize::MAX) {
@@ -249,7 +249,7 @@ impl Soak {
         }
     }
 
-    /// Attacks every bound of a scenario, and writes down what exceeds one.
+    /// Attacks every bound of a scenario, and writes down each excess.
     fn attack(&self, number: u64, file: &Table, steps: u64) {
         let Ok(scenario) = drawn(&file.text()) else { return };
         let Some(point) = scenario.points().next() else { return };
@@ -332,9 +332,10 @@ impl Soak {
         );
     }
 
-    /// A run that never gives back its thread cannot be ended; it can be said which it is.
+    /// Reports runs that hang. A run that never returns cannot be ended, but it can be named.
     ///
-    /// `seen` has for each thread what it looked at when last asked, and for how many lines it has.
+    /// `seen` has for each thread its scenario at the last call, and the number of progress lines
+    /// since.
     fn look_for_hangs(&self, seen: &mut [(u64, u32)]) {
         for (look, (before, lines)) in self.looks.iter().zip(seen) {
             let Some((number, since)) = *look.lock().unwrap() else { continue };
@@ -433,7 +434,8 @@ fn says(file: &Table, wanted: &str) -> bool {
     says
 }
 
-/// The words of the file and how it fails: scenarios that agree in them are most likely the same finding.
+/// The words of the file and its failure: scenarios that agree in them are most likely the same
+/// finding.
 fn kind(file: &Table, failure: &Failure) -> String {
     let mut words = BTreeSet::new();
     file.visit_words(&mut |path, word, _| {

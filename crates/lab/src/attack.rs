@@ -57,13 +57,14 @@ const ROUND: u64 = 60;
 const SMALL: usize = 3;
 /// An enumeration takes at most one step in this number of steps.
 const ENUMERATED: u64 = 4;
-/// The most scenes of an enumeration: a search that only its time limits has steps without end.
+/// The maximum number of scenes of an enumeration: a search with a time limit only has unlimited
+/// steps.
 const MOST_ENUMERATED: u64 = 4096;
 
 /// How to search.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Runs for each channel, about; the search ends earlier if its time is over.
+    /// Approximate runs for each channel; the search ends earlier at its time limit.
     pub steps: u64,
     /// Root of every random stream.
     pub seed: u64,
@@ -71,7 +72,7 @@ pub struct Options {
     pub threads: Option<NonZero<usize>>,
     /// The one channel to attack, by its name; `None` for all that have a bound.
     pub channel: Option<String>,
-    /// Events after which a scene is given up, and does not count; `u64::MAX` for never.
+    /// Events after which a scene is given up and does not count; `u64::MAX` for never.
     pub events: u64,
 }
 
@@ -80,7 +81,7 @@ pub struct Options {
 pub struct Progress {
     /// Runs played for each channel.
     pub done: u64,
-    /// The channel closest to its bound, and the share of it that was found.
+    /// The channel closest to its bound, with its worst response as a share of it.
     pub closest: Option<(String, f64)>,
 }
 
@@ -95,7 +96,7 @@ pub struct Found {
     pub bound: Span,
     /// The longest response with the experiment's own traffic; `None` if no message was completed.
     pub plain: Option<Span>,
-    /// Whether the experiment's own traffic ran to its end; its time may have been over before.
+    /// Whether the experiment's own traffic ran to its end; its time limit may have ended it.
     pub plain_ended: bool,
     /// The longest response that was found; that of the experiment's own traffic, if no scene was
     /// worse.
@@ -168,14 +169,14 @@ pub fn attack(
     Ok(targets.iter().map(found).collect())
 }
 
-/// The run of `experiment` with its own traffic, as far as its time goes; and whether it ended.
+/// The run of `experiment` with its own traffic, within its time limit; and whether it ended.
 fn run_plain(experiment: &Experiment, time: TimeLimit<'_>) -> (Run, bool) {
     let Some(mut steps) = Steps::open(experiment) else { return (laxity_world::run(experiment), true) };
     let ended = steps.finish_while(u64::MAX, &|| time.allows(Phase::Plain));
     (steps.close(), ended)
 }
 
-/// Plays the grid of a small space against each target; how many runs that took for each.
+/// Plays the grid of a small space against each target; returns the number of runs for each.
 fn enumerate(
     ground: &Ground,
     targets: &[usize],
@@ -189,7 +190,7 @@ fn enumerate(
     if !(2..=SMALL).contains(&senders) {
         return 0;
     }
-    // As fine as fits; three offsets around the release alone would be no grid.
+    // The finest grid that fits; three offsets around the release alone would be no grid.
     let sizes = (4u64..=most).map_while(|points| Some((points, opening::grid_size(ground, points, most)?)));
     let Some((points, size)) = sizes.last() else { return 0 };
     let seed = Seed::new(options.seed);
@@ -239,7 +240,7 @@ fn climb(
         done += steps * CLIMBS as u64;
         for (number, climb) in climbs.iter().enumerate() {
             let mut climb = climb.lock().expect("no climb has panicked");
-            // The first of each channel's climbs is always where the worst is known.
+            // The first climb of each channel always starts from the worst scene known.
             match &known[climb.target] {
                 Some(worst) if number % CLIMBS == 0 && climb.is_behind(worst.response) => {
                     let scene = worst.scene.clone();
@@ -252,7 +253,7 @@ fn climb(
     }
 }
 
-/// Keeps the worse of what is known and what was met, the earlier of equals.
+/// Keeps the worse of the known and the new scene, of equals the known.
 fn merge(known: &mut [Option<Worst>], met: Vec<Option<Worst>>) {
     for (known, met) in known.iter_mut().zip(met) {
         let worse = match (&*known, &met) {

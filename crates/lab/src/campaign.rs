@@ -51,9 +51,11 @@ pub struct Options {
     pub no_report: bool,
     /// Root seed in place of the scenario's.
     pub seed: Option<u64>,
-    /// How often a point in real time that is not fit to be judged by is run again; the fittest counts.
+    /// The maximum number of further runs of a point in real time that is not fit to be judged; the
+    /// fittest run counts.
     pub retries: usize,
-    /// Makes what each script of a claim may take; without one, only endless loops and huge values end it.
+    /// Makes the budget of each script of a claim; without one, only endless loops and huge values
+    /// end a script.
     pub budget: Option<fn() -> Budget>,
     /// The identity of this build among those of the same version; points that another build ran
     /// are not used.
@@ -71,7 +73,7 @@ pub struct Progress {
     pub kept: usize,
     /// Points in all.
     pub total: usize,
-    /// Another run is at work for the same directory of results, and this one waits for it.
+    /// Another run holds the same directory of results, and this run waits for it.
     pub waiting: bool,
 }
 
@@ -88,14 +90,14 @@ pub struct Outcome {
     pub written: Option<Written>,
     /// Why the directory of results could not be written. Any files in it are of an earlier run.
     pub unwritten: Option<String>,
-    /// Why points could not be kept for another run, if they were to be.
+    /// Why points could not be kept for another run.
     pub unkept: Option<String>,
     /// How often points ran again because the machine had disturbed them.
     pub reruns: usize,
 }
 
 impl Outcome {
-    /// Whether every claim holds, and every channel is admitted that is to be.
+    /// Whether every claim holds, and no channel is refused unexpectedly.
     pub fn holds(&self) -> bool {
         self.standing() == Standing::Holds
     }
@@ -136,14 +138,14 @@ pub enum Error {
         /// The error message.
         message: String,
     },
-    /// A point could not be run here: the machine lacks something that its clock needs.
+    /// A point could not be run here: the machine lacks a feature that its clock needs.
     Refused {
         /// The point in words; empty for a scenario without a sweep.
         point: String,
         /// The requirement that is not met.
         message: String,
     },
-    /// The directory that was named for the results is not ours to write.
+    /// The named directory for the results must not be written.
     Output(output::Error),
 }
 
@@ -182,7 +184,7 @@ pub fn run(
     run_by(scenario, options, &|experiment| Ok(laxity_world::run(experiment)), observe)
 }
 
-/// The same with points run by `runner`, as their clocks may ask for.
+/// Likewise with points run by `runner`, according to their clocks.
 pub fn run_by(
     scenario: &Scenario,
     options: &Options,

@@ -20,8 +20,7 @@ struct Section {
     about: &'static str,
     /// The heading of the first column, and those of the others.
     head: (&'static str, Vec<String>),
-    /// The name of each row, and the scenario of each cell with the hop of the first channel that
-    /// it is about.
+    /// The name of each row, and the scenario of each cell with the hop of its first channel.
     rows: Vec<(String, Vec<(String, usize)>)>,
 }
 
@@ -90,8 +89,8 @@ fn answer(file: &str, hop: usize) -> Answer {
             proofs(&experiment, station).map_err(|why| why.0.to_string())
         }
         Promise::Unbounded(why, _) => Err(why.0.to_string()),
-        // No numbers would do for ticks that can follow each other at once, nor for a processor
-        // that waits for each transfer beside best effort that posts again at once.
+        // No numbers help for ticks that can follow each other at once, nor for a processor that
+        // waits for each transfer beside best effort that posts again at once.
         Promise::Unreceived(refusal) => Err(refusal.missing.to_string()),
         Promise::Unconnected(why) => Err(why.clone()),
         Promise::Refused(refused) => panic!("{}\n{file}", refused.in_words(&experiment)),

@@ -40,12 +40,13 @@ const REFINED: usize = 12;
 pub struct Fix {
     /// The things that are changed, one or two.
     pub things: Vec<Turned>,
-    /// Whether it changes several things of one kind alike, such as the speed of all hosts.
+    /// Whether the change applies to several things of one kind alike, such as the speed of all
+    /// hosts.
     pub wide: bool,
 }
 
 impl Fix {
-    /// By how much it changes what has a size: the product of the factors.
+    /// The size of the change: the product of the factors.
     pub fn factor(&self) -> f64 {
         self.things.iter().filter_map(|thing| thing.factor).product()
     }
@@ -60,9 +61,9 @@ pub struct Fixes {
     pub lacking: usize,
     /// Things that were changed, each by itself.
     pub things: usize,
-    /// Pairs of them that were changed; 0 if single changes were enough.
+    /// The number of pairs tried; 0 if single changes were enough.
     pub pairs: usize,
-    /// The changes that are enough, settings first, then by how much they change.
+    /// The sufficient changes, settings first, then in the order of their size.
     pub fixes: Vec<Fix>,
     /// If there are none, the change that leaves the fewest channels without a bound, and how many.
     pub nearest: Option<(Fix, usize)>,
@@ -77,9 +78,9 @@ pub struct Progress {
     pub total: usize,
 }
 
-/// Looks for the least change of `scenario` at `point` with which admission takes every channel.
+/// Searches the least change of `scenario` at `point` with which admission takes every channel.
 ///
-/// The answer does not depend on the number of threads.
+/// The result does not depend on the number of threads.
 pub fn fix(
     scenario: &Scenario,
     point: &PointIndex,
@@ -154,7 +155,7 @@ pub fn settings(scenario: &Scenario, point: &PointIndex, threads: Option<NonZero
     settings
 }
 
-/// Whether `later` puts other words under the keys of `earlier`: one of the settings is enough.
+/// Whether `later` changes the keys of `earlier` to other words: one of the settings is enough.
 fn is_again(later: &Fix, earlier: &Fix) -> bool {
     let keys = |fix: &Fix| -> Vec<String> {
         let changes = fix.things.iter().flat_map(|thing| &thing.changes);
@@ -191,7 +192,7 @@ fn nearest(knobs: &[Knob], edges: &[Edge], lacking: usize) -> Option<(Fix, usize
     (left < lacking).then(|| (Fix { things: vec![knob.at(factor)], wide: knob.wide }, left))
 }
 
-/// How many pairs were turned, and those that are enough. Pairs of wide knobs count if `all` do.
+/// The number of pairs tried, and the sufficient ones. Pairs of wide knobs are included if `all`.
 fn turn_pairs(
     knobs: &[Knob],
     edges: &[Edge],
@@ -249,7 +250,7 @@ fn turn_pairs(
     (pairs.len(), found)
 }
 
-/// Channels of `experiment` that ask for a deadline and may not be refused.
+/// Channels of `experiment` that have a deadline and must not be refused.
 fn guaranteed(experiment: &Experiment) -> impl Iterator<Item = usize> + '_ {
     let channels = experiment.channels.iter().enumerate();
     channels

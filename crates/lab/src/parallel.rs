@@ -83,7 +83,8 @@ mod tests {
             let work = |i: usize| {
                 met.fetch_add(1, Ordering::Relaxed);
                 if i > 3 {
-                    // Or the others might be through before the thread with the error gets a core.
+                    // Otherwise the others might finish before the thread with the error gets a
+                    // core.
                     thread::sleep(std::time::Duration::from_micros(10));
                 }
                 if i == 3 { Err(i) } else { Ok(()) }

@@ -27,13 +27,14 @@ use laxity_world::{Steps, run};
 use conformance::conforms;
 pub use tally::Tally;
 
-/// Pieces that a run is taken in before the rest of it.
+/// The number of pieces of a run before the rest of it.
 const PIECES: u64 = 200;
 
 /// How a scenario is looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct Property {
-    /// The share of its bound that a message may take: 1, or less to see that the finder finds.
+    /// The limit of a message's response as a share of its bound: 1, or less to test that excesses
+    /// are found.
     pub share: f64,
     /// Events after which a run is given up.
     pub events: u64,
@@ -67,7 +68,7 @@ pub enum Verdict {
 pub struct Kept {
     /// Channels with a bound of which a message completed.
     pub bounds: usize,
-    /// The largest worst case of those as a share of its bound.
+    /// The largest response as a share of its bound.
     pub closest: f64,
     /// Why there is none, if so.
     pub unbounded: Option<&'static str>,
@@ -76,7 +77,7 @@ pub struct Kept {
 /// A broken property.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Failure {
-    /// A message took longer than the bound of its channel, or a budget than that of its application.
+    /// A response exceeded the bound of its channel, or a budget that of its application.
     Exceeded {
         /// The channel, or the application.
         channel: String,
@@ -85,7 +86,7 @@ pub enum Failure {
         /// The longest that a message of it took.
         worst: f64,
     },
-    /// A channel that has a bound and keeps its contract lost messages for want of room.
+    /// A channel that has a bound and keeps its contract lost messages at a full queue.
     Lost {
         /// The channel.
         channel: String,
@@ -94,7 +95,7 @@ pub enum Failure {
         /// How many messages.
         count: u64,
     },
-    /// A channel had more packets at a station than there can be.
+    /// A channel had more packets at a station than its bound allows.
     Crowded {
         /// The channel.
         channel: String,
@@ -202,7 +203,7 @@ impl Property {
         }
         match experiment.task {
             Task::Fill(_) => Verdict::Kept(Kept { unbounded: Some("nothing was run"), ..Kept::default() }),
-            // The papers' formulas are printed beside what holds, and are not what holds.
+            // The papers' formulas are printed beside the valid bounds.
             Task::Simulate(_)
                 if matches!(experiment.admission.formula, Some(Formula::Papers | Formula::Printed)) =>
             {
@@ -332,7 +333,7 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
     if let Some((cause, count)) = channel.drops.iter().find(lost) {
         return Some(Failure::Lost { channel: name, cause: cause.clone(), count: *count });
     }
-    // All of a burst may be ahead of its time, and the last of those before not be due yet.
+    // All of a burst may be early, and the last messages before may not be due yet.
     let due = (bound / spec.spec.min_interval.as_secs_f64()).ceil() as u64 + 1;
     let under_way = channel.messages.saturating_sub(channel.completed);
     (under_way > u64::from(spec.spec.burst) + due).then_some(Failure::Starved { channel: name, under_way })
@@ -385,7 +386,7 @@ fn run_within(experiment: &Experiment, events: u64) -> Option<Run> {
     }
 }
 
-/// The same in pieces, by time and by events in turn, ever longer ones, and the rest at once.
+/// Likewise in pieces, by time and by events in turn, with growing lengths, and the rest at once.
 fn run_in_pieces(experiment: &Experiment, events: u64) -> Option<Run> {
     let Some(length) = whole(experiment) else { return Some(run(experiment)) };
     let mut steps = Steps::of_length(experiment, length);
@@ -398,7 +399,7 @@ fn run_in_pieces(experiment: &Experiment, events: u64) -> Option<Run> {
     steps.finish_within(events).then(|| steps.close())
 }
 
-/// The length of a run, of which all counts: what is owed to a channel is owed in all of it.
+/// The length of a run without warm-up and cool-down: guarantees hold in all of it.
 fn whole(experiment: &Experiment) -> Option<RunLength> {
     match experiment.task {
         Task::Simulate(RunLength::Time { total, .. }) => {

@@ -37,7 +37,7 @@ use grid::Grid;
 const CENTRES: usize = 4;
 /// Settings that are tried with fresh seeds, at most.
 const TRIED: usize = 5;
-/// Between the seeds of one round and the next: far from those that people and sweeps count up.
+/// The distance of the seeds of successive rounds: far from the small numbers of users and sweeps.
 const SEED_STEP: u64 = 1_000_003;
 
 /// The result of a setting.
@@ -251,7 +251,7 @@ impl Search<'_> {
     }
 }
 
-/// The goal's value turned so that more is better; what was not measured is worst.
+/// The goal's value with its sign set so that more is better; a missing value is worst.
 fn better(goal: &Tune, value: Option<f64>) -> f64 {
     value.map_or(f64::NEG_INFINITY, |value| if goal.more { value } else { -value })
 }
@@ -280,13 +280,13 @@ fn setting(goal: &Tune, place: &[usize], runs: &[Run]) -> Setting {
     Setting { place: place.to_vec(), goal: mean, needs, refused, silent, shortfall }
 }
 
-/// The worst of a need's metric at any circumstance; `None` if it is not there at one.
+/// The worst of a need's metric at any circumstance; `None` if it is missing at one.
 fn at_worst(need: &Need, runs: &[Run]) -> Option<f64> {
     let values: Option<Vec<f64>> = runs.iter().map(|run| worst(&need.wanted, run, !need.at_most)).collect();
     pick(values?, !need.at_most)
 }
 
-/// By how much a need is missed, as a share of its bound (or by itself, if the bound is 0).
+/// The shortfall of a need, as a share of its bound (or absolute, if the bound is 0).
 fn shortfall(need: &Need, value: Option<f64>) -> f64 {
     let Some(value) = value else { return f64::INFINITY };
     let over = if need.at_most { value - need.bound } else { need.bound - value };
@@ -322,7 +322,7 @@ fn pick(values: Vec<f64>, more: bool) -> Option<f64> {
     values.into_iter().reduce(if more { f64::min } else { f64::max })
 }
 
-/// A metric's value as people read it; a dash if it was not measured.
+/// A metric's value with its unit; a dash if it was not measured.
 pub fn in_words(metric: &Metric, value: Option<f64>) -> String {
     value.map_or("-".into(), |value| present::quantity(metric.kind(), value))
 }

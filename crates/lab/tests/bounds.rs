@@ -97,7 +97,7 @@ const UNDRAWN: [(&str, &str); 7] = [
 /// compute take the bound from some more. Video streams are rare, since they take long to make.
 const SEVERAL: u64 = 60;
 
-/// Looks at scenarios of these numbers on all cores: the counts, and what failed, by number.
+/// Checks scenarios of these numbers on all cores: the counts, and the failures by number.
 fn drawn(property: Property, cases: Range<u64>) -> (Tally, Vec<(u64, Failure)>) {
     let (next, sum) = (AtomicU64::new(cases.start), Mutex::new((Tally::default(), Vec::new())));
     let work = || {
@@ -131,7 +131,7 @@ fn drawn(property: Property, cases: Range<u64>) -> (Tally, Vec<(u64, Failure)>) 
     (tally, broken)
 }
 
-/// All of them by the property itself: two tests look at the same outcome.
+/// All of them under the property itself: two tests share the outcome.
 fn all() -> &'static (Tally, Vec<(u64, Failure)>) {
     static ALL: OnceLock<(Tally, Vec<(u64, Failure)>)> = OnceLock::new();
     ALL.get_or_init(|| drawn(Property::default(), 0..CASES))
@@ -189,7 +189,8 @@ fn every_word_is_drawn_and_what_is_covered_with_a_bound() {
 
 #[test]
 fn the_finder_finds_and_cuts_down() {
-    // Nine tenths of a bound are exceeded now and then; the bounds themselves are not in question here.
+    // Responses exceed nine tenths of a bound now and then; the bounds themselves are not tested
+    // here.
     let property = Property { share: 0.9, ..Property::default() };
     let fails = |file: &Table| match property.check(&file.text()) {
         Verdict::Broken(failure) => matches!(failure, Failure::Exceeded { .. }),

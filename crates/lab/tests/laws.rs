@@ -90,7 +90,7 @@ const SEED: u64 = 4;
 /// Attempts at making a pair smaller that breaks a law.
 const TRIES: u32 = 200;
 
-/// How many pairs were judged, by law and judgement, and the breaches by their scenarios.
+/// The number of pairs judged, by law and judgement, and the breaches by their scenarios.
 type Judged = (BTreeMap<(Law, &'static str), u64>, Vec<(u64, Breach)>);
 
 fn all() -> Judged {
@@ -260,7 +260,7 @@ source = {{ kind = "periodic" }}
     assert!(of(2.0) < of(1.0) && of(4.0) < of(2.0));
 }
 
-/// Each change is one line of the file, and what it is about is as small as it says.
+/// Each change is one line of the file, and changes only the value that it names.
 #[test]
 fn each_law_has_changes_and_each_is_valid() {
     let text = loops(100, "", true);

@@ -1,4 +1,4 @@
-//! A host with two adapters beside the same host with one: what the second changes, and what it does not.
+//! A host with two adapters beside the same host with one: the effects of the second.
 
 use laxity_units::Span;
 use laxity_world::promise::of_channels;
@@ -40,7 +40,7 @@ source = {{ kind = "adversary" }}
 
 const SECOND: &str = "adapter = { plant = {}, office = {} }";
 
-/// The office behind the second adapter, of a rate, and what the gateway sends there.
+/// The office behind the second adapter, with a rate, and the gateway's traffic to it.
 fn office(rate: &str, channel: &str) -> String {
     format!(
         r#"[network.office]

@@ -89,7 +89,7 @@ fn scenario(impaired: &str, formula: &str, second: &str) -> String {
     SCENARIO.replace("IMPAIRED", impaired).replace("FORMULA", formula).replace("SECOND", second)
 }
 
-/// A run with bounds, one without in which much goes wrong, and one of virtual interfaces.
+/// A run with bounds, one without bounds and with many errors, and one of virtual interfaces.
 fn results() -> Results {
     let of = |text: String| {
         let scenario =

@@ -1,4 +1,4 @@
-//! A capture is read back by a parser that is not its writer's, and says what the experiment says.
+//! A second parser reads a capture back and finds the values of the experiment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,7 +88,7 @@ deadline = "10 ms"
 source = { kind = "periodic" }
 "#;
 
-/// The header of ours that `payload` begins with, of a packet of `size` bytes, of which headers took some.
+/// Our header at the beginning of `payload`, of a packet of `size` bytes including other headers.
 fn header_of(payload: &[u8], size: usize) -> Header {
     let mut packet = payload.to_vec();
     packet.resize(48 + size, 0);

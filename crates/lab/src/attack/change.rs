@@ -73,7 +73,7 @@ impl Knowledge<'_> {
     /// An instant at which something began or ended, or a picosecond beside it.
     fn instant(&self, random: &mut Stream) -> Option<Time> {
         let (from, to) = self.window();
-        // Half of the time close to the release, where most is decided.
+        // Half of the draws are close to the release, where most is decided.
         let near = (self.critical.0.saturating_sub(Span::from_ms(1)), self.critical.0 + Span::from_ms(1));
         let (from, to) = if random.below(2) == 0 { near } else { (from, to) };
         pick(Sight::within(&self.sight.instants, from, to), random).map(|at| beside(*at, random))
@@ -111,7 +111,7 @@ fn put(scene: &mut Scene, known: &Knowledge<'_>, channel: usize, mut messages: V
     scene.plays[channel] = Play::Script(Arc::from(messages));
 }
 
-/// Moves message `number` of `channel` to `to`, and others by as much.
+/// Moves message `number` of `channel` to `to`, and others by the same time.
 fn retime(scene: &mut Scene, known: &Knowledge<'_>, (channel, number): (usize, usize), to: Time, with: With) {
     let mut messages = scene.plays[channel].messages().to_vec();
     let from = messages[number].at;
@@ -157,7 +157,7 @@ fn align(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     retime(scene, known, place, to, with(random));
 }
 
-/// Moves a message to the release of the one under attack, or to that of any other.
+/// Moves a message to the release of the message under attack, or to that of any other.
 fn meet(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     let Some(place) = message(scene, known, random) else { return };
     let to = match random.below(3) {
@@ -181,11 +181,12 @@ fn share_deadline(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream)
     retime(scene, known, (channel, number), to, with(random));
 }
 
-/// Moves all real-time channels by as much, so that the critical release meets an instant of what stays.
+/// Moves all real-time channels by the same time, so that the critical release meets an instant of
+/// the remaining traffic.
 fn release_together(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     let Some(to) = known.instant(random) else { return };
     let from = known.critical.0;
-    // A part of them, at times: those above the target and not those that it waits for.
+    // At times a part of them only: those above the target and not those that it waits for.
     let part = random.below(3) == 0;
     for channel in 0..scene.plays.len() {
         let player = &known.ground.players[channel];
@@ -253,7 +254,7 @@ fn press(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     messages.truncate(number);
     let ahead = random.below(2) == 0;
     messages.extend((0..=steps).map(|k| Arrival {
-        // All that is too early for the burst is moved to where it is allowed.
+        // Messages too early for the burst are moved to the first allowed instants.
         at: if ahead { first } else { first.saturating_add(interval.saturating_mul(k)) },
         size: player.spec.max_message,
     }));
@@ -318,7 +319,8 @@ fn best_effort(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
             };
             let ends = Sight::within(&known.sight.completions, from, to);
             let mut messages = scene.plays[channel].messages().to_vec();
-            // The first that has no message yet, so that a train of them grows from its beginning; or any.
+            // The first instant without a message, so that a train of messages grows from its
+            // beginning; or a random one.
             let lacks = |end: &&Time| {
                 let before = end.saturating_sub(Span::from_us(1));
                 !messages.iter().any(|message| (before..=**end).contains(&message.at))

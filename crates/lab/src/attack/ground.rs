@@ -36,7 +36,7 @@ pub(super) struct Player {
     pub(super) local: Span,
     /// Bytes of a full block of its handler.
     pub(super) block: Bytes,
-    /// The window of its rounds and the channel that they answer, if every scene keeps them.
+    /// The window of its rounds and the channel that they respond to, if every scene keeps them.
     pub(super) rounds: Option<(u32, usize)>,
 }
 
@@ -188,7 +188,7 @@ impl Ground {
         ended.then(|| steps.close().channels.iter().map(worst).collect())
     }
 
-    /// Runs `scene` and records what happens in it; `None` if the run does not end.
+    /// Runs `scene` and records its events; `None` if the run does not end.
     pub(super) fn watch(&mut self, scene: &Scene, target: usize, go_on: &dyn Fn() -> bool) -> Option<Sight> {
         let length = self.put_on(scene);
         let mut sight = Sight::of(&self.players[target].name);
@@ -219,7 +219,8 @@ impl Ground {
         length
     }
 
-    /// Logical arrival and end of the target's message that took longest, as far as `sight` shows it.
+    /// Logical arrival and end of the target's message with the longest response, as far as `sight`
+    /// shows it.
     pub(super) fn critical(&self, scene: &Scene, sight: &Sight, target: usize) -> (Time, Time) {
         let player = &self.players[target];
         let mut clock = LogicalClock::new(player.spec);
@@ -236,7 +237,7 @@ impl Ground {
         })
     }
 
-    /// A scene in which no channel sends but those that answer each other in rounds.
+    /// A scene in which only channels that respond to each other in rounds send.
     pub(super) fn empty(&self, target: usize) -> Scene {
         let play = |player: &Player| match player.rounds {
             Some((window, after)) => Play::Rounds { size: player.spec.max_message, window, after },

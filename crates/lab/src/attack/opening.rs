@@ -142,7 +142,7 @@ pub(super) fn grid(ground: &Ground, target: usize, points: u64, number: u64) -> 
     scene
 }
 
-/// How many scenes the grid of `points` offsets has; `None` beyond `most`.
+/// The number of scenes of the grid of `points` offsets; `None` beyond `most`.
 pub(super) fn grid_size(ground: &Ground, points: u64, most: u64) -> Option<u64> {
     let others = free(ground).count().saturating_sub(1);
     points.checked_pow(u32::try_from(others).ok()?).filter(|size| *size <= most)

@@ -21,7 +21,7 @@ use super::ground::promised;
 /// All that was found of one scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Name of the scenario; the first key, by which the file is known as ours.
+    /// Name of the scenario; the first key, which identifies the file as ours.
     pub attacked: String,
     /// Hash of the scenario and all it names.
     pub file_hash: String,
@@ -102,7 +102,7 @@ impl AttackedPoint {
 }
 
 impl Record {
-    /// The record in `directory`, if there is one and it is of the file with this hash.
+    /// The record in `directory`, if it exists and belongs to the file with this hash.
     pub fn read(directory: &Path, file_hash: &str) -> Option<Record> {
         let record: Record = serde_json::from_slice(&fs::read(directory.join("attack.json")).ok()?).ok()?;
         (record.file_hash == file_hash).then_some(record)
@@ -120,7 +120,7 @@ impl Record {
         output::write(&path, Kind::Attack, &[], text.as_bytes())
     }
 
-    /// Puts `new` in place of what was known of the same points and channels.
+    /// Replaces the findings for the same points and channels by `new`.
     pub fn renew(&mut self, new: AttackedPoint) {
         match self.points.iter_mut().find(|known| known.points == new.points) {
             None => self.points.push(new),

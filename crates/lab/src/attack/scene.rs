@@ -15,7 +15,7 @@ use laxity_units::{Span, Time};
 
 use laxity_world::experiment::SourceSpec;
 
-/// Messages of best effort in a scene, at most; a flood has no number.
+/// Maximum number of best-effort messages in a scene; a flood is not limited.
 const MOST_PULSES: usize = 400;
 
 /// The traffic of one channel.
@@ -76,7 +76,7 @@ impl Play {
         }
     }
 
-    /// The messages of a script; those of any other play are not listed.
+    /// The messages of a script; empty for any other play.
     pub fn messages(&self) -> &[Arrival] {
         match self {
             Play::Script(messages) => messages,

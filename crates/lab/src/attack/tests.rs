@@ -1,4 +1,4 @@
-//! The search as a whole: against worst cases worked out by hand, and against itself.
+//! The search as a whole: against worst cases calculated by hand, and against itself.
 
 use std::fs;
 
@@ -243,7 +243,7 @@ fn what_is_written_runs_to_the_same_worst() {
     }
 }
 
-/// Best effort that never waits for a buffer would send for ever at one instant if it had no end.
+/// Unlimited best effort without back-pressure would send for ever at one instant.
 #[test]
 fn a_flood_that_nothing_slows_down_comes_at_intervals() {
     let other = |name: &str, overflow: &str| {

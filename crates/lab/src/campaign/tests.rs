@@ -151,7 +151,8 @@ fn a_claim_that_is_not_judged_or_wrong_is_neither_green_nor_an_end_to_the_others
     let standing = |script: &str| run(&scenario(script), &Options::default(), &mut |_| ()).unwrap();
     let open = standing("runs[0].channel(\"be\").bound > 0");
     assert_eq!((open.standing(), open.holds()), (Standing::NotJudged, false));
-    // Names are tried before anything runs; only results without the channel can still prove this one wrong.
+    // Names are tried before anything runs; only results without the channel can show that this
+    // name is wrong.
     let nothing = |experiment: &Experiment| {
         let mut run = pretend(experiment)?;
         run.channels.clear();
@@ -254,7 +255,7 @@ const MEASURED: &str = "runs.all(|r| r.channels[0].throughput > 0)";
 #[test]
 fn a_point_that_the_machine_disturbed_is_run_again_and_the_fittest_counts() {
     let options = Options { retries: 2, ..Options::default() };
-    // Fit at once, then at the second time; the third is not needed.
+    // Fit at the first run, then at the second; the third is not needed.
     assert_eq!(scripted(&options, MEASURED, &[0.001]).1, 3);
     let (outcome, runs) = scripted(&options, MEASURED, &[0.5, 0.001]);
     assert_eq!((runs, outcome.reruns, outcome.standing()), (6, 3, Standing::Holds));

@@ -28,7 +28,7 @@ const LINE_RATES: [u64; 13] =
     [10, 100, 1000, 2500, 5000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000, 800_000];
 
 impl Quantity {
-    /// The value that stands in a file; `None` for one without a size.
+    /// The value as written in a file; `None` for one without a size.
     pub(super) fn of(value: &DeValue<'_>) -> Option<Self> {
         match value {
             DeValue::String(text) => Quantity::of_text(text),
@@ -55,7 +55,7 @@ impl Quantity {
         }
     }
 
-    /// At least `factor` times as much: rounded up to a value that is easy to read.
+    /// At least `factor` times the value: rounded up to a value that is easy to read.
     pub(super) fn more(self, factor: f64) -> Self {
         self.with(self.number() * factor, f64::ceil)
     }

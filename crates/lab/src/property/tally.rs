@@ -12,7 +12,8 @@ use super::{Kept, Verdict};
 pub struct Tally {
     /// Scenarios.
     pub cases: u64,
-    /// Those refused by the reader though they were drawn to be valid, with the first one's text and error.
+    /// Scenarios that the reader refused though they were drawn to be valid, with the first text
+    /// and error.
     pub invalid: u64,
     /// The first of those: its file, and why.
     pub first_invalid: Option<(String, String)>,
@@ -20,7 +21,7 @@ pub struct Tally {
     pub careless: u64,
     /// Those given up.
     pub endless: u64,
-    /// Those with at least one bound that a message was measured against.
+    /// Scenarios with at least one bound that a message was measured against.
     pub bounded: u64,
     /// Such channels.
     pub bounds: u64,
@@ -30,7 +31,7 @@ pub struct Tally {
     pub unbounded: BTreeMap<&'static str, u64>,
     /// Scenarios that failed.
     pub broken: u64,
-    /// Per key and word: how many scenarios have it, and how many of them have a bound.
+    /// Per key and word: the number of scenarios with it, and of those with a bound.
     pub words: BTreeMap<(String, &'static str), (u64, u64)>,
 }
 

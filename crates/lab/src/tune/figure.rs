@@ -1,4 +1,4 @@
-//! The frontier: what more of the goal costs of what is needed.
+//! The frontier: how a better goal worsens the needs.
 
 use std::collections::BTreeMap;
 
