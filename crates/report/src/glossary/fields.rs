@@ -43,7 +43,11 @@ pub(super) const RECORDS: &[Record] = &[
         title: "An application that computes",
         access: "`r.computation(\"video\")`, each of `r.computations`",
     },
-    Record { kind: "RealTime", title: "Real time", access: "`r.real_time`; absent of a run in virtual time" },
+    Record {
+        kind: "RealTime",
+        title: "Real time",
+        access: "`r.real_time`; absent for a run in virtual time",
+    },
     Record { kind: "Fitness", title: "Fitness of a run in real time", access: "`r.real_time.fitness`" },
     Record { kind: "Delays", title: "Delays of frames", access: "`r.real_time.delays`" },
     Record { kind: "Frames", title: "Frames of programs", access: "each of `r.real_time.frames`" },
