@@ -17,9 +17,10 @@ pub(super) type Answer<T> = Result<T, Box<EvalAltResult>>;
 
 /// A value that the results do not have, in words.
 ///
-/// What a channel *carried* is an idle zero where no source sent: a measured zero without evidence.
-/// An idle zero adds zero to a sum and is not more than anything. Any other comparison that it
-/// would make true (`a.throughput == b.throughput` of two channels without a source) has no answer.
+/// The amount that a channel *carried* is an idle zero where no source sent: a measured zero
+/// without evidence. An idle zero adds zero to a sum and is not more than anything. Any other
+/// comparison that it would make true (`a.throughput == b.throughput` of two channels without a
+/// source) has no answer.
 #[derive(Debug, Clone)]
 pub(super) struct Absent {
     why: Rc<str>,
