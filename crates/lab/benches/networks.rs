@@ -1,11 +1,14 @@
-//! What an event costs in a network of a thousand hosts and ten thousand channels, against that of one host alone.
+//! The cost of an event in a network of a thousand hosts and ten thousand channels, compared with a
+//! single host.
 //!
-//! Hosts are alike and send the same: each ten channels of two packets every 100 ms. In the network they are at fifty switches, joined by
-//! one, and a hundred more receive what all send. All channels are admitted, so that all that is sent arrives. The same number of events is
-//! timed of both, after as many that are not, in turns; processor time where the system tells it.
+//! Hosts are alike and send the same: each ten channels of two packets every 100 ms. In the network
+//! they are at fifty switches, joined by one, and a hundred more hosts receive. All channels are
+//! admitted, so every packet arrives. Both are timed in turns over the same number of events, after
+//! an equal number of untimed events; processor time where the system measures it.
 //!
-//! `cargo bench -p laxity-lab --bench networks`, or with `-- --quick` for fewer; with `-- --once 1000 2000000` the network alone, of so
-//! many hosts, with 1 the host, for so many events: for who counts instructions or misses.
+//! `cargo bench -p laxity-lab --bench networks`, or with `-- --quick` for fewer events. `-- --once
+//! 1000 2000000` runs the network alone, with 1000 hosts (with 1, the host), for 2000000 events:
+//! for counting instructions or cache misses.
 
 #[path = "../../engine/benches/support/timing.rs"]
 mod timing;
@@ -56,7 +59,7 @@ fn network(hosts: usize) -> String {
          {switches}\n[network]\nrate = \"1 Gbit/s\"\nframing = \"ethernet\"\n"
     );
     let mut add = |line: String| writeln!(text, "{line}").expect("a string takes all");
-    // Those that send to receiver 7 are h7-1, h7-2 and so on, each at another switch.
+    // The hosts that send to receiver 7 are h7-1, h7-2 and so on, each at another switch.
     for receiver in 1..=receivers {
         add(format!("[node.h{receiver}]\ncount = {SENDERS}"));
     }
@@ -68,7 +71,7 @@ fn network(hosts: usize) -> String {
         add(format!("[network.a{switch}]\njoins = [\"sw-{}\", {}]", switch + 1, joined.join(", ")));
     }
     add("[network.trunk]\njoins = [\"core\", \"sw\"]\nrate = \"100 Gbit/s\"".into());
-    // The channels of a name are from each of its nodes in turn.
+    // The channels of a name start at each of its nodes in turn.
     for receiver in 1..=receivers {
         add(format!(
             "[[channel]]\nname = \"c{receiver}\"\ncount = {}\nfrom = \"h{receiver}\"\nto = \"r-{receiver}\"{CHANNEL}",
@@ -78,7 +81,7 @@ fn network(hosts: usize) -> String {
     text
 }
 
-/// Nanoseconds an event, of so many.
+/// Nanoseconds an event, over `events` events.
 fn cost(text: &str, events: u64) -> f64 {
     let scenario = Scenario::from_text("network.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
     let experiment = scenario.first();

@@ -1,12 +1,15 @@
-//! What a simulated packet costs: the whole way from source to meters, and how it grows with the number of channels.
+//! The cost of a simulated packet on the whole path from source to meters, and its growth with the
+//! number of channels.
 //!
-//! Three ways of a packet: a host whose adapter is the papers' null device; the same host with an adapter of three stages;
-//! six stations of which one is looked at, on a token ring, as in thesis §6.4. Processor time where the system tells it,
-//! medians of runs that take turns. To compare two versions of the simulator, run both on the same machine.
+//! Three paths: a host with the papers' null device as its adapter; the same host with an adapter
+//! of three stages; six stations on a token ring, of which one is measured, as in thesis §6.4.
+//! Times are processor time where the system measures it, medians of runs that take turns. To
+//! compare two versions of the simulator, run both on the same machine.
 //!
-//! `cargo bench -p laxity-lab --bench packets`, or with `-- --quick` for fewer runs. Time depends on who else has the machine; with
-//! `-- --instructions` each way's instructions are counted instead, by valgrind if that is there: the difference of two lengths of a run, the
-//! same from run to run, so that a change which costs a hundredth is seen.
+//! `cargo bench -p laxity-lab --bench packets`, or with `-- --quick` for fewer runs. Time depends
+//! on other load of the machine. With `-- --instructions` valgrind, if installed, counts the
+//! instructions of each path instead: the difference of two lengths of a run. That is reproducible,
+//! so a change of 1 % is visible.
 
 #[path = "../../engine/benches/support/timing.rs"]
 mod timing;
@@ -74,7 +77,7 @@ holding = "1 ms"
 
 fn experiment(parts: &[&str], channels: u64, packets: u64) -> Experiment {
     let text = format!("{HOST}{}", parts.concat());
-    // However many channels there are, a tenth of the packets is theirs.
+    // Whatever the number of channels, they send a tenth of the packets.
     let interval = 20 * channels;
     let text = text.replace("CHANNELS", &channels.to_string()).replace("PACKETS", &packets.to_string());
     let text = text.replace("INTERVAL", &interval.to_string());
@@ -97,7 +100,7 @@ const WAYS: [(&str, &[&str]); 3] = [
     ("three stages on a token ring", &[STAGES, RING]),
 ];
 
-/// Instructions of this program when it runs one way of so many packets.
+/// Instructions of this program for one path and this number of packets.
 fn instructions(way: usize, packets: u64) -> u64 {
     let program = std::env::current_exe().expect("a running program has a path");
     let arguments = ["--once".to_owned(), way.to_string(), packets.to_string()];

@@ -1,8 +1,10 @@
-//! What an event of the polling model costs, beside a loop written by hand for that model alone.
+//! The cost of an event of the polling model, beside a loop written by hand for that model alone.
 //!
-//! `cargo bench -p laxity-lab --bench reception`, or with `-- --quick` for fewer rounds. Both simulate the same: packets at a constant rate, a hard timer whose tick stops the
-//! CPU for an exponential look, a quota of packets of exponential service, one queue of bounded length. Both draw the same numbers
-//! in the same order, so what the paper asks of them (throughput, blocking, latency, availability) must be equal, and is asserted to be.
+//! `cargo bench -p laxity-lab --bench reception`, or with `-- --quick` for fewer rounds. Both
+//! simulate the same: packets at a constant rate, a hard timer whose tick stops the CPU for an
+//! exponential poll, a quota of packets of exponential service, one queue of bounded length. Both
+//! draw the same numbers in the same order, so the paper's figures (throughput, blocking, latency,
+//! availability) must be equal, which is asserted.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -26,14 +28,14 @@ const TICK: u64 = 20_000_000;
 const POLL: Span = Span::from_ns(1590);
 const SERVICE: Span = Span::from_ns(5600);
 
-/// What a run comes to.
+/// The figures of a run.
 #[derive(Debug, PartialEq)]
 struct Figures {
     delivered: u64,
     dropped: u64,
     /// Mean latency in nanoseconds, rounded down.
     latency: u64,
-    /// CPU time in a thousand million that was left by polls and services, rounded to the nearest.
+    /// CPU time per thousand million left by polls and services, rounded to the nearest.
     available: u64,
     /// Things that happened: arrivals, ticks, ends of polls and of services.
     events: u64,
@@ -73,7 +75,7 @@ fn interval() -> u64 {
     1_000_000_000_000 / RATE
 }
 
-/// Figures of the project's own model, which need not say how many events it took.
+/// Figures of the project's own model, which may leave the number of events open.
 fn by_model(scenario: &Scenario, events: u64) -> Figures {
     let run = laxity_world::run(&scenario.first());
     let channel = &run.channels[0];
@@ -82,7 +84,7 @@ fn by_model(scenario: &Scenario, events: u64) -> Figures {
     Figures { delivered: channel.completed, dropped: channel.dropped_packets, latency, available, events }
 }
 
-/// What the CPU does.
+/// The state of the CPU.
 enum Cpu {
     Idle,
     Polling { since: u64, ends: u64 },
@@ -105,7 +107,7 @@ fn by_hand() -> Figures {
             Cpu::Idle => u64::MAX,
             Cpu::Polling { ends, .. } | Cpu::Serving { ends, .. } => ends,
         };
-        // A poll is not stopped by a tick: that is heard when it is over.
+        // A tick does not stop a poll: it takes effect when the poll is over.
         let heard = if matches!(cpu, Cpu::Polling { .. }) { u64::MAX } else { tick.max(now) };
         now = arrival.min(ends).min(heard);
         figures.events += 1;
@@ -134,7 +136,7 @@ fn by_hand() -> Figures {
             arrival += interval();
             if queue.len() < SLOTS { queue.push_back(now) } else { figures.dropped += 1 }
         }
-        // A tick that came while another's poll went on goes before any service.
+        // A tick during another tick's poll precedes any service.
         if matches!(cpu, Cpu::Idle) && tick <= now {
             cpu = Cpu::Polling { since: now, ends: now + draw(POLL) };
             tick += TICK;
@@ -149,7 +151,7 @@ fn by_hand() -> Figures {
                 left -= 1;
                 cpu = Cpu::Serving { since: now, ends: now + draw(SERVICE), arrived };
             } else {
-                // A batch that finds nothing is over.
+                // A batch that finds the queue empty is over.
                 left = 0;
             }
         }

@@ -1,10 +1,12 @@
-//! Draws and runs scenarios for as long as told, on all cores, and writes down each that fails, cut to what it fails
-//! by: `cargo xtask soak`.
+//! Draws and runs scenarios for the given time, on all cores, and writes down each that fails,
+//! reduced to the cause of its failure: `cargo xtask soak`.
 //!
-//! With `--attack N` the bounds of each that keeps them by itself are attacked, too, with so many runs for each channel: what plain traffic comes to says little of how
-//! tight a bound is. What was found is told in shares of the bounds, and with `--words` for whatever was drawn.
+//! With `--attack N` the bounds of each scenario that keeps them with its own traffic are attacked
+//! as well, with N runs for each channel: ordinary traffic shows little of how tight a bound is.
+//! The findings are printed in shares of the bounds, and with `--words` for each drawn word.
 //!
-//! With `--laws` nothing is run. Each scenario is paired with every change of it that can only help, and admission is asked about both: see `laxity_lab::dominance`.
+//! With `--laws` no scenario is run. Each scenario is paired with every change of it that can only
+//! help, and admission judges both: see `laxity_lab::dominance`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -35,8 +37,8 @@ const PAIR_TRIES: u32 = 300;
 const LONGEST: Duration = Duration::from_secs(60);
 /// A scenario that takes longer than this is worth a line.
 const SLOW: Duration = Duration::from_secs(3);
-/// A scenario that is still looked at after so many lines of progress hangs. Counted, not timed: the whole search may have been
-/// stopped meanwhile, and its machine put to sleep.
+/// A scenario that is unfinished after this number of progress lines hangs. Lines are counted
+/// instead of time, because the search may have been stopped or the machine suspended meanwhile.
 const PATIENCE: u32 = 4;
 
 struct Arguments {
@@ -46,11 +48,12 @@ struct Arguments {
     threads: usize,
     out: PathBuf,
     words: bool,
-    /// Runs for each channel with a bound, in which that is attacked.
+    /// Runs of the attack on each channel with a bound.
     attack: Option<u64>,
     /// Pairs of scenarios are judged by admission alone.
     laws: bool,
-    /// What a drawn file must say to be run, as `--words` prints it: a corner of the space, looked at more closely.
+    /// The words that a drawn file must have to be run, as `--words` prints them: a corner of the
+    /// space to examine.
     with: Vec<String>,
 }
 
@@ -120,19 +123,19 @@ struct Soak {
     looks: Vec<Mutex<Option<(u64, Instant)>>>,
 }
 
-/// What was written, and by what it failed.
+/// The scenarios written, and their failures.
 #[derive(Default)]
 struct Found {
     kinds: BTreeSet<String>,
     files: Vec<PathBuf>,
 }
 
-/// What attacks on a scenario came to.
+/// The findings of attacks on a scenario.
 struct Attacked {
     number: u64,
     /// The words of its file.
     words: BTreeSet<String>,
-    /// Of each channel with a bound, the worst found as a share of it.
+    /// For each channel with a bound, the worst response found as a share of it.
     shares: Vec<(String, f64)>,
 }
 
@@ -209,7 +212,7 @@ impl Soak {
         self.tally.lock().unwrap().add(tally);
     }
 
-    /// Judges every change of a scenario that can only help, and writes down what breaks a law.
+    /// Judges every change of a scenario that can only help, and writes down each breach of a law.
     fn judge(&self, number: u64, file: &Table) {
         let Some(text) = dominance::settled(&file.text()) else { return };
         for (law, judgement) in dominance::judge(&text, &Law::ALL, usize::MAX) {
@@ -246,7 +249,7 @@ impl Soak {
         }
     }
 
-    /// Attacks every bound of a scenario, and writes down what exceeds one.
+    /// Attacks every bound of a scenario, and writes down each excess.
     fn attack(&self, number: u64, file: &Table, steps: u64) {
         let Ok(scenario) = drawn(&file.text()) else { return };
         let Some(point) = scenario.points().next() else { return };
@@ -267,9 +270,9 @@ impl Soak {
             self.found.lock().unwrap().files.push(path);
             return;
         };
-        // Some have nothing to be attacked, and say so.
+        // Some scenarios have no bound to attack, and say so.
         let Ok(all) = all else { return };
-        // What was cut short says nothing of how far one would have come.
+        // An attack that was cut short does not show how far a full one would have got.
         if !time.allows(attack::Phase::Climb) && all.iter().all(|found| !found.exceeds()) {
             return;
         }
@@ -329,9 +332,10 @@ impl Soak {
         );
     }
 
-    /// A run that never gives back its thread cannot be ended; it can be said which it is.
+    /// Reports runs that hang. A run that never returns cannot be ended, but it can be named.
     ///
-    /// `seen` has for each thread what it looked at when last asked, and for how many lines it has.
+    /// `seen` has for each thread its scenario at the last call, and the number of progress lines
+    /// since.
     fn look_for_hangs(&self, seen: &mut [(u64, u32)]) {
         for (look, (before, lines)) in self.looks.iter().zip(seen) {
             let Some((number, since)) = *look.lock().unwrap() else { continue };
@@ -387,7 +391,7 @@ impl Soak {
 
 /// Events after which a scene of an attack is given up.
 const EVENTS: u64 = 200_000;
-/// Scenarios with a word before its median is told.
+/// The minimum number of scenarios with a word for its median to be printed.
 const TOLD: usize = 5;
 
 impl Soak {
@@ -430,7 +434,8 @@ fn says(file: &Table, wanted: &str) -> bool {
     says
 }
 
-/// The words of the file and how it fails: scenarios that agree in them are most likely the same finding.
+/// The words of the file and its failure: scenarios that agree in them are most likely the same
+/// finding.
 fn kind(file: &Table, failure: &Failure) -> String {
     let mut words = BTreeSet::new();
     file.visit_words(&mut |path, word, _| {

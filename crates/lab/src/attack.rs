@@ -1,9 +1,11 @@
 //! The search for the worst case of every channel that has a bound.
 //!
-//! A bound says what cannot be exceeded; random traffic comes within a fifth of it and says little. What tells a tight
-//! bound from a loose one, and a right one from a wrong one, is traffic made against it: within every contract, and
-//! otherwise whatever hurts most. The search plays *scenes* (who sends what and when) and climbs: it changes a scene where
-//! a look at its run says that a change could matter, and keeps what is no better for the channel under attack.
+//! A bound says what cannot be exceeded; random traffic that stays below it shows little. Traffic
+//! made against the bound distinguishes a tight bound from a loose one, and a right one from a
+//! wrong one: within every contract, and otherwise as harmful as possible. The search plays
+//! *scenes* (which channels send what and when) and climbs: it changes a scene where the trace of
+//! its run says that a change could matter, and keeps the changed scene if the response of the
+//! channel under attack is not shorter.
 //!
 //! ```text
 //! openings ─▶ climb ─┐          change ◀─ instants of the run
@@ -13,9 +15,10 @@
 //!    └──── stuck ◀── worst of each channel
 //! ```
 //!
-//! A small space (few channels) is first enumerated on a grid of phases. Several climbs go on side by side for each
-//! channel, each with a random stream of its own; they exchange what they know between rounds and never within one, so
-//! what is found depends on the seed and the number of steps and not on the number of threads.
+//! A small space (few channels) is first enumerated on a grid of phases. Several climbs run side by
+//! side for each channel, each with its own random stream. They exchange results between rounds
+//! only, so the findings depend on the seed and the number of steps but not on the number of
+//! threads.
 
 mod change;
 mod climb;
@@ -52,32 +55,33 @@ const CLIMBS: usize = 4;
 const ROUND: u64 = 60;
 /// Channels that may send in a space that is enumerated first.
 const SMALL: usize = 3;
-/// The share of all steps that an enumeration may take: one in so many.
+/// An enumeration takes at most one step in this number of steps.
 const ENUMERATED: u64 = 4;
-/// The most scenes of an enumeration: a search that only its time limits has steps without end.
+/// The maximum number of scenes of an enumeration: a search with a time limit only has unlimited
+/// steps.
 const MOST_ENUMERATED: u64 = 4096;
 
 /// How to search.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Runs for each channel, about; the search ends earlier if its time is over.
+    /// Approximate runs for each channel; the search ends earlier at its time limit.
     pub steps: u64,
     /// Root of every random stream.
     pub seed: u64,
-    /// Climbs at once; `None` for one per core. What is found does not depend on it.
+    /// Concurrent climbs; `None` for one per core. The findings do not depend on it.
     pub threads: Option<NonZero<usize>>,
     /// The one channel to attack, by its name; `None` for all that have a bound.
     pub channel: Option<String>,
-    /// Events after which a scene is given up, and does not count; `u64::MAX` for never.
+    /// Events after which a scene is given up and does not count; `u64::MAX` for never.
     pub events: u64,
 }
 
-/// How far a search has come.
+/// The progress of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// Runs played for each channel.
     pub done: u64,
-    /// The channel closest to its bound, and the share of it that was found.
+    /// The channel closest to its bound, with its worst response as a share of it.
     pub closest: Option<(String, f64)>,
 }
 
@@ -88,15 +92,16 @@ pub struct Found {
     pub channel: usize,
     /// Its name.
     pub name: String,
-    /// What was promised to it.
+    /// The bound of the channel.
     pub bound: Span,
     /// The longest response with the experiment's own traffic; `None` if no message was completed.
     pub plain: Option<Span>,
-    /// Whether the experiment's own traffic ran to its end; its time may have been over before.
+    /// Whether the experiment's own traffic ran to its end; its time limit may have ended it.
     pub plain_ended: bool,
-    /// The longest response that was found; with the experiment's own traffic, if nothing worse was.
+    /// The longest response that was found; that of the experiment's own traffic, if no scene was
+    /// worse.
     pub worst: Span,
-    /// What shows it; `None` if the experiment's own traffic does.
+    /// The scene that shows it; `None` if the experiment's own traffic does.
     pub scene: Option<Scene>,
 }
 
@@ -112,10 +117,10 @@ impl Found {
     }
 }
 
-/// Why nothing was searched.
+/// Why there was no search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unattacked {
-    /// The experiment promises nothing that could be broken, for this reason.
+    /// The experiment has no bound that could be broken, for this reason.
     Nothing(&'static str),
     /// No channel with a bound has that name.
     Unknown(String),
@@ -164,14 +169,14 @@ pub fn attack(
     Ok(targets.iter().map(found).collect())
 }
 
-/// The run of `experiment` with its own traffic, as far as its time goes; and whether it ended.
+/// The run of `experiment` with its own traffic, within its time limit; and whether it ended.
 fn run_plain(experiment: &Experiment, time: TimeLimit<'_>) -> (Run, bool) {
     let Some(mut steps) = Steps::open(experiment) else { return (laxity_world::run(experiment), true) };
     let ended = steps.finish_while(u64::MAX, &|| time.allows(Phase::Plain));
     (steps.close(), ended)
 }
 
-/// Plays the grid of a small space against each target; how many runs that took for each.
+/// Plays the grid of a small space against each target; returns the number of runs for each.
 fn enumerate(
     ground: &Ground,
     targets: &[usize],
@@ -185,7 +190,7 @@ fn enumerate(
     if !(2..=SMALL).contains(&senders) {
         return 0;
     }
-    // As fine as fits; three offsets around the release alone would be no grid.
+    // The finest grid that fits; three offsets around the release alone would be no grid.
     let sizes = (4u64..=most).map_while(|points| Some((points, opening::grid_size(ground, points, most)?)));
     let Some((points, size)) = sizes.last() else { return 0 };
     let seed = Seed::new(options.seed);
@@ -235,7 +240,7 @@ fn climb(
         done += steps * CLIMBS as u64;
         for (number, climb) in climbs.iter().enumerate() {
             let mut climb = climb.lock().expect("no climb has panicked");
-            // The first of each channel's climbs is always where the worst is known.
+            // The first climb of each channel always starts from the worst scene known.
             match &known[climb.target] {
                 Some(worst) if number % CLIMBS == 0 && climb.is_behind(worst.response) => {
                     let scene = worst.scene.clone();
@@ -248,7 +253,7 @@ fn climb(
     }
 }
 
-/// Keeps the worse of what is known and what was met, the earlier of equals.
+/// Keeps the worse of the known and the new scene, of equals the known.
 fn merge(known: &mut [Option<Worst>], met: Vec<Option<Worst>>) {
     for (known, met) in known.iter_mut().zip(met) {
         let worse = match (&*known, &met) {

@@ -1,9 +1,9 @@
 //! From a scenario to verdicts on disk: run every point, judge, present.
 //!
-//! A sweep can take minutes and be stopped at any moment, so every finished point is kept at once and not
-//! run again; a directory of results, on the other hand, is written only when every point has run and
-//! the claims have been judged, and takes its name last. Stopping half-way leaves kept points and nothing that
-//! looks like an outcome.
+//! A sweep can take minutes and can be stopped at any moment, so every finished point is stored at
+//! once and not run again. A directory of results is written only after every point has run and the
+//! claims have been judged; a rename puts it in place at the end. A stopped run leaves stored
+//! points and no partial outcome.
 //!
 //! ```text
 //! scenario ──points──▶ workers ──Run──▶ in the sweep's order ──▶ Results ──judge──▶ Verdicts ──▶ files
@@ -12,8 +12,8 @@
 //!                     kept points
 //! ```
 //!
-//! The order in which workers finish shows nowhere: results are put in the sweep's order, and a point has
-//! nothing in common with any other.
+//! Results do not depend on the order in which workers finish: they are put in the sweep's order,
+//! and points are independent of each other.
 
 mod point;
 mod store;
@@ -41,7 +41,7 @@ use store::Store;
 /// How to run a scenario.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The directory of results; `None` writes nothing and keeps no points.
+    /// The directory of results; with `None` no file is written and no point is kept.
     pub out: Option<PathBuf>,
     /// Points that run at once; `None` for one per core.
     pub threads: Option<NonZero<usize>>,
@@ -51,17 +51,20 @@ pub struct Options {
     pub no_report: bool,
     /// Root seed in place of the scenario's.
     pub seed: Option<u64>,
-    /// How often a point in real time that is not fit to be judged by is run again; the fittest counts.
+    /// The maximum number of further runs of a point in real time that is not fit to be judged; the
+    /// fittest run counts.
     pub retries: usize,
-    /// Makes what each script of a claim may take; without one, only endless loops and huge values end it.
+    /// Makes the budget of each script of a claim; without one, only endless loops and huge values
+    /// end a script.
     pub budget: Option<fn() -> Budget>,
-    /// What tells this build from another of the same version; points that another build ran are not used.
+    /// The identity of this build among those of the same version; points that another build ran
+    /// are not used.
     pub build: String,
-    /// Who makes the outcome, and when: what its report says of it.
+    /// The program that makes the outcome, and when, for its report.
     pub stamp: Stamp,
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Points finished.
@@ -70,36 +73,36 @@ pub struct Progress {
     pub kept: usize,
     /// Points in all.
     pub total: usize,
-    /// Another run is at work for the same directory of results, and this one waits for it.
+    /// Another run holds the same directory of results, and this run waits for it.
     pub waiting: bool,
 }
 
 /// A scenario run to its end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// What was measured.
+    /// The measurements.
     pub results: Results,
     /// One per claim, in the order of the file.
     pub verdicts: Vec<Verdict>,
-    /// What is wrong with the scripts of claims that could not be judged for it.
+    /// Errors of the scripts of claims that could not be judged because of them.
     pub errors: Vec<ClaimError>,
-    /// What was written; `None` if nothing was to be, or could be.
+    /// The files written; `None` if none were requested or could be written.
     pub written: Option<Written>,
-    /// Why the directory of results could not be written. What stands there is of an earlier run, if anything.
+    /// Why the directory of results could not be written. Any files in it are of an earlier run.
     pub unwritten: Option<String>,
-    /// Why points could not be kept for another run, if they were to be.
+    /// Why points could not be kept for another run.
     pub unkept: Option<String>,
     /// How often points ran again because the machine had disturbed them.
     pub reruns: usize,
 }
 
 impl Outcome {
-    /// Whether every claim holds, and every channel is admitted that is to be.
+    /// Whether every claim holds, and no channel is refused unexpectedly.
     pub fn holds(&self) -> bool {
         self.standing() == Standing::Holds
     }
 
-    /// What it comes to.
+    /// The overall result.
     pub fn standing(&self) -> Standing {
         let tally = Tally::of(&self.verdicts);
         match () {
@@ -110,7 +113,7 @@ impl Outcome {
             () if tally.not_judged > 0 || self.results.runs.iter().any(Run::is_given_up) => {
                 Standing::NotJudged
             }
-            // Nothing is claimed but that channels are carried within their bounds.
+            // The only claim is that channels are carried within their bounds.
             () if self.verdicts.is_empty()
                 && self.results.runs.iter().any(|run| run.shows_nothing().is_some()) =>
             {
@@ -124,7 +127,7 @@ impl Outcome {
 /// Why a scenario has no outcome.
 #[derive(Debug)]
 pub enum Error {
-    /// Claims whose scripts cannot be read. Nothing ran.
+    /// Claims have invalid scripts. No point ran.
     Unjudged(Vec<ClaimError>),
     /// A seed was given, and the sweep sets its own.
     SweptSeed,
@@ -132,17 +135,17 @@ pub enum Error {
     Broken {
         /// The point in words; empty for a scenario without a sweep.
         point: String,
-        /// What it said.
+        /// The error message.
         message: String,
     },
-    /// A point could not be run here: the machine lacks something that its clock needs.
+    /// A point could not be run here: the machine lacks a feature that its clock needs.
     Refused {
         /// The point in words; empty for a scenario without a sweep.
         point: String,
-        /// What is lacking.
+        /// The requirement that is not met.
         message: String,
     },
-    /// The directory that was named for the results is not ours to write.
+    /// The named directory for the results must not be written.
     Output(output::Error),
 }
 
@@ -169,7 +172,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What runs one point, whose place in the sweep is filled in afterwards; or says what it lacks.
+/// Runs one point, or says what it lacks; the caller fills in the point's place in the sweep.
 pub type Runner<'a> = &'a (dyn Fn(&Experiment) -> Result<Run, String> + Sync);
 
 /// Runs every point of `scenario` under virtual time, judges its claims and writes the directory of results.
@@ -181,7 +184,7 @@ pub fn run(
     run_by(scenario, options, &|experiment| Ok(laxity_world::run(experiment)), observe)
 }
 
-/// The same with points run by `runner`, as their clocks may ask for.
+/// Likewise with points run by `runner`, according to their clocks.
 pub fn run_by(
     scenario: &Scenario,
     options: &Options,
@@ -199,10 +202,11 @@ pub fn run_by(
     Ok(Outcome { unkept, reruns, ..finish(scenario, options, &place, kept, results, judgement) })
 }
 
-/// What came of one point of `scenario` that ran elsewhere, by the clock of that name.
+/// The outcome of one point of `scenario` that ran elsewhere, by the clock of that name.
 ///
-/// Claims of a scenario with a sweep are about all of it, so they are judged only if this point is all there is.
-/// Calls `waiting` if another run is at work for the same directory of results, and waits for it.
+/// Claims of a scenario with a sweep are about all points, so they are judged only if this point is
+/// the only one. If another run holds the same directory of results, calls `waiting` and waits for
+/// that run.
 pub fn of_point(
     scenario: &Scenario,
     options: &Options,
@@ -227,11 +231,11 @@ pub fn of_point(
 
 /// Where an outcome goes, or why it goes nowhere.
 enum Place {
-    /// Nothing is to be written.
+    /// No directory of results was requested.
     Nowhere,
     /// The directory of results is ours until this goes.
     Taken(Workplace),
-    /// Nothing can be written there, as on a full disk: that costs the files, and not the outcome.
+    /// The directory cannot be written, as on a full disk: the files are lost, the outcome is not.
     Lost(String),
 }
 

@@ -1,9 +1,9 @@
-//! Which combination of host, adapter, medium and discipline has a bound, by which proof, or the
+//! Which combinations of host, adapter, medium and discipline have a bound, by which proof, or the
 //! reason why none has.
 //!
-//! A page that is written by hand is wrong after the next proof. So each cell is a scenario of its
-//! own, which is read and asked for admission like any other. The words of the rows come from the
-//! format, so a new discipline has a row as soon as a file can say its name.
+//! A page written by hand is wrong after the next proof. So each cell is a scenario of its own,
+//! which is read and submitted to admission like any other. The format supplies the words of the
+//! rows, so a new discipline has a row as soon as a file can name it.
 
 mod systems;
 
@@ -20,8 +20,7 @@ struct Section {
     about: &'static str,
     /// The heading of the first column, and those of the others.
     head: (&'static str, Vec<String>),
-    /// The name of each row, and the scenario of each cell with the hop of the first channel that
-    /// it is about.
+    /// The name of each row, and the scenario of each cell with the hop of its first channel.
     rows: Vec<(String, Vec<(String, usize)>)>,
 }
 
@@ -72,8 +71,8 @@ fn number(reasons: &mut Vec<String>, reason: String) -> usize {
 
 /// The proofs of the bound that the first channel of the scenario `file` has at a hop.
 ///
-/// Panics if admission refuses the channel for its numbers: such a cell says nothing about the
-/// combination.
+/// Panics if admission refuses the channel for its numbers: such a cell gives no information about
+/// the combination.
 fn answer(file: &str, hop: usize) -> Answer {
     let scenario = match Scenario::from_text("combination.toml", file) {
         Ok(scenario) => scenario,
@@ -90,8 +89,8 @@ fn answer(file: &str, hop: usize) -> Answer {
             proofs(&experiment, station).map_err(|why| why.0.to_string())
         }
         Promise::Unbounded(why, _) => Err(why.0.to_string()),
-        // No numbers would do for ticks that can follow each other at once, nor for a processor
-        // that waits for each transfer beside best effort that posts again at once.
+        // No numbers help for ticks that can follow each other at once, nor for a processor that
+        // waits for each transfer beside best effort that posts again at once.
         Promise::Unreceived(refusal) => Err(refusal.missing.to_string()),
         Promise::Unconnected(why) => Err(why.clone()),
         Promise::Refused(refused) => panic!("{}\n{file}", refused.in_words(&experiment)),

@@ -1,4 +1,5 @@
-//! Changes that can only help, as pairs of scenarios: none lengthens the bound of a channel or refuses it.
+//! Changes that can only help, as pairs of scenarios: none lengthens the bound of a channel or
+//! refuses it.
 
 mod change;
 mod file;
@@ -22,9 +23,9 @@ pub use shrunk::{Shrunk, shrunk};
 /// How a pair was judged.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Judgement {
-    /// The law says nothing of the pair, for this reason.
+    /// The law does not apply to the pair, for this reason.
     Unjudged(&'static str),
-    /// The law holds for so many bounds.
+    /// The law holds for this number of bounds.
     Kept(usize),
     /// The law is broken.
     Broken(Breach),
@@ -76,7 +77,8 @@ impl fmt::Display for Breach {
     }
 }
 
-/// Judges each change of the scenario `text` by its law; changes of other laws than `laws` are left out.
+/// Judges each change of the scenario `text` by its law; changes under other laws than `laws` are
+/// left out.
 ///
 /// `text` is a scenario of which admission refuses no channel: see [`settled`].
 pub fn judge(text: &str, laws: &[Law], most: usize) -> Vec<(Law, Judgement)> {

@@ -32,7 +32,7 @@ use search::{Edge, Search};
 
 /// Pairs that are turned, at most.
 const MOST_PAIRS: usize = 3000;
-/// Pairs whose least change is looked for.
+/// Pairs for which the smallest change is searched.
 const REFINED: usize = 12;
 
 /// A change with which admission takes every channel.
@@ -40,12 +40,13 @@ const REFINED: usize = 12;
 pub struct Fix {
     /// The things that are changed, one or two.
     pub things: Vec<Turned>,
-    /// Whether it changes several things of one kind alike, such as the speed of all hosts.
+    /// Whether the change applies to several things of one kind alike, such as the speed of all
+    /// hosts.
     pub wide: bool,
 }
 
 impl Fix {
-    /// By how much it changes what has a size: the product of the factors.
+    /// The size of the change: the product of the factors.
     pub fn factor(&self) -> f64 {
         self.things.iter().filter_map(|thing| thing.factor).product()
     }
@@ -60,9 +61,9 @@ pub struct Fixes {
     pub lacking: usize,
     /// Things that were changed, each by itself.
     pub things: usize,
-    /// Pairs of them that were changed; 0 if single changes were enough.
+    /// The number of pairs tried; 0 if single changes were enough.
     pub pairs: usize,
-    /// The changes that are enough, settings first, then by how much they change.
+    /// The sufficient changes, settings first, then in the order of their size.
     pub fixes: Vec<Fix>,
     /// If there are none, the change that leaves the fewest channels without a bound, and how many.
     pub nearest: Option<(Fix, usize)>,
@@ -77,9 +78,9 @@ pub struct Progress {
     pub total: usize,
 }
 
-/// Looks for the least change of `scenario` at `point` with which admission takes every channel.
+/// Searches the least change of `scenario` at `point` with which admission takes every channel.
 ///
-/// The answer does not depend on the number of threads.
+/// The result does not depend on the number of threads.
 pub fn fix(
     scenario: &Scenario,
     point: &PointIndex,
@@ -126,7 +127,7 @@ pub fn fix(
     fixes
 }
 
-/// A setting other than the file's, and what comes of it.
+/// A setting other than the file's, and its effect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
     /// The value that is set.
@@ -135,9 +136,10 @@ pub struct Setting {
     pub bounded: Vec<bool>,
 }
 
-/// The effect of each setting of `scenario` at `point` that is a choice and not a quantity: an order, a test, a paradigm.
+/// The effect of each setting of `scenario` at `point` that is a choice and not a quantity: an
+/// order, a test, a paradigm.
 ///
-/// It changes nothing else, so it costs an admission for each, and no search.
+/// Only the setting changes, so each costs one admission and no search.
 pub fn settings(scenario: &Scenario, point: &PointIndex, threads: Option<NonZero<usize>>) -> Vec<Setting> {
     let experiment = scenario.experiment(point);
     let knobs = owned::knobs(scenario, point, &experiment, false);
@@ -153,7 +155,7 @@ pub fn settings(scenario: &Scenario, point: &PointIndex, threads: Option<NonZero
     settings
 }
 
-/// Whether `later` puts other words under the keys of `earlier`: one of the settings is enough.
+/// Whether `later` changes the keys of `earlier` to other words: one of the settings is enough.
 fn is_again(later: &Fix, earlier: &Fix) -> bool {
     let keys = |fix: &Fix| -> Vec<String> {
         let changes = fix.things.iter().flat_map(|thing| &thing.changes);
@@ -190,7 +192,7 @@ fn nearest(knobs: &[Knob], edges: &[Edge], lacking: usize) -> Option<(Fix, usize
     (left < lacking).then(|| (Fix { things: vec![knob.at(factor)], wide: knob.wide }, left))
 }
 
-/// How many pairs were turned, and those that are enough. Pairs of wide knobs count if `all` do.
+/// The number of pairs tried, and the sufficient ones. Pairs of wide knobs are included if `all`.
 fn turn_pairs(
     knobs: &[Knob],
     edges: &[Edge],
@@ -199,11 +201,12 @@ fn turn_pairs(
     threads: Option<NonZero<usize>>,
     observe: &mut dyn FnMut(Progress),
 ) -> (usize, Vec<Fix>) {
-    // A thing whose changes are never valid changes nothing in a pair either; one that is enough by itself needs no other.
+    // A thing without valid changes has none in a pair either; a thing that is enough by itself
+    // needs no other.
     let mut of: Vec<usize> = (0..knobs.len())
         .filter(|k| edges[*k].best.is_some() && edges[*k].enough.is_none() && (all || !knobs[*k].wide))
         .collect();
-    // If there are too many pairs, those whose things do most by themselves are turned.
+    // If there are too many pairs, the things with the largest effect by themselves are paired.
     let most = (1..=of.len()).take_while(|n| n * (n - 1) / 2 <= MOST_PAIRS).last().unwrap_or(0);
     of.sort_by_key(|k| (edges[*k].best.map(|(_, left)| left), *k));
     of.truncate(most);
@@ -247,7 +250,7 @@ fn turn_pairs(
     (pairs.len(), found)
 }
 
-/// Channels of `experiment` that ask for a deadline and may not be refused.
+/// Channels of `experiment` that have a deadline and must not be refused.
 fn guaranteed(experiment: &Experiment) -> impl Iterator<Item = usize> + '_ {
     let channels = experiment.channels.iter().enumerate();
     channels

@@ -1,11 +1,14 @@
-//! From a scenario file to a verdict: read, run every point, judge, show; and the searches that go beyond one run.
+//! From a scenario file to a verdict: read, run every point, judge, show; and the searches that go
+//! beyond one run.
 //!
-//! [`campaign`] runs the points of a scenario on all cores, keeps what is done, judges the claims and writes the directory of
-//! results. [`tune`] looks for the best setting of a sweep, [`attack`] for the worst that an admitted channel can meet; [`property`] says what must be so of any scenario
-//! whatever, and is held against drawn ones.
+//! [`campaign`] runs the points of a scenario on all cores, keeps finished points, judges the
+//! claims and writes the directory of results. [`tune`] searches the best setting of a sweep,
+//! [`attack`] the worst case of an admitted channel. [`property`] defines what must hold for every
+//! scenario, and checks it against drawn ones.
 //!
-//! It is where the halves meet: [`laxity_scenario`] reads a file and knows no script, [`laxity_report`] knows the scripts and reads no
-//! file, and [`load`] reads with both. It knows no terminal and no socket; points in real time are run by whom the caller names.
+//! The crate joins two others: [`laxity_scenario`] reads a file and knows no script,
+//! [`laxity_report`] knows the scripts and reads no file, and [`load`] reads with both. It uses no
+//! terminal and no socket; the caller supplies the function that runs points in real time.
 //!
 //! # Embedding
 //!
@@ -65,7 +68,8 @@ pub fn load(path: &Path) -> Result<Scenario, Diagnostics> {
     read(path, &Disk)
 }
 
-/// The same of `text`, as if it stood in a file called `name`; it can name no other files than those that come with Laxity.
+/// Reads `text` in the same way, as if it were a file called `name`; it can name no other files
+/// than those that Laxity includes.
 pub fn from_text(name: &str, text: impl AsRef<[u8]>) -> Result<Scenario, Diagnostics> {
     let file = PathBuf::from(name);
     read(&file, &BTreeMap::from([(file.clone(), text.as_ref().to_vec())]))

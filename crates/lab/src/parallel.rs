@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-/// Does `work` on 0 … `items` by up to `threads` threads (one per core if `None`) and returns what it gave,
-/// in that order; `done` sees each result as it comes, on the calling thread. The first error in the order of
-/// the items, of those that were met, stops the rest.
+/// Applies `work` to 0 … `items` on up to `threads` threads (one per core if `None`) and returns
+/// the results in that order. `done` sees each result on the calling thread as soon as it is ready.
+/// An error stops the remaining work; of several errors, the first in the order of the items is
+/// returned.
 pub(crate) fn ordered<T: Send, E: Send>(
     items: usize,
     threads: Option<NonZero<usize>>,
@@ -32,7 +33,8 @@ pub(crate) fn ordered<T: Send, E: Send>(
                         return;
                     }
                     let result = work(item);
-                    // Said here and not by who receives it, who may not get a core for a while.
+                    // Set here and not by the receiving thread, which may not get a core for a
+                    // while.
                     if result.is_err() {
                         stop.store(true, Ordering::Relaxed);
                     }
@@ -50,7 +52,7 @@ pub(crate) fn ordered<T: Send, E: Send>(
             results[item] = Some(result);
         }
     });
-    // Items are taken in order, so those that nobody took stand behind an error.
+    // Threads take items in order, so the items that were not taken follow an error.
     results.into_iter().flatten().collect()
 }
 
@@ -81,7 +83,8 @@ mod tests {
             let work = |i: usize| {
                 met.fetch_add(1, Ordering::Relaxed);
                 if i > 3 {
-                    // Or the others might be through before the thread with the error gets a core.
+                    // Otherwise the others might finish before the thread with the error gets a
+                    // core.
                     thread::sleep(std::time::Duration::from_micros(10));
                 }
                 if i == 3 { Err(i) } else { Ok(()) }

@@ -1,4 +1,5 @@
-//! What must be so of every scenario: each bound holds, and nothing of who keeps a contract is lost.
+//! Properties of every scenario: each bound holds, and no packet of a channel that keeps its
+//! contract is lost.
 
 mod conformance;
 mod tally;
@@ -26,19 +27,20 @@ use laxity_world::{Steps, run};
 use conformance::conforms;
 pub use tally::Tally;
 
-/// Pieces that a run is taken in before the rest of it.
+/// The number of pieces of a run before the rest of it.
 const PIECES: u64 = 200;
 
 /// How a scenario is looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct Property {
-    /// The share of its bound that a message may take: 1, or less to see that the finder finds.
+    /// The limit of a message's response as a share of its bound: 1, or less to test that excesses
+    /// are found.
     pub share: f64,
     /// Events after which a run is given up.
     pub events: u64,
-    /// Runs everything twice, the second time in pieces, which has to come to the same.
+    /// Runs everything twice, the second time in pieces; both results must be equal.
     pub twice: bool,
-    /// Runs nothing that has no bound.
+    /// Skips scenarios without a bound.
     pub promised: bool,
 }
 
@@ -48,12 +50,12 @@ impl Default for Property {
     }
 }
 
-/// What became of a scenario.
+/// The result for a scenario.
 #[derive(Debug, Clone)]
 pub enum Verdict {
-    /// It is not valid; why, as the user is told.
+    /// It is not valid; the error message.
     Invalid(String),
-    /// It ran for longer than anybody waits.
+    /// It did not end within the limit of events.
     Endless,
     /// All is as it must be.
     Kept(Kept),
@@ -61,21 +63,21 @@ pub enum Verdict {
     Broken(Failure),
 }
 
-/// What a scenario that is as it must be has to show.
+/// The evidence of a scenario that keeps all properties.
 #[derive(Debug, Clone, Default)]
 pub struct Kept {
     /// Channels with a bound of which a message completed.
     pub bounds: usize,
-    /// The largest worst case of those as a share of its bound.
+    /// The largest response as a share of its bound.
     pub closest: f64,
     /// Why there is none, if so.
     pub unbounded: Option<&'static str>,
 }
 
-/// What must not be.
+/// A broken property.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Failure {
-    /// A message took longer than the bound of its channel, or a budget than that of its application.
+    /// A response exceeded the bound of its channel, or a budget that of its application.
     Exceeded {
         /// The channel, or the application.
         channel: String,
@@ -84,7 +86,7 @@ pub enum Failure {
         /// The longest that a message of it took.
         worst: f64,
     },
-    /// A channel that has a bound and keeps its contract lost messages for want of room.
+    /// A channel that has a bound and keeps its contract lost messages at a full queue.
     Lost {
         /// The channel.
         channel: String,
@@ -93,7 +95,7 @@ pub enum Failure {
         /// How many messages.
         count: u64,
     },
-    /// A channel had more packets at a station than there can be.
+    /// A channel had more packets at a station than its bound allows.
     Crowded {
         /// The channel.
         channel: String,
@@ -133,7 +135,7 @@ pub enum Failure {
     Differs,
     /// Reading, running or saying what is wrong panicked.
     Panicked(String),
-    /// It is not valid, and nobody says why.
+    /// It is not valid, and no error message says why.
     Wordless,
 }
 
@@ -201,7 +203,7 @@ impl Property {
         }
         match experiment.task {
             Task::Fill(_) => Verdict::Kept(Kept { unbounded: Some("nothing was run"), ..Kept::default() }),
-            // The papers' formulas are printed beside what holds, and are not what holds.
+            // The papers' formulas are printed beside the valid bounds.
             Task::Simulate(_)
                 if matches!(experiment.admission.formula, Some(Formula::Papers | Formula::Printed)) =>
             {
@@ -282,10 +284,11 @@ fn why_unbounded(experiment: &Experiment) -> &'static str {
     }
 }
 
-/// What a channel with a bound is owed beside it, if it keeps its contract.
+/// Further guarantees of a channel with a bound that keeps its contract.
 fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound: f64) -> Option<Failure> {
     let enforced = experiment.host(spec.route[0]).subsystem.enforcement;
-    // What is lost on the way is nobody's here, nor what an adapter loses behind which nothing is promised.
+    // Losses on a lossy network are not counted here, nor those of an adapter behind which there is
+    // no guarantee.
     let loses = |way: &usize| {
         let impairments = &experiment.networks[*way].impairments;
         impairments.loss > Probability::NEVER || impairments.corruption > Probability::NEVER
@@ -303,7 +306,7 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
         return Some(failure);
     }
     let intact = !lost;
-    // Nor what a receiver that is promised nothing loses while it is broken.
+    // Losses of a broken receiver without a guarantee are not counted either.
     let receiver = spec.route.last().copied().filter(|_| channel.delivery_bound.is_none());
     let intact = intact && !experiment.faults.iter().any(|fault| Some(fault.node) == receiver);
     if spec.class != Class::RealTime
@@ -330,7 +333,7 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
     if let Some((cause, count)) = channel.drops.iter().find(lost) {
         return Some(Failure::Lost { channel: name, cause: cause.clone(), count: *count });
     }
-    // All of a burst may be ahead of its time, and the last of those before not be due yet.
+    // All of a burst may be early, and the last messages before may not be due yet.
     let due = (bound / spec.spec.min_interval.as_secs_f64()).ceil() as u64 + 1;
     let under_way = channel.messages.saturating_sub(channel.completed);
     (under_way > u64::from(spec.spec.burst) + due).then_some(Failure::Starved { channel: name, under_way })
@@ -374,7 +377,8 @@ fn begins_again(experiment: &Experiment, spec: &ChannelSpec) -> bool {
     creates.count() > 1
 }
 
-/// The run of a scenario that may not end by itself: `None` if it has not after so many `events`.
+/// The run of a scenario that may not end by itself: `None` if it has not ended after this number
+/// of `events`.
 fn run_within(experiment: &Experiment, events: u64) -> Option<Run> {
     match whole(experiment) {
         Some(length) => laxity_world::run_within(experiment, length, events),
@@ -382,7 +386,7 @@ fn run_within(experiment: &Experiment, events: u64) -> Option<Run> {
     }
 }
 
-/// The same in pieces, by time and by events in turn, ever longer ones, and the rest at once.
+/// Likewise in pieces, by time and by events in turn, with growing lengths, and the rest at once.
 fn run_in_pieces(experiment: &Experiment, events: u64) -> Option<Run> {
     let Some(length) = whole(experiment) else { return Some(run(experiment)) };
     let mut steps = Steps::of_length(experiment, length);
@@ -395,7 +399,7 @@ fn run_in_pieces(experiment: &Experiment, events: u64) -> Option<Run> {
     steps.finish_within(events).then(|| steps.close())
 }
 
-/// The length of a run, of which all counts: what is owed to a channel is owed in all of it.
+/// The length of a run without warm-up and cool-down: guarantees hold in all of it.
 fn whole(experiment: &Experiment) -> Option<RunLength> {
     match experiment.task {
         Task::Simulate(RunLength::Time { total, .. }) => {
@@ -408,7 +412,7 @@ fn whole(experiment: &Experiment) -> Option<RunLength> {
     }
 }
 
-/// The scenario that `text` is, which may name the files of drawn ones; or what the user is told.
+/// The scenario in `text`, which may name the files of drawn ones; or the error message.
 pub fn drawn(text: &str) -> Result<Scenario, String> {
     let path = Path::new("drawn.toml");
     let mut files = files();
@@ -416,7 +420,7 @@ pub fn drawn(text: &str) -> Result<Scenario, String> {
     crate::read(path, &files).map_err(|errors| errors.render(false))
 }
 
-/// The experiment that `text` is, or what the user is told.
+/// The experiment in `text`, or the error message.
 pub(crate) fn experiment_of(text: &str) -> Result<Experiment, String> {
     let scenario = drawn(text)?;
     let point = scenario.points().next().expect("a file without a sweep has one point");

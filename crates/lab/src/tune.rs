@@ -1,12 +1,15 @@
 //! The best setting of a sweep, by the goal that its file names.
 //!
-//! A *setting* is a point of the axes that are chosen, run at every point of the others. A small grid is run as a whole. Of a larger one a
-//! coarse grid is run first, at most four points of each axis that has an order and all of those that have none; then,
-//! with half the distance each time, what lies about the best that were found, until nothing new does. That finds the best wherever
-//! going there step by step gets better; how many of how many settings ran is said, for it is no proof.
+//! A *setting* is a point of the chosen axes, run at every point of the others. A small grid is run
+//! as a whole. For a larger grid, a coarse grid is run first: at most four points of each axis that
+//! has an order, and all points of the others. Then the neighbours of the best settings found are
+//! run, at half the distance each time, until there are no new neighbours. That finds the best
+//! setting wherever stepwise moves towards it improve the goal. It is no proof, so the number of
+//! settings run, and of all, is reported.
 //!
-//! What is best of many was also lucky: its figures are the largest of many draws. So it is run again with seeds that nobody has
-//! looked at, and is the best only if it keeps there what is needed. If not, the next one is tried.
+//! The best of many was also lucky: its figures are the largest of many draws. So it is run again
+//! with fresh seeds, and is the best only if it meets the needs with them as well. If not, the next
+//! best is tried.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -34,10 +37,10 @@ use grid::Grid;
 const CENTRES: usize = 4;
 /// Settings that are tried with fresh seeds, at most.
 const TRIED: usize = 5;
-/// Between the seeds of one round and the next: far from those that people and sweeps count up.
+/// The distance of the seeds of successive rounds: far from the small numbers of users and sweeps.
 const SEED_STEP: u64 = 1_000_003;
 
-/// What a setting came to.
+/// The result of a setting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
     /// Its point on each axis that is chosen, in their order.
@@ -48,7 +51,7 @@ pub struct Setting {
     pub needs: Vec<Option<f64>>,
     /// Why it is none, whatever it measured: a channel is refused.
     pub refused: Option<String>,
-    /// Why it measured nothing, whatever its figures say: nobody did anything, or it was given up.
+    /// Why its figures show no result: no channel was active, or the run was given up.
     pub silent: Option<String>,
     /// By how much it falls short of the need that it misses by most, as a share of the bound; 0 if
     /// it keeps all.
@@ -65,7 +68,7 @@ impl Setting {
 /// A setting that was run with fresh seeds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
-    /// What it came to with the scenario's seed.
+    /// The result with the scenario's seed.
     pub setting: Setting,
     /// And with each fresh one.
     pub fresh: Vec<Setting>,
@@ -78,7 +81,7 @@ impl Trial {
     }
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tuned {
     /// All settings that were run, the best first; those that fall short after those that do not,
@@ -100,7 +103,7 @@ impl Tuned {
     }
 }
 
-/// Why nothing was searched.
+/// Why there was no search.
 #[derive(Debug)]
 pub enum Error {
     /// The scenario has no `[tune]`.
@@ -125,8 +128,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Searches for the best setting of `scenario`, on up to `threads` threads; tells `observe` how many runs are done. The same file gives
-/// the same answer.
+/// Searches for the best setting of `scenario`, on up to `threads` threads; reports to `observe`
+/// how many runs are done. The same file gives the same result.
 pub fn tune(
     scenario: &Scenario,
     threads: Option<NonZero<usize>>,
@@ -248,12 +251,12 @@ impl Search<'_> {
     }
 }
 
-/// The goal's value turned so that more is better; what was not measured is worst.
+/// The goal's value with its sign set so that more is better; a missing value is worst.
 fn better(goal: &Tune, value: Option<f64>) -> f64 {
     value.map_or(f64::NEG_INFINITY, |value| if goal.more { value } else { -value })
 }
 
-/// What a setting came to by its runs, one for each circumstance.
+/// The result of a setting from its runs, one for each circumstance.
 fn setting(goal: &Tune, place: &[usize], runs: &[Run]) -> Setting {
     let each: Option<Vec<f64>> = runs.iter().map(|run| worst(&goal.goal, run, goal.more)).collect();
     let mean = each.map(|values| values.iter().sum::<f64>() / values.len() as f64);
@@ -277,13 +280,13 @@ fn setting(goal: &Tune, place: &[usize], runs: &[Run]) -> Setting {
     Setting { place: place.to_vec(), goal: mean, needs, refused, silent, shortfall }
 }
 
-/// The worst of a need's metric at any circumstance; `None` if it is not there at one.
+/// The worst of a need's metric at any circumstance; `None` if it is missing at one.
 fn at_worst(need: &Need, runs: &[Run]) -> Option<f64> {
     let values: Option<Vec<f64>> = runs.iter().map(|run| worst(&need.wanted, run, !need.at_most)).collect();
     pick(values?, !need.at_most)
 }
 
-/// By how much a need is missed, as a share of its bound (or by itself, if the bound is 0).
+/// The shortfall of a need, as a share of its bound (or absolute, if the bound is 0).
 fn shortfall(need: &Need, value: Option<f64>) -> f64 {
     let Some(value) = value else { return f64::INFINITY };
     let over = if need.at_most { value - need.bound } else { need.bound - value };
@@ -305,7 +308,7 @@ fn worst(wanted: &Wanted, run: &Run, more: bool) -> Option<f64> {
     };
     match metric.owner() {
         Owner::Run => metric.of_run(run),
-        // The worst of all is not known without one that nothing was carried of.
+        // The worst of all is unknown if a channel was starved.
         Owner::Channel if channels.is_empty() && run.channels.iter().any(|c| metric.is_starved(c)) => None,
         Owner::Channel => of(run.channels.iter().map(|c| (c.name.as_str(), metric.judged(c))).collect()),
         Owner::Resource => {
@@ -319,7 +322,7 @@ fn pick(values: Vec<f64>, more: bool) -> Option<f64> {
     values.into_iter().reduce(if more { f64::min } else { f64::max })
 }
 
-/// A metric's value as people read it; a dash if it was not measured.
+/// A metric's value with its unit; a dash if it was not measured.
 pub fn in_words(metric: &Metric, value: Option<f64>) -> String {
     value.map_or("-".into(), |value| present::quantity(metric.kind(), value))
 }

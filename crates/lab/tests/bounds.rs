@@ -1,6 +1,7 @@
-//! No bound is ever exceeded: four thousand scenarios drawn over all that the format can say, and of others those that have one, until there are a thousand with a bound.
+//! No bound is ever exceeded. Four thousand scenarios are drawn over the whole format, then further
+//! ones until a thousand have a bound.
 //!
-//! `cargo xtask soak` goes on with others for as long as it is told to.
+//! `cargo xtask soak` goes on with others for as long as requested.
 
 use std::num::NonZero;
 use std::ops::Range;
@@ -12,15 +13,15 @@ use laxity_lab::property::{Failure, Property, Tally, Verdict};
 use laxity_scenario::draw::{Table, scenario, shrink};
 
 const CASES: u64 = 4000;
-/// As many again are run where somebody is promised something, which is told before they are.
+/// The number of further drawn scenarios, which are run only if admission gives a bound.
 const FURTHER: u64 = 1200;
 /// Scenarios with a bound that a message was measured against, of all of these.
 const BOUNDED: u64 = 1000;
 const SEED: u64 = 1;
 /// Words with which no scenario has a bound, since no analysis covers what they choose.
 ///
-/// A word that is missing here has to have been drawn with a bound, if only for channels that do not come where it is said; one
-/// that is here, never.
+/// A word that is missing here must have been drawn with a bound, if only for channels that do not
+/// pass where it is used. A word in this list must never have been.
 const UNCOVERED: [(&str, &str); 54] = [
     ("adapter.transmit.queue.order", "rcsp"),
     ("adapter.transmit.queue.order", "hrr"),
@@ -52,7 +53,7 @@ const UNCOVERED: [(&str, &str); 54] = [
     ("node.order", "stop_and_go"),
     ("node.order", "fifo_plus"),
     ("node.order", "hop_laxity"),
-    // One interface without a limit leaves nobody at that host a bound.
+    // An interface without a limit leaves no channel at that host a bound.
     ("interface.policy", "interrupt"),
     ("interface.policy", "interrupt_kernel"),
     ("interface.policy", "continuous"),
@@ -79,23 +80,24 @@ const UNCOVERED: [(&str, &str); 54] = [
     ("command.taken", "promised"),
     ("via.overlap", "true"),
 ];
-/// What only an emulation can say; and what the reader refuses, since frames cannot wait on the medium, and a CPU has no frames of time.
+/// Words for emulations only, and words that the reader refuses: frames cannot wait on the medium,
+/// and a CPU has no frames of time.
 const UNDRAWN: [(&str, &str); 7] = [
     ("host.subsystem.cpu", "stop_and_go"),
     ("host.subsystem.cpu", "hrr"),
     ("run.clock", "real"),
     ("adapter.receive_buffers.overload", "block"),
-    // Who is due last is known where packets wait.
+    // The packet that is due last is known where packets wait.
     ("adapter.receive_buffers.overload", "importance"),
     ("adapter.transmit_buffers.overload", "importance"),
     ("adapter.receive.phase.medium", "true"),
 ];
-/// Scenarios with a word from which on there has to be one with a bound: of adapters with stages it
-/// is one in ten, so that of 50 with a word none may have one by chance, applications that compute
-/// taking it from some more; films are rare, since they take long to make.
+/// The number of scenarios with a word from which on one of them must have a bound. Of adapters
+/// with stages one in ten has a bound, so none of 50 may have one by chance. Applications that
+/// compute take the bound from some more. Video streams are rare, since they take long to make.
 const SEVERAL: u64 = 60;
 
-/// Looks at scenarios of these numbers on all cores: the counts, and what failed, by number.
+/// Checks scenarios of these numbers on all cores: the counts, and the failures by number.
 fn drawn(property: Property, cases: Range<u64>) -> (Tally, Vec<(u64, Failure)>) {
     let (next, sum) = (AtomicU64::new(cases.start), Mutex::new((Tally::default(), Vec::new())));
     let work = || {
@@ -129,7 +131,7 @@ fn drawn(property: Property, cases: Range<u64>) -> (Tally, Vec<(u64, Failure)>) 
     (tally, broken)
 }
 
-/// All of them by the property itself: two tests look at the same outcome.
+/// All of them under the property itself: two tests share the outcome.
 fn all() -> &'static (Tally, Vec<(u64, Failure)>) {
     static ALL: OnceLock<(Tally, Vec<(u64, Failure)>)> = OnceLock::new();
     ALL.get_or_init(|| drawn(Property::default(), 0..CASES))
@@ -148,7 +150,8 @@ fn every_bound_holds_in_all_that_can_be_said() {
     if let Some((text, error)) = &tally.first_invalid {
         panic!("{} scenarios are refused that were drawn to be valid:\n{text}\n{error}", tally.invalid);
     }
-    // Or nothing is tested: that the reader refuses, that runs end, that there are bounds to exceed.
+    // Otherwise the test is void: that the reader refuses, that runs end, that there are bounds to
+    // exceed.
     assert!(tally.careless > CASES / 200, "{tally:?}");
     assert!(tally.endless < CASES / 100, "{tally:?}");
     // One in sixteen is of virtual interfaces, which have none.
@@ -186,7 +189,8 @@ fn every_word_is_drawn_and_what_is_covered_with_a_bound() {
 
 #[test]
 fn the_finder_finds_and_cuts_down() {
-    // Nine tenths of a bound are exceeded now and then; the bounds themselves are not in question here.
+    // Responses exceed nine tenths of a bound now and then; the bounds themselves are not tested
+    // here.
     let property = Property { share: 0.9, ..Property::default() };
     let fails = |file: &Table| match property.check(&file.text()) {
         Verdict::Broken(failure) => matches!(failure, Failure::Exceeded { .. }),

@@ -1,7 +1,8 @@
-//! Scenarios in which a message once took longer than its printed bound, each with the reason in its file.
+//! Scenarios in which a message once took longer than its printed bound, each with the reason in
+//! its file.
 //!
-//! An independent search found them, all outside what the property tests drew at the time. What may come of one now:
-//! every channel keeps its bound, or has none and admission says why.
+//! An independent search found them, all outside the space that the property tests drew at the
+//! time. Now every channel must keep its bound, or have none with a reason from admission.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,7 +62,8 @@ fn no_bound_is_exceeded_again() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// A bound counts what arrives. Of what has one, keeps its contract and meets nothing that breaks, nothing is lost on the way.
+/// A bound covers packets that arrive. No packet is lost on the path of a channel that has a bound,
+/// keeps its contract and passes only intact components.
 #[test]
 fn what_has_a_bound_has_room() {
     let ahead = files().into_iter().filter(|file| file.to_string_lossy().contains("messages-ahead"));

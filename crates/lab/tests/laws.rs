@@ -1,8 +1,8 @@
-//! No change that can only help lengthens a bound or refuses what was admitted: pairs of drawn
+//! No change that can only help lengthens a bound or refuses an admitted channel: pairs of drawn
 //! scenarios.
 //!
-//! `cargo xtask soak --laws` goes on with others for as long as it is told to. Admission alone is
-//! asked; nothing is run but an instant.
+//! `cargo xtask soak --laws` goes on with others for as long as requested. Only admission is
+//! tested; runs last an instant.
 //!
 //! # The laws, and why they hold
 //!
@@ -16,53 +16,53 @@
 //!   grows.
 //! * *A deadline is lengthened.* Under the demand test less is due by each instant.
 //! * *A host that only receives is faster.* An analysis takes the cost of a packet as an upper
-//!   bound, and nothing leaves the host that could disturb another one.
+//!   bound, and no packet leaves the host that could disturb another one.
 //! * *A link or a switch is faster.* A port waits for frames in progress and for its own, and both
 //!   are shorter.
-//! * *Admission is asked twice* gives the same answer, and *the results of a run* have the bounds
-//!   that admission promises.
+//! * *Admission is repeated* with the same result, and *the results of a run* have the bounds that
+//!   admission promises.
 //!
-//! Where several analyses compete, the least of all holds (`laxity_world::promise`, `analyses.rs`).
-//! If none of them gets worse, then neither does the least of all. A choice between them that goes
+//! Where several analyses compete, the smallest bound holds (`laxity_world::promise`,
+//! `analyses.rs`). If none of them grows, the smallest does not grow either. A choice between them
 //! by the wrong figure breaks these laws: a host that was 350 times as fast as its profile was
-//! refused what it was promised at 300 times.
+//! refused a bound that it was promised at 300 times.
 //!
 //! # The anomalies, by name
 //!
-//! A law does not speak of these pairs, and the soak counts them with their reason:
+//! A law does not apply to these pairs, and the soak counts them with their reason:
 //!
-//! * *A newcomer comes before others.* `D_order` gives a newcomer the highest priority that those
-//!   below tolerate. A cheaper one, or one below which more is tolerated, may so come before a
-//!   channel that it came after, which then takes longer, within its deadline. With three channels
-//!   the slack that is used so may be what a fourth one would have been admitted by. The law that
-//!   holds: with the channels of each station in the same order no bound is longer.
-//! * *Other deadlines at the stations of a path.* What a station is asked for depends on what the
-//!   others can promise, if a deadline is divided; and a message may be ahead of its time behind a
-//!   station by as much as its deadline there. The law that holds: with the same deadlines at each
-//!   station no bound is longer.
+//! * *A newcomer overtakes others.* `D_order` gives a newcomer the highest priority that those
+//!   below tolerate. A newcomer with a lower cost, or above channels that tolerate more, may so
+//!   precede a channel that it followed before. That channel then takes longer, within its
+//!   deadline. With three channels, this uses slack that might have admitted a fourth one. The law
+//!   that holds: with the channels of each station in the same order no bound is longer.
+//! * *Other deadlines at the stations of a path.* If a deadline is divided, the per-hop deadline of
+//!   a station depends on the bounds of the other stations. A message may be early behind a station
+//!   by as much as its deadline there. The law that holds: with the same deadlines at each station
+//!   no bound is longer.
 //! * *Shorter frames.* A message of one frame that is half as large brings completions and
 //!   interrupts closer to each other. The law that holds: where the smallest packet is no smaller.
-//! * *Room for messages under way.* With a longer deadline more messages of the channel are under
-//!   way, and each needs room; the channel itself may be refused for that.
-//! * *A lower rate is a lower share.* Where links go by rates, a channel is served by its own rate;
-//!   its own bound is longer if that is lowered.
+//! * *Buffers for messages in transit.* With a longer deadline more messages of the channel are in
+//!   transit, and each needs a buffer; the channel itself may be refused for that.
+//! * *A lower rate is a lower share.* Where links are scheduled by rates, a channel is served by
+//!   its own rate; its own bound is longer if the rate is lowered.
 //! * *A slower link keeps floods apart.* Completions at a sender, and interrupts at a receiver, are
-//!   as far apart as the link takes. A faster link may take the CPU of a host from a message. The
-//!   law that holds: at ports, and where neither takes time.
+//!   as far apart as the transmission time of the link. A faster link may take the CPU of a host
+//!   from a message. The law that holds: at ports, and where neither takes time.
 //! * *Another core.* A channel without a `core` goes to the next core in turn. A removal moves the
 //!   channels behind it, for example to the core that also has the interrupts. The law that holds:
 //!   with each channel on the same core no bound is longer.
-//! * *Another table promises.* The table with the least sum of bounds gives the order of the
+//! * *Another table has the bounds.* The table with the least sum of bounds gives the order of the
 //!   channels of a station. Tables with the same order and the same `W` and `S` give each channel
 //!   the least of their bounds. Where tables differ in more, another table may take over and
 //!   lengthen a single bound, within its deadline. The law that holds: each channel stays admitted,
 //!   and the sum of bounds at the station is no larger. Drawn pairs that show this are reported as
 //!   broken.
 //! * *A renegotiated rate* stays in bytes, so smaller messages are more of them.
-//! * *A dearer program slows a flood.* Each packet that a program finishes lets a spare one be
-//!   taken at a guaranteed interface. No pair makes a program dearer.
+//! * *A more expensive program slows a flood.* Each packet that a program finishes lets a spare one
+//!   be taken at a guaranteed interface. No pair makes a program more expensive.
 //! * *A faster host that sends* may fill the queue of its adapter or the network behind it. No pair
-//!   makes a host faster that sends.
+//!   makes a sending host faster.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -90,7 +90,7 @@ const SEED: u64 = 4;
 /// Attempts at making a pair smaller that breaks a law.
 const TRIES: u32 = 200;
 
-/// How many pairs were judged, by law and judgement, and the breaches by their scenarios.
+/// The number of pairs judged, by law and judgement, and the breaches by their scenarios.
 type Judged = (BTreeMap<(Law, &'static str), u64>, Vec<(u64, Breach)>);
 
 fn all() -> Judged {
@@ -260,7 +260,7 @@ source = {{ kind = "periodic" }}
     assert!(of(2.0) < of(1.0) && of(4.0) < of(2.0));
 }
 
-/// Each change is one line of the file, and what it is about is as small as it says.
+/// Each change is one line of the file, and changes only the value that it names.
 #[test]
 fn each_law_has_changes_and_each_is_valid() {
     let text = loops(100, "", true);

@@ -1,4 +1,4 @@
-//! A host with two adapters beside the same host with one: what the second changes, and what it does not.
+//! A host with two adapters beside the same host with one: the effects of the second.
 
 use laxity_units::Span;
 use laxity_world::promise::of_channels;
@@ -40,7 +40,7 @@ source = {{ kind = "adversary" }}
 
 const SECOND: &str = "adapter = { plant = {}, office = {} }";
 
-/// The office behind the second adapter, of a rate, and what the gateway sends there.
+/// The office behind the second adapter, with a rate, and the gateway's traffic to it.
 fn office(rate: &str, channel: &str) -> String {
     format!(
         r#"[network.office]
@@ -60,7 +60,7 @@ burst = 8
 source = { kind = "continuous" }
 "#;
 
-/// What admission promises the set-point, and the worst that a run came to.
+/// The set-point's bound, and its longest response in a run.
 fn set_point(text: &str) -> (Option<Span>, f64) {
     let scenario =
         laxity_lab::from_text("gateway.toml", text).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
@@ -71,7 +71,8 @@ fn set_point(text: &str) -> (Option<Span>, f64) {
     (promises[of].delivery_bound(), run.channels[of].delivery_worst.expect("it was sent"))
 }
 
-/// An adapter by which nothing leaves costs nobody anything: the promise is that of a host without it, to the picosecond.
+/// An adapter that sends no packets costs no channel anything: the bound is that of a host without
+/// it, to the picosecond.
 #[test]
 fn an_idle_adapter_changes_no_bound() {
     let alone =
@@ -82,8 +83,9 @@ fn an_idle_adapter_changes_no_bound() {
     assert!(bound.is_some_and(|bound| worst <= bound.as_secs_f64()));
 }
 
-/// What leaves by the second takes the CPU from who uses the first, however fast it is, and no more than is promised. By one adapter the set-point waits for packets of
-/// the backup on the link as well.
+/// Traffic on the second adapter takes CPU time from channels of the first, however fast that
+/// adapter is, and no more than their bound allows. With one adapter the set-point also waits for
+/// packets of the backup on the link.
 #[test]
 fn a_flood_by_the_second_adapter_is_in_the_bound() {
     let idle = set_point(&gateway(SECOND, ".plant", &office("1 Gbit/s", ""))).0.expect("it is admitted");

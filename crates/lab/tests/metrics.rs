@@ -89,7 +89,7 @@ fn scenario(impaired: &str, formula: &str, second: &str) -> String {
     SCENARIO.replace("IMPAIRED", impaired).replace("FORMULA", formula).replace("SECOND", second)
 }
 
-/// A run with bounds, one without in which much goes wrong, and one of virtual interfaces.
+/// A run with bounds, one without bounds and with many errors, and one of virtual interfaces.
 fn results() -> Results {
     let of = |text: String| {
         let scenario =
@@ -99,7 +99,7 @@ fn results() -> Results {
     let mut bounded: Run = of(scenario("", "corrected", "best_effort"));
     let camera = &bounded.channels[0];
     let bound = laxity_units::Span::from_secs_f64(camera.bound.expect("the camera is admitted")).unwrap();
-    // What an attack finds is told to a run afterwards.
+    // The findings of an attack are added to a run afterwards.
     let attacked =
         Attacked { name: "camera".into(), bound: bound.to_string(), worst: "1 ms".into(), file: None };
     let point = AttackedPoint { points: vec![String::new()], channels: vec![attacked] };

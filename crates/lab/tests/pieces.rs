@@ -1,7 +1,8 @@
-//! Scenarios whose runs once hung on how they were taken forward: at once, or in pieces.
+//! Scenarios whose runs once depended on how they were advanced: at once, or in pieces.
 //!
-//! What a station has asked for before it is called without being asked for stands in the calendar, and what else falls on that instant must not come before it or
-//! behind it for how it was called; and a run by packets that has no more to come is over, whoever waits for more.
+//! The calendar holds the calls that a station has requested. Another event of the same instant
+//! must keep its order relative to them, whether or not the station was called without a request
+//! before. A run by packets ends when no packet remains, whatever still waits for one.
 
 use std::fs;
 use std::path::Path;

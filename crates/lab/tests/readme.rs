@@ -1,4 +1,4 @@
-//! What the README promises of its own example.
+//! The README's statements about its own example.
 
 use laxity_lab::campaign::{self, Options};
 use laxity_world::results::{Ruling, Run};
@@ -48,7 +48,7 @@ fn every_column_of_a_row_counts_the_same_window() {
         assert!((camera.offered * run.window - camera.messages as f64 * size).abs() < 1.0);
         assert!((camera.throughput * run.window - camera.packets as f64 * 4096.0).abs() < 1.0, "{camera:?}");
         let drops: u64 = camera.drops.values().sum();
-        // What was under way at an edge, two at most, went out of another second.
+        // Messages in transit at an edge, two at most, left in another second.
         assert!(camera.messages.abs_diff(camera.completed + drops) <= 2, "{camera:?}");
         assert_eq!(camera.latency.as_ref().map(|latency| latency.count), Some(camera.completed));
         assert_eq!(camera.late_outside, 0);

@@ -1,19 +1,22 @@
-//! Packets of a simulated network as frames that an analyser knows: Ethernet, IPv4 and UDP around a packet's own header.
+//! Packets of a simulated network as frames that a network analyser decodes: Ethernet, IPv4 and UDP
+//! around a packet's own header.
 //!
-//! A capture of bytes that only we can read is looked at with our tools alone, where the tool that network people know by heart
-//! filters, follows and draws. So a host gets an address of a private network by its number, a channel a source port of its
-//! own, what is real time the code point of expedited forwarding; [`laxity.lua`](../../../dissector/laxity.lua) shows the header
-//! behind them. Names of hosts are in the file, so that an address is shown as who it is, and the first packet of a channel at each
-//! station has the channel's name as a remark.
+//! Standard frames let an analyser filter, follow and draw the packets of a run. A host has an
+//! address of a private network by its number, and a channel has a source port of its own.
+//! Real-time packets have the code point of expedited forwarding.
+//! [`laxity.lua`](../../../dissector/laxity.lua) decodes the header behind them. The file holds the
+//! hosts' names, so that an analyser shows names for addresses. The first packet of a channel at
+//! each station has the channel's name as a remark.
 //!
-//! The bytes of a frame are those that took time on its link, so that a capture of a full link shows the rate of that link and no
-//! more. With the framing of Ethernet a packet of `S` bytes is a frame of `S + 14`, filled up to 60; with a VLAN's tag of `S + 18`, filled
-//! up to 60 likewise. Preamble, check sequence and interframe gap took time, too, and are in no capture. Without framing the `S` bytes of a
-//! packet are all that there is, and so they are the frame.
+//! The bytes of a frame are those that took time on its link, so a capture of a full link shows the
+//! rate of that link and no more. With the framing of Ethernet, a packet of `S` bytes is a frame of
+//! `S + 14`, filled up to 60; with a VLAN tag, a frame of `S + 18`, also filled up to 60. Preamble,
+//! check sequence and interframe gap take time on the link but are in no capture. Without framing,
+//! the frame is the `S` bytes of the packet.
 //!
-//! The headers of IPv4 (20 bytes), UDP (8) and our own (48) are the beginning of the packet's `S` bytes. A packet that has no room for
-//! them has as much of them as fits, and what our header would have said is a remark. A VLAN's tag says nothing but how urgent the frame
-//! is, by the level that it has there (a priority-tagged frame, of VLAN 0).
+//! The headers of IPv4 (20 bytes), UDP (8) and our own (48) are the beginning of the packet's `S`
+//! bytes. A shorter packet has as much of them as fits, and a remark holds the contents of our
+//! header. A VLAN tag holds only the frame's priority level (a priority-tagged frame, of VLAN 0).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -31,25 +34,26 @@ use laxity_world::experiment::{Experiment, NodeSpec};
 /// The UDP port at which packets of ours are known: "LX".
 pub const PORT: u16 = 0x4C58;
 
-/// Enough of a frame for all headers and the beginning of what they carry.
+/// The captured length of a frame: all headers and the beginning of the payload.
 const SNAP: Bytes = Bytes::new(160);
-/// Ports below are others'; the number of a channel is added to it.
+/// Ports below are reserved; the number of a channel is added to it.
 const FIRST_SOURCE_PORT: u16 = 1024;
 /// Hops that a packet may take, as hosts set it.
 const HOPS: u8 = 64;
-/// Who gets what nobody in the experiment receives: an address that documentation is free to use (RFC 5737).
+/// The destination of packets that no host of the experiment receives: an address reserved for
+/// documentation (RFC 5737).
 const NOBODY: [u8; 4] = [192, 0, 2, 1];
 
 /// Writes a capture of one run.
 ///
-/// Each frame is a few writes: give it a buffered writer. An error of the writer ends the writing and is told by
-/// [`finish`](Self::finish).
+/// Each frame is a few writes: use a buffered writer. An error of the writer ends the writing;
+/// [`finish`](Self::finish) returns it.
 pub struct Capture<'a, W: Write> {
     experiment: &'a Experiment,
     frames: FrameCapture<W>,
     /// Interfaces of stations that have sent.
     interfaces: BTreeMap<usize, Interface>,
-    /// Channels that have been named, each at the station where it was.
+    /// Channels whose name has been written, with the station.
     named: BTreeSet<(usize, u32)>,
     frame: Vec<u8>,
 }
@@ -63,7 +67,8 @@ impl<'a, W: Write> Capture<'a, W> {
         Self { experiment, frames, interfaces: BTreeMap::new(), named: BTreeSet::new(), frame: Vec::new() }
     }
 
-    /// A packet left a station. Panics if it does not begin with a header, or is of no channel of the experiment.
+    /// A packet left a station. Panics if it does not begin with a header, or is of no channel of
+    /// the experiment.
     pub fn record(&mut self, departed: Departed<'_>) {
         let Departed { station, hop, at, priority, bytes: packet } = departed;
         let (header, _) = Header::decode(packet).expect("packets of a run have headers");
@@ -92,7 +97,8 @@ impl<'a, W: Write> Capture<'a, W> {
         self.frames.finish()
     }
 
-    /// Makes the frame in which `packet` leaves the station at `hop` of its way. Answers whether all of its header is in it.
+    /// Makes the frame in which `packet` leaves the station at `hop` of its way. Answers whether
+    /// all of its header is in it.
     fn wrap(&mut self, hop: usize, header: &Header, priority: u8, packet: &[u8]) -> bool {
         let channel = &self.experiment.channels[header.channel as usize];
         let network = channel.ways.get(hop).map(|way| &self.experiment.networks[*way]);
@@ -100,11 +106,11 @@ impl<'a, W: Write> Capture<'a, W> {
         let size = Bytes::new((packet.len() - HEADER_LEN) as u64);
         let length = network.map_or(size, |network| network.frame(size)).get() as usize;
         let around = 14 + 4 * usize::from(tagged) + Ipv4Header::MIN_LEN + UdpHeader::LEN;
-        // Of a packet that is filled up, or whose headers are all that it has, the rest is zeros.
+        // A padded packet, or one that consists of headers only, continues with zeros.
         let room = length.saturating_sub(around);
         let packet = &packet[..packet.len().min(room)];
         let is_host = |station: &usize| *station < self.experiment.nodes.len();
-        // A switch hands on what hosts address to one another; a host that relays makes a frame of its own.
+        // A switch forwards frames between hosts; a host that relays makes a frame of its own.
         let (before, after) = channel.route.split_at(hop + 1);
         let last = *before.iter().rfind(|s| is_host(s)).expect("a way begins at a host");
         let next = after.iter().find(|s| is_host(s)).copied();
@@ -125,7 +131,8 @@ impl<'a, W: Write> Capture<'a, W> {
         let datagram = UdpHeader::LEN + packet.len();
         let mut ip = Ipv4Header {
             dscp: if real_time { IpDscp::EF } else { IpDscp::CS0 },
-            // What no datagram can be, offloads hand to an adapter with a length of zero, and readers know it.
+            // A length above the maximum of a datagram is written as zero, as offloads do;
+            // analysers accept it.
             total_len: u16::try_from(Ipv4Header::MIN_LEN + datagram).unwrap_or(0),
             identification: header.message as u16,
             dont_fragment: true,
@@ -158,7 +165,7 @@ impl<'a, W: Write> Capture<'a, W> {
     }
 }
 
-/// What `station` is called in the file.
+/// The name of `station` in the file.
 fn label(experiment: &Experiment, station: usize) -> String {
     match experiment.nodes.get(station) {
         Some(NodeSpec { name: None, .. }) => format!("node{station}"),
@@ -172,7 +179,7 @@ fn address(node: usize) -> [u8; 4] {
     [10, a, b, c]
 }
 
-/// The Ethernet address of that host, given out locally; everybody's if there is none.
+/// The host's Ethernet address, locally administered; the broadcast address without a host.
 fn station_address(node: Option<usize>) -> [u8; 6] {
     let Some(node) = node else { return [0xFF; 6] };
     let [a, b, c, d] = (node as u32 + 1).to_be_bytes();

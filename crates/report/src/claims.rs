@@ -1,29 +1,33 @@
-//! Claims: what a scenario says its results must show, checked against what they show.
+//! Claims: what a scenario says its results must show, checked against the results.
 //!
-//! A claim is a Rhai expression over the finished [`Results`]. A table of canned checks would be simpler
-//! and is not enough: "rises with P until P = N, then is flat" and "the excess of channel 0 is dropped
-//! and nobody else's" are both ordinary claims, and a user's own requirement is a third kind. A general
-//! language brings its own danger, that a script with a slip in it says *yes*: a misspelt metric compares
-//! unequal to everything, `NaN` makes every comparison false and its negation true, `all` over an empty
-//! list holds. So the vocabulary is strict where the language is lax:
+//! A claim is a Rhai expression over the finished [`Results`]. A table of canned checks would be
+//! simpler but is not enough: "rises with P until P = N, then is flat" and "the excess of channel 0
+//! is dropped and no other channel's" are both ordinary claims, and a user's own requirement is a
+//! third kind. A general language has a danger of its own: a script with a slip in it can answer
+//! *yes*. A misspelt metric compares unequal to everything, `NaN` makes every comparison false and
+//! its negation true, `all` over an empty list holds. So the vocabulary is strict where the
+//! language is lax:
 //!
-//! * an unknown property, channel, axis or axis value is an error that lists what there is, and so is comparing two
-//!   different kinds of value;
-//! * comparing what the results do not have (a bound that was not given, the misses of a channel that carried nothing, a
-//!   number that is not finite) has no answer (`x == ()` asks whether it is there);
-//! * `all`, `filter`, `find`, `mean`, `rising`, a `for` … over nothing have none either; `all` and `any` are decided by an
-//!   element that decides them, and otherwise have none if an element has none;
+//! * an unknown property, channel, axis or axis value is an error that lists the valid ones;
+//!   comparing two different kinds of value is an error, too;
+//! * comparing a value that the results do not have (a bound that was not given, the misses of a
+//!   channel that carried no messages, a number that is not finite) has no answer (`x == ()` asks
+//!   whether the value exists);
+//! * `all`, `filter`, `find`, `mean`, `rising`, a `for` … over an empty list have no answer either;
+//!   `all` and `any` are decided by an element that decides them, and otherwise have no answer if
+//!   an element has none;
 //! * `/` divides really: `1 / 2` is a half.
 //!
-//! A claim without an answer is *not judged*: it neither holds nor fails. One whose script is wrong is an error, and not
-//! judged either; the others are. A claim that ranges over an axis is judged at each of its points by itself.
+//! A claim without an answer is *not judged*: it neither holds nor fails. A claim whose script is
+//! wrong is an error and not judged either; the other claims are judged. A claim that ranges over
+//! an axis is judged at each of its points separately.
 //!
-//! Scripts cannot read files, clocks or randomness, import, or run for long, so a verdict is a function
-//! of the results alone. They are compiled before anything runs, and tried on a stub of the results with every comparison
-//! answered either way; a syntax error or a misspelt name costs no simulation. One that takes more than its budget
-//! ends in an error.
+//! Scripts cannot read files, clocks or randomness, import, or run for long, so a verdict is a
+//! function of the results alone. Scripts are compiled before anything runs, and tried on a stub of
+//! the results with every comparison answered either way. A syntax error or a misspelt name
+//! therefore costs no simulation. A script that exceeds its budget ends in an error.
 //!
-//! What scripts can say is in [`crate::glossary`], from which docs/claims.md is made.
+//! [`crate::glossary`] has the vocabulary of scripts; docs/claims.md is made from it.
 
 mod absent;
 mod answers;
@@ -49,12 +53,12 @@ pub use engine::Budget;
 use engine::Meter;
 pub use trial::Compiler;
 
-/// What came of all claims.
+/// The outcome of all claims.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Judgement {
     /// One per claim, in order.
     pub verdicts: Vec<Verdict>,
-    /// What is wrong with the scripts of those that could not be judged for it.
+    /// Errors of the scripts that could not be judged because of them.
     pub errors: Vec<ClaimError>,
 }
 
@@ -90,8 +94,8 @@ impl Judge {
         if errors.is_empty() { Ok(Judge { claims: compiled }) } else { Err(errors) }
     }
 
-    /// Judges every claim. A script that exceeds the budget it is given ends in an error; without one, only endless loops
-    /// and huge values do.
+    /// Judges every claim. A script that exceeds the budget it is given ends in an error; without
+    /// one, only endless loops and huge values do.
     pub fn judge(&self, results: &Results, budget: Option<fn() -> Budget>) -> Judgement {
         let court = Court::of(results, budget);
         let mut judgement = Judgement::default();
@@ -117,7 +121,7 @@ pub(crate) fn tried(script: &str) -> Result<(), String> {
     tests::tried(script)
 }
 
-/// What scripts see.
+/// The variables that a script sees.
 struct Court<'a> {
     results: &'a Results,
     vocabulary: record::Vocabulary,
@@ -137,12 +141,12 @@ impl<'a> Court<'a> {
         Self { results, vocabulary, runs, engine, meter, budget }
     }
 
-    /// The same court, which answers comparisons by `answers`. The records are shared.
+    /// The same court with the comparisons of `answers`. The records are shared.
     fn answering(&self, answers: &Answers) -> Self {
         self.with(self.runs.clone(), answers)
     }
 
-    /// What a script starts with.
+    /// The scope at the start of a script.
     fn scope(&self) -> Scope<'static> {
         let mut scope = Scope::new();
         scope.push_constant("runs", self.runs.clone());
@@ -165,7 +169,7 @@ impl<'a> Court<'a> {
     }
 }
 
-/// What was found of a claim, and the figures that it rests on.
+/// The ruling on a claim, and the figures that it rests on.
 struct Found {
     ruling: Ruling,
     figure: String,
@@ -205,7 +209,7 @@ impl Compiled {
         };
         let mut spoilt = false;
         if let Some(because) = court.vocabulary.witness.take(claim.stalls) {
-            // What could not be judged anyhow keeps its own reason.
+            // A claim that has no verdict anyway keeps its own reason.
             spoilt = !matches!(ruling, Ruling::NotJudged { .. });
             if spoilt {
                 ruling = Ruling::NotJudged { because };
@@ -235,7 +239,7 @@ fn compile(engine: &Engine, claim: &Claim, script: &'static str, text: &str) -> 
         .map_err(|error| at(claim, script, text, error.1, error.err_type().to_string()))
 }
 
-/// What the script comes to, or why it has no answer.
+/// The value of the script, or why it has no answer.
 fn evaluate(
     court: &Court<'_>,
     claim: &Claim,
@@ -254,7 +258,7 @@ fn evaluate(
     Err(slip(claim, script, text, &error))
 }
 
-/// What is wrong with a script that ended in `error`.
+/// The error of a script that ended in `error`.
 fn slip(claim: &Claim, script: &'static str, text: &str, error: &EvalAltResult) -> Box<ClaimError> {
     // The innermost error is the cause; the closures around it are known from the position.
     let inner = error.unwrap_inner();

@@ -1,7 +1,8 @@
-//! Every word that Laxity answers in: fields, metrics, columns, verdicts, and what scripts can call.
+//! Every word of Laxity's output: fields, metrics, columns, verdicts, and the functions of scripts.
 //!
-//! The words come from where they are defined, the types of results and the tables that print them, so that what is said
-//! of a word cannot fall behind the word. `laxity explain` and the generated references in docs/ are made from here.
+//! Each description is read from the definition of the word, in the types of results and the tables
+//! that print them, so the two cannot diverge. `laxity explain` and the generated references in
+//! docs/ are made from here.
 
 mod fields;
 mod words;
@@ -23,9 +24,9 @@ pub struct Term {
     pub name: String,
     /// Of what, and how to get at it.
     pub place: String,
-    /// What kind of value, with its unit; empty if it is none.
+    /// The kind of value, with its unit; empty for a word without a value.
     pub shape: String,
-    /// What it means, and when it is absent.
+    /// The meaning, and when the value is absent.
     pub means: String,
 }
 
@@ -33,7 +34,8 @@ fn term(name: &str, place: &str, shape: &str, means: &str) -> Term {
     Term { name: name.into(), place: place.into(), shape: shape.into(), means: means.into() }
 }
 
-/// Every word, in the order of the references; a word that stands for several things comes several times.
+/// Every word, in the order of the references; a word with several meanings is listed several
+/// times.
 pub fn terms() -> Vec<Term> {
     let mut terms: Vec<Term> =
         VERDICTS.iter().map(|(name, means)| term(name, "a verdict", "", means)).collect();
@@ -64,8 +66,8 @@ pub fn terms() -> Vec<Term> {
     terms
 }
 
-/// Columns of tables in the terminal and the report: table, title, what it is. Those of channels come from where their numbers
-/// are declared.
+/// Columns of tables in the terminal and the report: table, title, meaning. Those of channels are
+/// read from the declaration of their numbers.
 pub(crate) fn columns() -> Vec<(&'static str, &'static str, String)> {
     let channel = RECORDS.iter().find(|record| record.kind == "Channel").map(fields::of).unwrap_or_default();
     let means = |name: &str| channel.iter().find(|field| field.name == name).map(|field| field.means.clone());
@@ -92,7 +94,7 @@ fn sentence(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// What `word` stands for; or, if for nothing, words that are near it.
+/// The meanings of `word`, or similar words if it has none.
 pub fn explain(word: &str) -> Result<Vec<Term>, Vec<String>> {
     let wanted = word.trim().to_lowercase();
     // As it is written in a script, a figure or a file.
@@ -126,18 +128,31 @@ const MADE: &str = "<!-- Made by `cargo xtask generate` from crates/report; do n
 pub fn claims_reference() -> String {
     let mut text = format!("# What a claim can say\n\n{MADE}");
     text += "A claim is a [Rhai](https://rhai.rs) expression over finished results; `holds` decides it and `shows` gives the figures. \
-             `laxity explain WORD` prints any of this.\n\n\
-             Comparing what is absent has no answer, and the claim is *not judged*: neither green nor red. Nor has what \
-             a channel carried to which nothing was sent, but that it adds nothing to a sum and is not more than anything. An unknown name is an \
-             error, found before anything runs. Times are in seconds and sizes in bytes; `/` divides really.\n\n\
-             Nor has anything that goes over an *empty* list and tests it: `all`, `any`, `filter`, `find`, `contains`, `index_of`, `reduce`, a `for` \
-             loop (over `0..xs.len()`, too), `==` of two of them. That a filter leaves nothing of some elements was found out by looking \
-             at each, so `rt.filter(|c| c.refused == () && c.worst > c.bound).len() == 0` holds where no channel is both; \
-             `rt.filter(|c| c.refused == ()).filter(|c| c.worst > c.bound).len() == 0` asks about the admitted ones, and is not judged where there are \
-             none. `len()` of any list is a number: a script that means to be content with nothing says so, `xs.len() == 0 || xs.all(…)`.\n\n\
-             ```toml\n[[claim]]\nid = \"on-time\"\nsays = \"Every frame is sent by its deadline\"\n\
-             holds = 'runs.all(|r| r.rt.all(|c| c.on_time == 1 && c.worst <= c.bound))'\nshows = 'ms(runs[0].channel(\"camera\").worst)'\n```\n\n\
-             ## Functions\n\n| name | what it is | for example |\n|---|---|---|\n";
+             `laxity explain WORD` prints any of this.\n\
+             \n\
+             Comparing an absent value has no answer, and the claim is *not judged*: neither green nor red. The amount carried by a \
+             channel without sent messages has no answer either, except that it adds zero to a sum and is not more than anything. An \
+             unknown name is an error, found before anything runs. Times are in seconds and sizes in bytes; `/` divides really.\n\
+             \n\
+             Tests of the elements of an *empty* list have no answer either: `all`, `any`, `filter`, `find`, `contains`, `index_of`, \
+             `reduce`, a `for` loop (over `0..xs.len()`, too), `==` of two of them. A filter that leaves no element of a non-empty list \
+             has tested each, so `rt.filter(|c| c.refused == () && c.worst > c.bound).len() == 0` holds where no channel satisfies both; \
+             `rt.filter(|c| c.refused == ()).filter(|c| c.worst > c.bound).len() == 0` tests the admitted channels, and is not judged \
+             without any. `len()` of any list is a number: a script that accepts an empty list uses it, `xs.len() == 0 || xs.all(…)`.\n\
+             \n\
+             ```toml\n\
+             [[claim]]\n\
+             id = \"on-time\"\n\
+             says = \"Every frame is sent by its deadline\"\n\
+             holds = 'runs.all(|r| r.rt.all(|c| c.on_time == 1 && c.worst <= c.bound))'\n\
+             shows = 'ms(runs[0].channel(\"camera\").worst)'\n\
+             ```\n\
+             \n\
+             ## Functions\n\
+             \n\
+             | name | what it is | for example |\n\
+             |---|---|---|\n\
+             ";
     for (name, means, example) in HELPERS {
         text += &row(&[&code(name), means, &code(example)]);
     }
@@ -153,8 +168,14 @@ pub fn claims_reference() -> String {
     for (_, name, means) in causes::ALL {
         text += &row(&[&code(name), means]);
     }
-    text += "\n## Figures\n\n`r.figures.admitted`; with `@1` behind the name at the second node. Absent if nothing of the kind happened.\n\n\
-             | name | what it is |\n|---|---|\n";
+    text += "\n\
+             ## Figures\n\
+             \n\
+             `r.figures.admitted`; with `@1` behind the name at the second node. Absent if there was no event of the kind.\n\
+             \n\
+             | name | what it is |\n\
+             |---|---|\n\
+             ";
     for (name, means) in figures::ALL {
         text += &row(&[&code(name), means]);
     }

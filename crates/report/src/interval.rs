@@ -1,16 +1,17 @@
 //! Confidence in a mean of repetitions.
 //!
-//! Runs that differ in nothing but their seed are independent draws of the same figure, and their mean is known as well as
-//! Student's distribution says: `x̄ ± t(0.975, n − 1) · s / √n`, for 95 of 100 such intervals to hold the true mean. That takes the
-//! figure to be about normal, which the mean of many messages is and a largest value is not: of the latter the interval
-//! is a hint. Messages of *one* run follow one another and are no repetitions.
+//! Runs that differ only in their seed are independent draws of the same figure. Student's
+//! distribution gives the confidence in their mean: `x̄ ± t(0.975, n − 1) · s / √n`, for 95 of 100
+//! such intervals to hold the true mean. The figure has to be about normal: the mean of many
+//! messages is, a maximum is not, so of a maximum the interval is a hint. Messages of *one* run are
+//! correlated and are no repetitions.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// How sure an interval is.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// A mean, and how far from it the true one may be.
+/// A mean, and the half width of its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Of the values.
@@ -19,7 +20,7 @@ pub struct Interval {
     pub half: f64,
 }
 
-/// The interval of the mean of `values`; `None` of fewer than two, which say nothing of how they scatter.
+/// The interval of the mean of `values`; `None` for fewer than two values, which have no variance.
 pub fn interval(values: &[f64]) -> Option<Interval> {
     let n = values.len() as f64;
     let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)? as f64;

@@ -1,9 +1,11 @@
-//! How likely it is that a message misses its deadline: misses pooled over runs, with a confidence limit.
+//! The probability that a message misses its deadline: misses pooled over runs, with a confidence
+//! limit.
 //!
-//! Runs that differ only in their seed are repetitions, so their messages may be counted together: `k` misses of `n`
-//! messages. The share `k / n` says little where `k` is small, and nothing where it is zero. The upper limit `p` of
-//! Clopper and Pearson (Biometrika 26, 1934) is exact: it is the largest probability of a miss with which `k` misses or
-//! fewer of `n` still happen with a probability of 5 %,
+//! Runs that differ only in their seed are repetitions, so their messages may be counted together:
+//! `k` misses of `n` messages. The share `k / n` is a poor estimate where `k` is small, and none
+//! where it is zero. The upper limit `p` of Clopper and Pearson (Biometrika 26, 1934) is exact: it
+//! is the largest probability of a miss with which `k` misses or fewer of `n` still happen with a
+//! probability of 5 %,
 //!
 //! ```text
 //! P(X ≤ k; n, p) = Σ_{i ≤ k} C(n, i) pⁱ (1 − p)ⁿ⁻ⁱ = 1 − 0.95.
@@ -11,8 +13,9 @@
 //!
 //! Without a miss that is `p = 1 − 0.05^(1/n)`, about `3 / n` (the rule of three).
 //!
-//! The limit takes messages as independent. Messages of one run follow one another, and one disturbance may delay several of
-//! them; then the limit is too low. A bound needs no such assumption.
+//! The limit takes messages as independent. Messages of one run follow one another, and one
+//! disturbance may delay several of them; then the limit is too low. A bound needs no such
+//! assumption.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +40,8 @@ pub struct Misses {
     pub missed: u64,
     /// The requested deadline in seconds: the shortest of any run.
     pub deadline: Option<f64>,
-    /// The bound on the time to delivery (to the last transmission, where no host receives), in seconds: the longest of any
-    /// run. `None` if a run has no bound.
+    /// The bound on the time to delivery (to the last transmission, where no host receives), in
+    /// seconds: the longest of any run. `None` if a run has no bound.
     pub bound: Option<f64>,
 }
 
@@ -73,7 +76,7 @@ impl Misses {
 /// A channel at the points of a sweep that differ only in their seed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pooled {
-    /// The place on each axis; that on the axis of seeds is the first of them.
+    /// The position on each axis; on the axis of seeds, the first of them.
     pub(crate) point: Vec<usize>,
     /// The channel's name.
     pub(crate) channel: String,
@@ -81,7 +84,8 @@ pub(crate) struct Pooled {
     pub(crate) misses: Misses,
 }
 
-/// The misses of every channel with messages due, pooled over the seeds of a sweep; empty without several seeds.
+/// The misses of every channel with messages due, pooled over the seeds of a sweep; empty without
+/// several seeds.
 pub(crate) fn over_seeds(results: &Results) -> Vec<Pooled> {
     let seeds = results.axes.iter().position(|axis| axis.name == REPETITIONS && axis.points.len() > 1);
     let Some(seeds) = seeds else { return Vec::new() };
@@ -110,8 +114,8 @@ pub(crate) fn over_seeds(results: &Results) -> Vec<Pooled> {
     groups.into_iter().flat_map(pooled).collect()
 }
 
-/// The largest probability with which `k` of `n` or fewer happen with a probability of 1 − `confidence`; 1 if all of them
-/// happened.
+/// The largest probability with which `k` of `n` or fewer happen with a probability of 1 −
+/// `confidence`; 1 if all of them happened.
 fn upper_limit(k: u64, n: u64, confidence: f64) -> f64 {
     if k >= n {
         return 1.0;
@@ -130,13 +134,14 @@ fn upper_limit(k: u64, n: u64, confidence: f64) -> f64 {
             false => high = middle,
         }
     }
-    // Rounded away from zero: a limit may be too high and never too low.
+    // Rounded away from zero: a limit may be too high but never too low.
     high
 }
 
 /// `P(X ≤ k; n, p)` for a `p` of `k / n` or more, with `ln C(n, k)` given.
 ///
-/// From `k` downwards each term is smaller than the one before it, so the sum ends where a term adds nothing.
+/// From `k` downwards each term is smaller than the term before it, so the sum ends at the first
+/// term that no longer changes it.
 fn at_most(k: u64, n: u64, p: f64, choices: f64) -> f64 {
     let mut term = (choices + k as f64 * p.ln() + (n - k) as f64 * (-p).ln_1p()).exp();
     let mut sum = term;
@@ -174,8 +179,8 @@ mod tests {
         assert_eq!(upper_limit(7, 7, 0.95), 1.0, "all missed");
     }
 
-    /// Two of two or fewer happen always, one of two or fewer with 1 − p²: the limit is √0.95. The rest are the quantiles of
-    /// the beta distribution to which Clopper and Pearson come.
+    /// Two of two or fewer happen always, one of two or fewer with 1 − p²: the limit is √0.95. The
+    /// rest are the quantiles of the beta distribution, after Clopper and Pearson.
     #[test]
     fn with_misses_it_is_that_of_clopper_and_pearson() {
         assert!(near(upper_limit(1, 2, 0.95), 0.95f64.sqrt()));

@@ -1,13 +1,15 @@
-//! Files that a person names for output, and what may be replaced by them.
+//! Output files that a user names, and the files that they may replace.
 //!
-//! A path on a command line is typed by hand, and the slip that names the scenario where the trace was meant must not
-//! cost the scenario. So a path is written only if nothing is there, or an empty file, or what Laxity wrote there
-//! before ([`Kind`] says how that is told); never through a link, and never to a device, a pipe or a file that
-//! this very run reads. A list of files that we have written would not do: it can be lost, copied with a directory
-//! or be older than what stands there now. The file itself says whose it is.
+//! A path on a command line is typed by hand, and a slip that names the scenario instead of the
+//! trace must not destroy the scenario. So a path is written only if it does not exist, is an empty
+//! file, or is a file that Laxity wrote ([`Kind`] says how that is recognised). It is never written
+//! through a link, nor to a device, a pipe or a file that this run reads. A list of files that
+//! Laxity has written would not do: it can be lost, copied with a directory or be older than the
+//! files. The file itself identifies its writer.
 //!
-//! What is written appears whole or not at all: it grows under a name of its own beside the path, and takes the
-//! path's name last. A reader never sees half of it, and what stood there before stays until then.
+//! A file appears whole or not at all: it grows under a temporary name beside the path, and is
+//! renamed to the path at the end. A reader never sees a part of it, and the earlier file stays
+//! until the rename.
 
 mod kind;
 mod workplace;
@@ -25,24 +27,25 @@ pub(crate) use workplace::target;
 /// Why something was not written.
 #[derive(Debug)]
 pub enum Error {
-    /// What stands at the path is not ours to replace: a slip of whoever named it.
+    /// The file at the path must not be replaced: the user named it by mistake.
     Refused {
         /// Where.
         path: PathBuf,
-        /// What stands there, and what would be valid.
+        /// The kind of file at the path, and what would be valid.
         reason: String,
     },
     /// The file system would not.
     Failed {
         /// Where.
         path: PathBuf,
-        /// What it said.
+        /// The error of the operation.
         error: io::Error,
     },
 }
 
 impl Error {
-    /// What stands at `path` is not ours to replace: `reason` says what it is, and what would be valid.
+    /// The error that the file at `path` must not be replaced: `reason` says what it is, and what
+    /// would be valid.
     pub fn refused(path: &Path, reason: impl Into<String>) -> Self {
         Error::Refused { path: path.to_path_buf(), reason: reason.into() }
     }
@@ -64,8 +67,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Whether a file of that `kind` may be written to `path` by a run that reads `inputs`; asked before any work is
-/// done for it.
+/// Whether a file of that `kind` may be written to `path` by a run that reads `inputs`; asked
+/// before any work is done for it.
 ///
 /// # Errors
 ///
@@ -104,7 +107,7 @@ pub fn check(path: &Path, kind: Kind, inputs: &[PathBuf]) -> Result<(), Error> {
     Err(Error::refused(path, format!("exists, and Laxity did not write it as {}; {valid}", kind.words())))
 }
 
-/// A file on its way: it has a name of its own until it is whole, and goes away if it never is.
+/// An unfinished file: it has a temporary name until it is complete, and is removed if it never is.
 #[derive(Debug)]
 pub struct Draft {
     path: PathBuf,
@@ -114,7 +117,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A new file for `path`, which gets that name by [`finish`](Self::finish); and the file to write to.
+    /// A new file for `path`, renamed to it by [`finish`](Self::finish); and the file to write to.
     ///
     /// # Errors
     ///
@@ -123,28 +126,31 @@ impl Draft {
         check(path, kind, inputs)?;
         let mut name = OsString::from(".");
         name.push(path.file_name().unwrap_or_default());
-        // Two commands may be at the same file; each writes one of its own, and the last name counts.
+        // Two commands may write the same path; each has its own temporary file, and the last
+        // rename wins.
         name.push(format!(".laxity-{}", std::process::id()));
         let temporary = path.with_file_name(name);
         let file = File::create_new(&temporary).map_err(|error| Error::failed(path, error))?;
         Ok((Draft { path: path.to_path_buf(), temporary, kind, named: false }, file))
     }
 
-    /// Gives it its name; everything has been written to `file`.
+    /// Renames the file to its path; everything has been written to `file`.
     ///
     /// # Errors
     ///
-    /// As [`check`], since others may have written there meanwhile; and if the disk has no room after all.
+    /// As [`check`], since another program may have written the path meanwhile; and if the disk is
+    /// full.
     pub fn finish(self, file: &File) -> Result<(), Error> {
         file.sync_all().map_err(|error| Error::failed(&self.path, error))?;
         self.name()
     }
 
-    /// Gives it its name now, and lets it grow: for what is of use also if it is cut off.
+    /// Renames the file to its path at once, and lets it grow: for files that are useful even if
+    /// truncated.
     ///
     /// # Errors
     ///
-    /// As [`check`], since others may have written there meanwhile.
+    /// As [`check`], since another program may have written the path meanwhile.
     pub fn name(mut self) -> Result<(), Error> {
         check(&self.path, self.kind, &[])?;
         fs::rename(&self.temporary, &self.path).map_err(|error| Error::failed(&self.path, error))?;
@@ -161,7 +167,7 @@ impl Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         if !self.named {
-            // Nobody is left to tell; a hidden file stays behind at worst.
+            // No error can be reported here; at worst a hidden file stays behind.
             drop(fs::remove_file(&self.temporary));
         }
     }
@@ -171,7 +177,7 @@ impl Drop for Draft {
 ///
 /// # Errors
 ///
-/// As [`check`], and what the file system says.
+/// As [`check`], and errors of the file system.
 pub fn write(path: &Path, kind: Kind, inputs: &[PathBuf], bytes: &[u8]) -> Result<(), Error> {
     let (draft, mut file) = Draft::begin(path, kind, inputs)?;
     match io::Write::write_all(&mut file, bytes) {

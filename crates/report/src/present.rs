@@ -1,8 +1,9 @@
 //! Everything people look at: a table for the terminal, figures, a report, and files for machines.
 //!
-//! All of it is made from one [`Results`](laxity_world::results::Results) and the verdicts on it, by functions
-//! from values to text or bytes; only [`write_all`] touches a disk. Equal results give equal bytes, so that
-//! an outcome can be compared by its files. Wherever a worst case is shown, its bound stands beside it.
+//! All of it is made from one [`Results`](laxity_world::results::Results) and the verdicts on it,
+//! by functions from values to text or bytes; only [`write_all`] touches a disk. Equal results give
+//! equal bytes, so that an outcome can be compared by its files. Wherever a worst case is shown,
+//! its bound stands beside it.
 
 pub mod adapter;
 mod error;

@@ -1,4 +1,4 @@
-//! A capture is read back by a parser that is not its writer's, and says what the experiment says.
+//! A second parser reads a capture back and finds the values of the experiment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,8 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::blocks::name_resolution::Record;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-/// Small packets, so that a capture has all of them and sums can be checked: headers of 90 bytes, and 64 behind them.
+/// Small packets, so that a capture has all of them and sums can be checked: headers of 90 bytes,
+/// and 64 behind them.
 const NETWORK: &str = r#"
 title = "What is captured"
 
@@ -62,7 +63,7 @@ burst = 4
 source = { kind = "periodic", interval = "5 ms" }
 "#;
 
-/// One host, and nobody who receives.
+/// One host, without a receiver.
 const ALONE: &str = r#"
 title = "What is captured"
 
@@ -87,7 +88,7 @@ deadline = "10 ms"
 source = { kind = "periodic" }
 "#;
 
-/// The header of ours that `payload` begins with, of a packet of `size` bytes, of which headers took some.
+/// Our header at the beginning of `payload`, of a packet of `size` bytes including other headers.
 fn header_of(payload: &[u8], size: usize) -> Header {
     let mut packet = payload.to_vec();
     packet.resize(48 + size, 0);
@@ -196,7 +197,8 @@ fn frames_are_whole_and_say_who_sent_what_to_whom() {
     assert_eq!((on("camera"), on("near"), on("hall.far")), (10, 10, 20));
 }
 
-/// A film that is shown to a host and comes back to the camera: each passage is a frame of who sent it then, to who is next, with one hop fewer to live behind each host.
+/// A video stream that is shown to a host and returns to the camera. Each hop is a frame from its
+/// sender to the next station, with a hop limit lower by one behind each host.
 #[test]
 fn what_turns_back_is_seen_each_time() {
     let back = NETWORK.replace(
@@ -240,7 +242,8 @@ fn what_nobody_receives_is_addressed_to_nobody() {
     }
 }
 
-/// Offloads hand a packet that no datagram can be to an adapter like this; readers take the length of the frame.
+/// Offloads hand a packet that no datagram can be to an adapter like this; readers take the length
+/// of the frame.
 #[test]
 fn a_packet_longer_than_a_datagram_has_no_length() {
     let long =
@@ -266,7 +269,8 @@ fn a_packet_longer_than_a_datagram_has_no_length() {
     assert_eq!((frames, lengths[0]), (lengths.len(), 48 + 80 * 1024));
 }
 
-/// The form of a packet in a capture, by its link: the length of the frame, and the remark where headers do not fit.
+/// The form of a packet in a capture, by its link: the length of the frame, and the remark where
+/// headers do not fit.
 #[test]
 fn a_frame_has_the_bytes_that_took_time() {
     let of = |framing: &str, size: u32| {

@@ -15,7 +15,7 @@ use super::opening;
 use super::scene::{Play, Scene, fit, fit_best_effort};
 use super::sight::Sight;
 
-/// What a change knows of the scene as it is.
+/// The scene and its run, as a change sees them.
 pub(super) struct Knowledge<'a> {
     pub(super) ground: &'a Ground,
     pub(super) target: usize,
@@ -63,7 +63,8 @@ fn message(scene: &Scene, known: &Knowledge<'_>, random: &mut Stream) -> Option<
 }
 
 impl Knowledge<'_> {
-    /// What can bear on the message under attack: from one bound before its release to its end.
+    /// The interval that can influence the message under attack: from one bound before its release
+    /// to its end.
     fn window(&self) -> (Time, Time) {
         let bound = self.ground.players[self.target].bound.unwrap_or(Span::ZERO);
         (self.critical.0.saturating_sub(bound), self.critical.1)
@@ -72,7 +73,7 @@ impl Knowledge<'_> {
     /// An instant at which something began or ended, or a picosecond beside it.
     fn instant(&self, random: &mut Stream) -> Option<Time> {
         let (from, to) = self.window();
-        // Half of the time close to the release, where most is decided.
+        // Half of the draws are close to the release, where most is decided.
         let near = (self.critical.0.saturating_sub(Span::from_ms(1)), self.critical.0 + Span::from_ms(1));
         let (from, to) = if random.below(2) == 0 { near } else { (from, to) };
         pick(Sight::within(&self.sight.instants, from, to), random).map(|at| beside(*at, random))
@@ -110,7 +111,7 @@ fn put(scene: &mut Scene, known: &Knowledge<'_>, channel: usize, mut messages: V
     scene.plays[channel] = Play::Script(Arc::from(messages));
 }
 
-/// Moves message `number` of `channel` to `to`, and others by as much.
+/// Moves message `number` of `channel` to `to`, and others by the same time.
 fn retime(scene: &mut Scene, known: &Knowledge<'_>, (channel, number): (usize, usize), to: Time, with: With) {
     let mut messages = scene.plays[channel].messages().to_vec();
     let from = messages[number].at;
@@ -156,7 +157,7 @@ fn align(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     retime(scene, known, place, to, with(random));
 }
 
-/// Moves a message to the release of the one under attack, or to that of any other.
+/// Moves a message to the release of the message under attack, or to that of any other.
 fn meet(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     let Some(place) = message(scene, known, random) else { return };
     let to = match random.below(3) {
@@ -180,11 +181,12 @@ fn share_deadline(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream)
     retime(scene, known, (channel, number), to, with(random));
 }
 
-/// Moves all real-time channels by as much, so that the critical release meets an instant of what stays.
+/// Moves all real-time channels by the same time, so that the critical release meets an instant of
+/// the remaining traffic.
 fn release_together(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     let Some(to) = known.instant(random) else { return };
     let from = known.critical.0;
-    // A part of them, at times: those above the target and not those that it waits for.
+    // At times a part of them only: those above the target and not those that it waits for.
     let part = random.below(3) == 0;
     for channel in 0..scene.plays.len() {
         let player = &known.ground.players[channel];
@@ -213,7 +215,7 @@ fn resize(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     put(scene, known, channel, messages);
 }
 
-/// Takes a message out, or all that come before one.
+/// Removes a message, or all messages before one.
 fn leave_out(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     let Some((channel, number)) = message(scene, known, random) else { return };
     let mut messages = scene.plays[channel].messages().to_vec();
@@ -252,14 +254,15 @@ fn press(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     messages.truncate(number);
     let ahead = random.below(2) == 0;
     messages.extend((0..=steps).map(|k| Arrival {
-        // All that is too early for the burst is moved to where it is allowed.
+        // Messages too early for the burst are moved to the first allowed instants.
         at: if ahead { first } else { first.saturating_add(interval.saturating_mul(k)) },
         size: player.spec.max_message,
     }));
     put(scene, known, channel, messages);
 }
 
-/// Leaves out the beginning of the scene, and what of its end no message needs: where nothing is lost by it, later steps cost less.
+/// Removes the beginning of the scene, and the part of its end that no message needs. If the
+/// response stays as long, later steps cost less.
 fn shorten(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     let (release, left) = known.critical;
     let bound = known.ground.players[known.target].bound.unwrap_or(Span::ZERO);
@@ -282,7 +285,8 @@ fn shorten(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
 fn rounds(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) -> bool {
     let players = &known.ground.players;
     let all: Vec<usize> = (0..players.len()).filter(|channel| players[*channel].rounds.is_some()).collect();
-    // Nothing is drawn where nothing is chosen: the climb of another experiment stays as it is.
+    // Without a choice no random number is drawn, so the climb of another experiment does not
+    // change.
     let Some(channel) = pick(&all, random) else { return false };
     let Play::Rounds { size, window, .. } = &mut scene.plays[*channel] else { return false };
     let most = players[*channel].rounds.map_or(1, |(window, _)| window);
@@ -293,7 +297,8 @@ fn rounds(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) -> bool
     true
 }
 
-/// Changes what best effort does: a flood, nothing, or a message that begins just before a transmission ends.
+/// Changes the best-effort traffic: a flood, silence, or a message that begins just before a
+/// transmission ends.
 fn best_effort(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     let ground = known.ground;
     let may = |c: &usize| {
@@ -314,7 +319,8 @@ fn best_effort(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
             };
             let ends = Sight::within(&known.sight.completions, from, to);
             let mut messages = scene.plays[channel].messages().to_vec();
-            // The first that has no message yet, so that a train of them grows from its beginning; or any.
+            // The first instant without a message, so that a train of messages grows from its
+            // beginning; or a random one.
             let lacks = |end: &&Time| {
                 let before = end.saturating_sub(Span::from_us(1));
                 !messages.iter().any(|message| (before..=**end).contains(&message.at))

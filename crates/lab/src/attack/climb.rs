@@ -15,7 +15,7 @@ use super::sight::Sight;
 
 /// Steps without progress after which a climb begins elsewhere.
 const PATIENCE: u64 = 240;
-/// Kept changes after which a scene is looked at again though it is no worse than before.
+/// The number of changes kept without a worse response after which a scene is traced again.
 const LOOKS: u64 = 12;
 
 /// The worst known of one channel, and what shows it.
@@ -36,7 +36,7 @@ pub(super) struct Climb {
     sight: Option<(Sight, (Time, Time))>,
     stale: u64,
     kept: u64,
-    /// Per channel: the worst that this climb has met, whichever channel it was after.
+    /// Per channel: the worst response in this climb, whichever channel was its target.
     pub(super) met: Vec<Option<Worst>>,
 }
 
@@ -48,7 +48,7 @@ impl Climb {
         Self { ground, target, random, scene, score: None, sight: None, stale: 0, kept: 0, met }
     }
 
-    /// Takes `steps` steps, as long as `go_on` says so; how many were taken.
+    /// Takes `steps` steps, as long as `go_on` returns true; returns the number of steps taken.
     pub(super) fn go(&mut self, steps: u64, go_on: &(dyn Fn() -> bool + Sync)) -> u64 {
         for step in 0..steps {
             if !go_on() {
@@ -107,7 +107,8 @@ impl Climb {
         }
     }
 
-    /// The target's longest response in `scene`, unless that is given up; what it means for others is noted.
+    /// The target's longest response in `scene`, unless the run is given up; responses of other
+    /// channels are recorded.
     fn try_out(&mut self, scene: &Scene, go_on: &dyn Fn() -> bool) -> Option<Span> {
         let responses = self.ground.play(scene, go_on)?;
         for (met, response) in self.met.iter_mut().zip(&responses) {
@@ -126,7 +127,7 @@ impl Climb {
         (self.scene, self.score, self.sight, self.stale) = (scene, None, None, 0);
     }
 
-    /// Whether the worst of all climbs, `response`, is worse than what this one stands at.
+    /// Whether the worst of all climbs, `response`, is worse than this climb's present one.
     pub(super) fn is_behind(&self, response: Span) -> bool {
         self.score.is_none_or(|score| score < response)
     }
@@ -154,7 +155,7 @@ impl Climb {
     }
 }
 
-/// Whether each of two channels may do what the other does in a scene.
+/// Whether two channels may exchange their traffic in a scene.
 fn are_alike(one: &Player, other: &Player) -> bool {
     one.spec == other.spec && one.rounds.is_none() && other.rounds.is_none()
 }

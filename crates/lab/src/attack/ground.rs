@@ -1,4 +1,4 @@
-//! The ground that a search is fought on: the experiment without its own traffic, and who may send what.
+//! The ground of a search: the experiment without its own traffic, and the channels that may send.
 
 use laxity_model::host::Applications;
 use laxity_qos::channel::{Block, Order};
@@ -30,13 +30,13 @@ pub(super) struct Player {
     pub(super) real_time: bool,
     /// Whether it may send at all: not if admission refused it.
     pub(super) sends: bool,
-    /// What was promised to it.
+    /// The channel's bound.
     pub(super) bound: Option<Span>,
     /// By what deadline EDF orders it.
     pub(super) local: Span,
     /// Bytes of a full block of its handler.
     pub(super) block: Bytes,
-    /// The window of its rounds and the channel that they answer, if every scene keeps them.
+    /// The window of its rounds and the channel that they respond to, if every scene keeps them.
     pub(super) rounds: Option<(u32, usize)>,
 }
 
@@ -65,7 +65,8 @@ fn rounds(experiment: &Experiment, channel: &ChannelSpec) -> Option<(u32, usize)
     (real_time(channel) || real_time(&experiment.channels[after])).then_some((window, after))
 }
 
-/// What was promised to a channel: to the last transmission, or where that is no event, as of virtual interfaces, to delivery.
+/// The bound of a channel: to the last transmission or, where that is no event, as with virtual
+/// interfaces, to delivery.
 pub(super) fn promised(channel: &Channel) -> Option<Span> {
     channel.bound.or(channel.delivery_bound).and_then(Span::from_secs_f64)
 }
@@ -83,7 +84,7 @@ pub(super) struct Ground {
     pub(super) players: Vec<Player>,
     /// `S`, the largest packet.
     pub(super) packet: Bytes,
-    /// Whether deadlines decide who is first.
+    /// Whether deadlines decide the order.
     pub(super) by_deadline: bool,
     /// Where openings put the critical instant.
     pub(super) release: Time,
@@ -92,7 +93,7 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    /// The ground of `experiment`, given its own run; or why there is nothing to attack on it.
+    /// The ground of `experiment`, given its own run; or why there is no bound to attack.
     pub(super) fn new(experiment: &Experiment, plain: &Run, events: u64) -> Result<Self, &'static str> {
         if let Task::Fill(_) = experiment.task {
             return Err("channels are only counted here, and none of them sends");
@@ -112,7 +113,7 @@ impl Ground {
             let real_time = channel.class == Class::RealTime;
             let bound = promised(ran);
             let subsystem = &sender(channel).subsystem;
-            // What the first host has of a bound over all, each having as much.
+            // The first host's part of the bound; all hosts have equal parts.
             let hosts = channel.senders().len() as u64;
             let block =
                 if real_time { subsystem.preemption.real_time } else { subsystem.preemption.best_effort };
@@ -141,7 +142,8 @@ impl Ground {
             }
         };
         let players: Vec<Player> = experiment.channels.iter().zip(&plain.channels).map(player).collect();
-        // Long enough for every channel to have sent once before, which is how a thread comes to be switched from.
+        // Long enough for every channel to have sent once before, so that the CPU switches from its
+        // thread.
         let sends = |player: &&Player| player.sends && player.real_time;
         let interval = players.iter().filter(sends).map(|player| player.spec.min_interval).max();
         let longest = players.iter().filter_map(|player| player.bound).chain(interval).max();
@@ -156,8 +158,10 @@ impl Ground {
         })
     }
 
-    /// Best effort of messages of `size` on `channel` without end, in a run of `length`. What comes in at an interface is so much that it
-    /// never has an empty slot for long, and a virtual interface has all of its send queue in use. Where nothing slows down who sends, time would not go on.
+    /// Endless best effort of messages of `size` on `channel`, in a run of `length`. Traffic
+    /// arriving at an interface leaves it without an empty slot for most of the time, and a virtual
+    /// interface has its send queue full. Without back-pressure on the sender, time would not
+    /// advance.
     pub(super) fn flood(&self, channel: usize, size: Bytes, length: Span) -> Play {
         let Experiment { via, interfaces, channels, .. } = &self.experiment;
         let slowed = || interfaces.is_empty() && self.experiment.sends_for_ever(&channels[channel]).is_none();
@@ -184,7 +188,7 @@ impl Ground {
         ended.then(|| steps.close().channels.iter().map(worst).collect())
     }
 
-    /// Runs `scene` and records what happens in it; `None` if the run does not end.
+    /// Runs `scene` and records its events; `None` if the run does not end.
     pub(super) fn watch(&mut self, scene: &Scene, target: usize, go_on: &dyn Fn() -> bool) -> Option<Sight> {
         let length = self.put_on(scene);
         let mut sight = Sight::of(&self.players[target].name);
@@ -201,13 +205,13 @@ impl Ground {
         for ((channel, play), player) in
             self.experiment.channels.iter_mut().zip(&scene.plays).zip(&self.players)
         {
-            // An excess by traffic outside the contract would say nothing of the bound.
+            // Traffic outside the contract may exceed the bound without contradicting it.
             assert!(
                 !player.real_time || conforms(play.messages(), &player.spec),
                 "a scene leaves the contract of {}: {play:?}",
                 player.name
             );
-            // Who has nothing to send stays so: to have a source is something that bounds may count.
+            // A channel without messages keeps its source: a bound may count that it has one.
             if player.sends || !matches!(channel.source, SourceSpec::None) {
                 channel.source = play.source();
             }
@@ -215,7 +219,8 @@ impl Ground {
         length
     }
 
-    /// Logical arrival and end of the target's message that took longest, as far as `sight` shows it.
+    /// Logical arrival and end of the target's message with the longest response, as far as `sight`
+    /// shows it.
     pub(super) fn critical(&self, scene: &Scene, sight: &Sight, target: usize) -> (Time, Time) {
         let player = &self.players[target];
         let mut clock = LogicalClock::new(player.spec);
@@ -232,7 +237,7 @@ impl Ground {
         })
     }
 
-    /// A scene in which no channel sends but those that answer each other in rounds.
+    /// A scene in which only channels that respond to each other in rounds send.
     pub(super) fn empty(&self, target: usize) -> Scene {
         let play = |player: &Player| match player.rounds {
             Some((window, after)) => Play::Rounds { size: player.spec.max_message, window, after },

@@ -1,4 +1,4 @@
-//! The time on the wall that a search may take, and which part of a search may take how much of the time.
+//! The wall-clock limit of a search, and the share of each phase.
 //!
 //! Each phase stops at a share of the whole time, so that a slow phase leaves time for the next:
 //!
@@ -9,7 +9,7 @@
 //! | climbs | nine tenths |
 //! | confirmation of what was found | the end |
 //!
-//! No component reads a clock, so the caller says how much time has passed.
+//! No component reads a clock, so the caller passes the elapsed time.
 
 use laxity_units::Span;
 

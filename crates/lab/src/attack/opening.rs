@@ -26,7 +26,7 @@ enum Anchor {
     Anywhere,
 }
 
-/// The channels whose messages a scene chooses.
+/// The channels that a scene chooses messages for.
 fn free(ground: &Ground) -> impl Iterator<Item = (usize, &Player)> {
     ground.players.iter().enumerate().filter(|(_, player)| player.sends && player.rounds.is_none())
 }
@@ -49,7 +49,7 @@ pub(super) fn draw(ground: &Ground, target: usize, random: &mut Stream) -> Scene
             });
             let anchor = if channel == target { Anchor::Release } else { anchor };
             let first = anchored(ground, target, player, anchor, random);
-            // What came before matters by what it has left behind, which may help or hinder.
+            // Earlier messages matter by the state that they leave, which may help or hinder.
             let before = if all.is_some() { before } else { random.below(2) == 0 };
             regular(player, first, before && channel != target, scene.length)
         } else {
@@ -142,7 +142,7 @@ pub(super) fn grid(ground: &Ground, target: usize, points: u64, number: u64) -> 
     scene
 }
 
-/// How many scenes the grid of `points` offsets has; `None` beyond `most`.
+/// The number of scenes of the grid of `points` offsets; `None` beyond `most`.
 pub(super) fn grid_size(ground: &Ground, points: u64, most: u64) -> Option<u64> {
     let others = free(ground).count().saturating_sub(1);
     points.checked_pow(u32::try_from(others).ok()?).filter(|size| *size <= most)

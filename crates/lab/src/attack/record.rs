@@ -1,8 +1,8 @@
-//! What attacks found, kept beside the results, so that those who look at one see the other.
+//! Findings of attacks, kept beside the results so that a reader of one sees the other.
 //!
-//! A directory of results is replaced as a whole by every run; what an attack took an hour to find is not thrown away with
-//! it. It stands beside, under the name of the results with `.attack` behind it, and holds for the file as it was attacked:
-//! its hash is kept too.
+//! Every run replaces its directory of results as a whole, but findings that took an hour to
+//! compute must survive. They are stored beside the directory, under its name with `.attack`
+//! appended. They hold for the file as it was attacked, so its hash is stored too.
 
 use std::ffi::OsString;
 use std::fs;
@@ -21,15 +21,15 @@ use super::ground::promised;
 /// All that was found of one scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Name of the scenario; the first key, by which the file is known as ours.
+    /// Name of the scenario; the first key, which identifies the file as ours.
     pub attacked: String,
     /// Hash of the scenario and all it names.
     pub file_hash: String,
-    /// What was found.
+    /// The findings.
     pub points: Vec<AttackedPoint>,
 }
 
-/// What was found at points of the sweep that are alike.
+/// The findings at equivalent points of the sweep.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttackedPoint {
     /// The points in words.
@@ -38,7 +38,7 @@ pub struct AttackedPoint {
     pub channels: Vec<Attacked>,
 }
 
-/// What was found of a channel, exact and in words.
+/// The findings for a channel, exact and in words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attacked {
     /// Its name.
@@ -51,14 +51,15 @@ pub struct Attacked {
     pub file: Option<String>,
 }
 
-/// Where attacks on the scenario whose results are in `out` leave what they find.
+/// The path at which attacks store their findings for the scenario with the results in `out`.
 pub fn beside(out: &Path) -> PathBuf {
     let mut name = out.file_name().map_or_else(OsString::new, OsString::from);
     name.push(".attack");
     out.with_file_name(name)
 }
 
-/// The points of `scenario` in groups that an attack cannot tell apart: those that differ in seed, sources and length only.
+/// The points of `scenario` in groups that are equal to an attack: those that differ in seed,
+/// sources and length only.
 pub fn alike(scenario: &Scenario) -> Vec<Vec<PointIndex>> {
     let mut groups: Vec<(String, Vec<PointIndex>)> = Vec::new();
     for point in scenario.points() {
@@ -71,7 +72,7 @@ pub fn alike(scenario: &Scenario) -> Vec<Vec<PointIndex>> {
     groups.into_iter().map(|(_, points)| points).collect()
 }
 
-/// What an attack leaves as it is.
+/// The part of an experiment that an attack does not change.
 fn ground(mut experiment: Experiment) -> String {
     experiment.seed = 0;
     if let Task::Simulate(length) = &mut experiment.task {
@@ -84,7 +85,8 @@ fn ground(mut experiment: Experiment) -> String {
 }
 
 impl AttackedPoint {
-    /// What was `found` at `points` of `scenario`, with the file that shows it, if one does.
+    /// The findings `found` at `points` of `scenario`, with the file that shows each, if there is
+    /// one.
     pub fn new(scenario: &Scenario, points: &[PointIndex], found: &[(Found, Option<String>)]) -> Self {
         let attacked = |(found, file): &(Found, Option<String>)| Attacked {
             name: found.name.clone(),
@@ -100,7 +102,7 @@ impl AttackedPoint {
 }
 
 impl Record {
-    /// The record in `directory`, if there is one and it is of the file with this hash.
+    /// The record in `directory`, if it exists and belongs to the file with this hash.
     pub fn read(directory: &Path, file_hash: &str) -> Option<Record> {
         let record: Record = serde_json::from_slice(&fs::read(directory.join("attack.json")).ok()?).ok()?;
         (record.file_hash == file_hash).then_some(record)
@@ -118,7 +120,7 @@ impl Record {
         output::write(&path, Kind::Attack, &[], text.as_bytes())
     }
 
-    /// Puts `new` in place of what was known of the same points and channels.
+    /// Replaces the findings for the same points and channels by `new`.
     pub fn renew(&mut self, new: AttackedPoint) {
         match self.points.iter_mut().find(|known| known.points == new.points) {
             None => self.points.push(new),
@@ -129,7 +131,8 @@ impl Record {
         }
     }
 
-    /// Tells the run at the point in words what was found of its channels, if their bounds are still the same.
+    /// Adds the findings for the channels to the run of the point, in words, if their bounds are
+    /// still the same.
     pub fn tell(&self, point: &str, run: &mut Run) {
         let here = self.points.iter().filter(|known| known.points.iter().any(|known| known == point));
         for attacked in here.flat_map(|known| &known.channels) {

@@ -1,8 +1,9 @@
-//! A scene: who sends what and when, as the search tries it.
+//! A scene: the messages and times of each channel, as the search tries them.
 //!
-//! A search that may leave the contract finds nothing but that contracts matter. So every change of a scene ends in
-//! [`fit`], which moves what came too early to the first instant at which it may come, and what is tried is held
-//! against the contract once more by [`conforms`], which is written from the contract's words and shares no line with `fit`.
+//! A search that may leave the contract would only find that contracts matter. So every change of a
+//! scene ends in [`fit`], which delays each message that is too early to the first instant that the
+//! contract allows. [`conforms`] then checks the result against the contract independently: it
+//! follows the wording of the contract and shares no line with `fit`.
 
 use std::sync::Arc;
 
@@ -14,21 +15,22 @@ use laxity_units::{Span, Time};
 
 use laxity_world::experiment::SourceSpec;
 
-/// Messages of best effort in a scene, at most; a flood has no number.
+/// Maximum number of best-effort messages in a scene; a flood is not limited.
 const MOST_PULSES: usize = 400;
 
-/// What one channel does.
+/// The traffic of one channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Play {
     /// Sends these, in order.
     Script(Arc<[Arrival]>),
     /// Best effort that always has another message of this size.
     Flood(laxity_units::Bytes),
-    /// Best effort that comes in at an interface, where nobody waits for room: one of this size every so often.
+    /// Best effort arriving at an interface, without back-pressure: one message of this size per
+    /// interval.
     Stream(laxity_units::Bytes, Span),
-    /// Best effort that always has so many messages of this size in its send queue.
+    /// Best effort that keeps this number of messages of this size in its send queue.
     Window(laxity_units::Bytes, u32),
-    /// Rounds of messages, each round sent when a round of another channel has come.
+    /// Rounds of messages; the arrival of a round of another channel starts each round.
     Rounds {
         /// The size of each message.
         size: laxity_units::Bytes,
@@ -40,7 +42,7 @@ pub enum Play {
 }
 
 impl Play {
-    /// Sends nothing.
+    /// No messages.
     pub(super) fn silence() -> Self {
         Play::Script(Arc::new([]))
     }
@@ -74,7 +76,7 @@ impl Play {
         }
     }
 
-    /// The messages of a script; those of any other play are not listed.
+    /// The messages of a script; empty for any other play.
     pub fn messages(&self) -> &[Arrival] {
         match self {
             Play::Script(messages) => messages,
@@ -83,7 +85,7 @@ impl Play {
     }
 }
 
-/// What every channel does, and when the run ends.
+/// The traffic of every channel, and when the run ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scene {
     /// Per channel, in the experiment's order.
@@ -92,10 +94,11 @@ pub struct Scene {
     pub length: Span,
 }
 
-/// Makes `messages` conform to `spec`: sizes within it, times in order, each as early as it was but no earlier than allowed.
+/// Makes `messages` conform to `spec`: sizes within it, times in order, each as early as it was but
+/// no earlier than allowed.
 ///
-/// The contract as a bucket: `logical` is when the next message would come had all before it kept `I_min` apart. One may
-/// be sent `B_max − 1` intervals before that.
+/// The contract as a bucket: `logical` is the arrival time of the next message if all before it had
+/// kept `I_min` apart. A message may be sent `B_max − 1` intervals before that.
 pub(super) fn fit(messages: &mut Vec<Arrival>, spec: &TrafficSpec, length: Span) {
     messages.sort_by_key(|message| message.at);
     let credit = spec.min_interval.saturating_mul(u64::from(spec.burst - 1));

@@ -1,7 +1,8 @@
-//! What the search sees of a run: the instants at which something begins or ends.
+//! The instants of a run at which something begins or ends.
 //!
-//! A worst case is a matter of picoseconds: a release just after a block has begun waits for all of it, one just before
-//! for none. Shifting phases at random never finds such instants; the trace of a run lists them.
+//! A worst case is a matter of picoseconds: a release just after a block has begun waits for all of
+//! it, a release just before does not wait. Random shifts of phases never find these instants; the
+//! trace of a run lists them.
 
 use laxity_engine::trace::{Arguments, Trace, Track};
 use laxity_units::Time;
@@ -33,7 +34,8 @@ impl Sight {
         self.instants.sort_unstable();
         self.instants.dedup();
         if self.completions.is_empty() {
-            // Where a host only receives nothing is transmitted, and this is what takes a packet on.
+            // A host that only receives has no transmissions; these events advance its packets
+            // instead.
             self.completions = std::mem::take(&mut self.taken_on);
         }
         self.completions.sort_unstable();

@@ -1,4 +1,4 @@
-//! The search as a whole: against worst cases worked out by hand, and against itself.
+//! The search as a whole: against worst cases calculated by hand, and against itself.
 
 use std::fs;
 
@@ -8,10 +8,11 @@ use laxity_units::{Bytes, Time};
 use super::*;
 use crate::scratch::Scratch;
 
-/// A host whose every step is a round number, and two channels.
+/// A host with round numbers for every step, and two channels.
 ///
-/// A packet takes 100 us to make and 10 us to hand to the link; a switch takes 20 us, an interrupt nothing. Blocks are two
-/// packets. `high` stands above `low`, because below it its deadline could not be met.
+/// A packet takes 100 us to make and 10 us to hand to the link; a switch takes 20 us, an interrupt
+/// no time. Blocks are two packets. `high` stands above `low`, because below it its deadline could
+/// not be met.
 const HOST: &str = r#"
 title = "By hand"
 
@@ -87,7 +88,8 @@ fn search(experiment: &Experiment, options: &Options) -> Vec<Found> {
     attack(std::slice::from_ref(experiment), options, TimeLimit::NONE, &mut |_| ()).unwrap()
 }
 
-/// What was found is `us` microseconds, but for the picosecond by which two instants must differ to be in order.
+/// The worst response found is `us` microseconds, except for the picosecond by which two instants
+/// must differ to be in order.
 fn assert_worst(found: &[Found], name: &str, us: u64) {
     let found = found.iter().find(|found| found.name == name).unwrap();
     let expected = Span::from_us(us);
@@ -109,12 +111,13 @@ fn the_worst_by_hand_under_o1_is_found() {
     assert_worst(&found, "low", 660);
 }
 
-/// The link is slower (150 us), so packets of `low` wait for it. While `high` makes its packet a transmission ends and another
-/// of `low` begins, at the last moment: 100 us and 10 us stolen. Then the packet waits for 150 us, for 10 us of scheduling,
-/// and takes 150 us. 420 us.
+/// The link is slower (150 us), so packets of `low` wait for it. While `high` makes its packet a
+/// transmission ends and another of `low` begins, at the last moment: 100 us and 10 us stolen. Then
+/// the packet waits for 150 us, for 10 us of scheduling, and takes 150 us. 420 us.
 ///
-/// `high` comes just before the first packet of `low` is made, and takes 110 us; with the packet that makes 210 us during which
-/// the link has nothing of `low` to send. Then `high` has it for 150 us, and `low` for four times 10 and 150 us. 1000 us.
+/// `high` is released just before the first packet of `low` is made, and takes 110 us. With that
+/// packet, the link has no packet of `low` to send for 210 us. Then `high` has it for 150 us, and
+/// `low` for four times 10 and 150 us. 1000 us.
 #[test]
 fn the_worst_by_hand_on_ideal_resources_is_found() {
     let found = search(&only(&text(IDEAL, "150 us")), &options(6000));
@@ -210,7 +213,7 @@ fn what_is_written_runs_to_the_same_worst() {
         let channel = run.channel(&found.name).unwrap();
         assert_eq!(channel.worst.and_then(Span::from_secs_f64), Some(found.worst));
         assert_eq!(channel.bound.and_then(Span::from_secs_f64), Some(found.bound));
-        // An attack may write its own file again, and nothing else.
+        // An attack may overwrite its own file only.
         write(&scenario, &point, found, &path, TimeLimit::NONE).unwrap();
         let taken = write(&scenario, &point, found, &folder.0.join("mine-too.toml"), TimeLimit::NONE);
         assert!(
@@ -240,7 +243,7 @@ fn what_is_written_runs_to_the_same_worst() {
     }
 }
 
-/// Best effort that never waits for a buffer would send for ever at one instant if it had no end.
+/// Unlimited best effort without back-pressure would send for ever at one instant.
 #[test]
 fn a_flood_that_nothing_slows_down_comes_at_intervals() {
     let other = |name: &str, overflow: &str| {

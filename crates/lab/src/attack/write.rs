@@ -23,20 +23,20 @@ use super::{Found, Phase, Play, Scene, TimeLimit, ground};
 /// Whether a scene that was written was run once more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confirmed {
-    /// The file runs to the same worst case, or nothing was to be written.
+    /// The file runs to the same worst case, or no file was requested.
     Yes,
-    /// The time was over before the run of the file had ended.
+    /// The time limit was reached before the run of the file had ended.
     TimeOver,
 }
 
 /// Why a scene could not be written down.
 #[derive(Debug)]
 pub enum WriteError {
-    /// What was written does not run to the same worst: an error of ours.
+    /// The written file does not run to the same worst case: an error of ours.
     Differs {
         /// The file.
         path: PathBuf,
-        /// What it comes to, or why it cannot be read.
+        /// The result of the file, or why it cannot be read.
         instead: String,
     },
     /// The file cannot be written, or is not ours to replace.
@@ -145,7 +145,7 @@ fn text(scenario: &Scenario, point: &PointIndex, found: &Found, scene: &Scene, f
     text
 }
 
-/// The keys of a table under a heading, with the files that it names as they are named from `folder`.
+/// The keys of a table under a heading, with paths of files relative to `folder`.
 fn section(text: &mut String, name: &str, table: &DeTable<'_>, scenario: &Scenario, folder: &Path) {
     for (key, value) in table.iter() {
         let word = match (name, key.get_ref().as_ref()) {
@@ -159,7 +159,7 @@ fn section(text: &mut String, name: &str, table: &DeTable<'_>, scenario: &Scenar
     }
 }
 
-/// Whether the channel called `spec` is what a file calls `name`, or a copy of that.
+/// Whether the channel `spec` is the file's channel `name`, or a copy of it.
 fn is_copy(spec: &str, name: &str) -> bool {
     let copy = spec.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
     spec == name || copy.is_some_and(|copy| copy.parse::<u32>().is_ok())
@@ -282,7 +282,7 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// How `file` is called from `folder`: relative to it where both are on one tree.
+/// The path of `file` from `folder`: relative where both are on one tree.
 fn path_from(folder: &Path, file: &Path) -> String {
     let whole = |path: &Path| {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };

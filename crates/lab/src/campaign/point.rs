@@ -1,4 +1,5 @@
-//! One point of a sweep: kept by an earlier run, or run now, and again if the machine disturbed it.
+//! One point of a sweep: stored by an earlier run, or run now, and again if the machine disturbed
+//! it.
 
 use std::fmt::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +19,7 @@ pub(super) struct Finished {
     pub(super) kept: bool,
     /// Why it could not be kept.
     pub(super) unkept: Option<String>,
-    /// How often it ran again because it was not fit to be judged by.
+    /// The number of further runs because it was not fit to be judged.
     pub(super) reruns: usize,
 }
 
@@ -77,8 +78,9 @@ pub(crate) fn once(
     run.map_err(|message| Error::Refused { point: scenario.describe(point), message })
 }
 
-/// What decides the outcome of a point: the experiment with all that its files say, and who runs it. Its
-/// place in the sweep and the claims do not, so that either can be edited without running again.
+/// The inputs that decide the outcome of a point: the experiment with the contents of its files,
+/// and the build that runs it. The point's place in the sweep and the claims are not inputs, so
+/// either can be edited without running again.
 fn key(experiment: &Experiment, options: &Options) -> String {
     struct Hash(Sha256);
     impl Write for Hash {
@@ -89,7 +91,8 @@ fn key(experiment: &Experiment, options: &Options) -> String {
     }
     let mut hash = Hash(Sha256::new());
     let version = env!("CARGO_PKG_VERSION");
-    // The derived form shows every field, traces included, and costs no memory on its way to the hash.
+    // The derived form shows every field, traces included, and is streamed into the hash without a
+    // copy in memory.
     write!(hash, "{version}\0{}\0{experiment:?}", options.build).expect("hashing does not fail");
     hash.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

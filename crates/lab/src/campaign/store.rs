@@ -33,7 +33,7 @@ impl Store {
         self.directory.join(format!("{key}.json"))
     }
 
-    /// The run of that key, if it was kept and is whole.
+    /// The stored run of that key, if it is complete.
     pub(super) fn load(&self, key: &str) -> Option<Run> {
         serde_json::from_slice(&fs::read(self.path(key)).ok()?).ok()
     }
@@ -52,7 +52,7 @@ impl Store {
         })
     }
 
-    /// Forgets all other points and whatever was left half written. Failing to is no harm.
+    /// Removes all other points and partial files. A failure is harmless.
     pub(super) fn keep_only<'a>(&self, keys: impl Iterator<Item = &'a str>) {
         let wanted: BTreeSet<PathBuf> = keys.map(|key| self.path(key)).collect();
         for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use crate::scratch::Scratch;
 
-    /// Two points of a sweep are the same, `1 Gbit/s` and `1000 Mbit/s`, and run at the same time.
+    /// Two points of a sweep are equal, `1 Gbit/s` and `1000 Mbit/s`, and run at the same time.
     #[test]
     fn points_that_are_alike_are_kept_at_the_same_time() {
         let folder = Scratch::new("store");

@@ -1,4 +1,4 @@
-//! The whole way on a scenario whose points are run by a stand-in.
+//! The whole campaign on a scenario with a stand-in for the runner.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -64,7 +64,7 @@ impl Scratch {
     }
 }
 
-/// A run whose figure tells the seed.
+/// A run with the seed as its figure.
 fn pretend(experiment: &Experiment) -> Result<Run, String> {
     let channel = Channel { name: "be".into(), class: "best_effort".into(), ..Channel::default() };
     Ok(Run {
@@ -151,7 +151,8 @@ fn a_claim_that_is_not_judged_or_wrong_is_neither_green_nor_an_end_to_the_others
     let standing = |script: &str| run(&scenario(script), &Options::default(), &mut |_| ()).unwrap();
     let open = standing("runs[0].channel(\"be\").bound > 0");
     assert_eq!((open.standing(), open.holds()), (Standing::NotJudged, false));
-    // Names are tried before anything runs; only results without the channel can still prove this one wrong.
+    // Names are tried before anything runs; only results without the channel can show that this
+    // name is wrong.
     let nothing = |experiment: &Experiment| {
         let mut run = pretend(experiment)?;
         run.channels.clear();
@@ -163,7 +164,7 @@ fn a_claim_that_is_not_judged_or_wrong_is_neither_green_nor_an_end_to_the_others
     assert!(wrong.errors[0].location.starts_with("sample.toml:"), "{}", wrong.errors[0]);
 }
 
-/// What was given up did not measure what was asked for, whatever claims make of it.
+/// A run that was given up did not measure what was asked for, whatever claims make of it.
 #[test]
 fn a_run_that_was_given_up_is_not_judged_and_one_beyond_its_bounds_fails() {
     let with = |figure: &str, seed: f64| {
@@ -222,7 +223,7 @@ fn no_report_leaves_the_directory_alone() {
     assert!(!scratch.0.join("sample").exists());
 }
 
-/// A point in real time whose platform stood still for as long as that.
+/// A point in real time during which the platform stalled for this share.
 fn disturbed(throughput: f64, stalled_share: f64) -> Run {
     let fitness = Fitness { stalled_share, ..Fitness::default() };
     let channel = Channel { name: "be".into(), throughput, messages: 1, ..Channel::default() };
@@ -233,7 +234,7 @@ fn disturbed(throughput: f64, stalled_share: f64) -> Run {
     }
 }
 
-/// The outcome of points whose stalls a script says, the same for each point, and how often points ran.
+/// The outcome of points with the given stalls, the same for each point, and how often points ran.
 fn scripted(options: &Options, holds: &str, shares: &[f64]) -> (Outcome, usize) {
     let options = Options { threads: NonZero::new(1), ..options.clone() };
     let runs = AtomicUsize::new(0);
@@ -254,7 +255,7 @@ const MEASURED: &str = "runs.all(|r| r.channels[0].throughput > 0)";
 #[test]
 fn a_point_that_the_machine_disturbed_is_run_again_and_the_fittest_counts() {
     let options = Options { retries: 2, ..Options::default() };
-    // Fit at once, then at the second time; the third is not needed.
+    // Fit at the first run, then at the second; the third is not needed.
     assert_eq!(scripted(&options, MEASURED, &[0.001]).1, 3);
     let (outcome, runs) = scripted(&options, MEASURED, &[0.5, 0.001]);
     assert_eq!((runs, outcome.reruns, outcome.standing()), (6, 3, Standing::Holds));

@@ -31,7 +31,7 @@ pub(super) fn all() -> Vec<Section> {
     ]
 }
 
-/// One real-time channel and one of best effort; `more` is added to both, such as where they go.
+/// One real-time channel and one of best effort; `more` is added to both, such as their route.
 fn channels(more: &str) -> String {
     format!(
         "[run]\ntime = \"1 s\"\n[[channel]]\nname = \"control\"\nclass = \"real_time\"\nmax_message = \"1500 B\"\nburst = 1\n\
@@ -41,10 +41,10 @@ fn channels(more: &str) -> String {
     )
 }
 
-/// A host of its own that sends, with the link scheduler `link` and what else is in the file.
+/// A sending host of its own, with the link scheduler `link` and the further keys `more`.
 fn host(cpu: &str, link: &str, more: &str) -> String {
-    // An adapter that has each packet at once may rest on the host being slower; a window rests on
-    // nothing like that.
+    // The bound for an adapter that takes each packet at once may need a slower host; that for a
+    // window has no such condition.
     let speedup = if link.contains("\"adapter\"") { 1.0 } else { 1000.0 };
     format!(
         "title = \"A combination\"\n[host]\nprofile = \"mc68040\"\nspeedup = {speedup:?}\n\
@@ -53,7 +53,7 @@ fn host(cpu: &str, link: &str, more: &str) -> String {
     )
 }
 
-/// The key that an order needs beside its word, where it serves by frames of time.
+/// The additional key of an order that serves by frames of time.
 fn frame(order: &str) -> &'static str {
     match order {
         "stop_and_go" | "hrr" => ", frame = \"5 ms\"",
@@ -65,7 +65,7 @@ fn code(words: &[String]) -> Vec<String> {
     words.iter().map(|word| format!("`{word}`")).collect()
 }
 
-/// The link's order, by who runs the link scheduler.
+/// The link's order, by the processor that runs the link scheduler.
 fn links(title: &'static str, about: &'static str, cpu: &'static str) -> Section {
     let paradigms = words("host.subsystem.link.paradigm");
     let row = |order: String| {
@@ -114,8 +114,8 @@ fn tests() -> Section {
     }
 }
 
-/// How the host hands packets to an adapter of stages: the heading of a column, and the keys of the
-/// link.
+/// How the host passes packets to an adapter of stages: the heading of a column, and the keys of
+/// the link.
 const WINDOWS: [(&str, &str); 5] = [
     ("`O1`, one packet", "paradigm = \"O1\", depth = 1"),
     ("`O1`, eight packets", "paradigm = \"O1\", depth = 8"),
@@ -138,7 +138,7 @@ fn medium(adapter: &str) -> &'static str {
     if adapter.starts_with("ring") { RING } else { ALONE }
 }
 
-/// The adapters that are delivered, by how the host hands packets over.
+/// The adapters included in Laxity, by how the host passes packets to them.
 fn adapters() -> Section {
     let row = |name: &str| {
         let adapter = format!("[adapter]\nfile = \"{name}\"\n");
@@ -152,7 +152,7 @@ fn adapters() -> Section {
     }
 }
 
-/// The adapters that are delivered, by medium, with one packet in the adapter.
+/// The adapters included in Laxity, by medium, with one packet in the adapter.
 fn media() -> Section {
     let media = words("network.kind");
     let row = |name: &str| {
@@ -193,7 +193,7 @@ fn stages() -> Section {
     }
 }
 
-/// Hosts of several cores or adapters, by who runs the link scheduler.
+/// Hosts of several cores or adapters, by the processor that runs the link scheduler.
 fn machines() -> Section {
     let paradigms = words("host.subsystem.link.paradigm");
     let staged = "kind = \"generic\"\ntransmit = [{ name = \"link\", phase = [{ fixed = \"1 us\", per_byte = \"8 ns\" }] }]";
@@ -259,7 +259,7 @@ fn ports() -> Section {
     }
 }
 
-/// What each policy of an interface needs beside its word.
+/// The keys that each policy of an interface needs beside its word.
 fn policy_keys(policy: &str) -> &'static str {
     match policy {
         "interrupt" | "interrupt_kernel" | "adaptive" | "lazy" | "lazy_software" => "",
@@ -273,7 +273,7 @@ fn policy_keys(policy: &str) -> &'static str {
     }
 }
 
-/// The policies by which a host that only receives takes what comes in.
+/// The receive policies of a host that only receives.
 fn receivers() -> Section {
     let row = |policy: String| {
         let cell = |sharing: &str| {

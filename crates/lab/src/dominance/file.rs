@@ -1,6 +1,6 @@
-//! A drawn file by its sections, so that one value of it can be changed.
+//! A drawn file by its sections, so that one value can be changed.
 //!
-//! A drawn file has one key a line, and what a node says stands in one line too. A change of one
+//! A drawn file has one key a line, and all values of a node are in one line too. A change of one
 //! value is therefore a change of one line.
 
 use laxity_world::experiment::Experiment;
@@ -46,7 +46,7 @@ impl File {
         text
     }
 
-    /// The places of the sections of which the heading is as `wanted`.
+    /// The positions of the sections with the heading `wanted`.
     pub(super) fn places(&self, wanted: impl Fn(&str) -> bool) -> Vec<usize> {
         let fits = |place: &usize| wanted(&self.sections[*place].heading);
         (0..self.sections.len()).filter(fits).collect()

@@ -1,4 +1,4 @@
-//! The first scenario of a pair, and the pairs of which no law speaks.
+//! The first scenario of a pair, and the pairs without a law.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::file::File;
 use crate::property::experiment_of;
 
 /// The scenario `text` without the channels that admission refuses; `None` if no channel with a
-/// bound is left, or no law speaks of the scenario.
+/// bound is left, or no law applies to the scenario.
 pub fn settled(text: &str) -> Option<String> {
     let mut text = text.to_string();
     loop {
@@ -86,7 +86,7 @@ fn placed_alike(before: &Experiment, after: &Experiment) -> bool {
     (0..).zip(&before.channels).all(of_channel) && (0..before.nodes.len()).all(computes)
 }
 
-/// Why no law speaks of the bounds of two answers, if so.
+/// Why no law applies to the bounds of two scenarios, if so.
 pub(super) fn told_apart(
     (before, first): (&Experiment, &Promises),
     (after, second): (&Experiment, &Promises),
@@ -110,7 +110,7 @@ pub(super) fn told_apart(
     first.iter().any(differs).then_some(OTHER_DEADLINES)
 }
 
-/// The bounds of a channel of which the law of `change` speaks, each with a name.
+/// The bounds of a channel that the law of `change` covers, each with a name.
 pub(super) fn bounds_of(
     experiment: &Experiment,
     channel: &ChannelSpec,
@@ -118,7 +118,7 @@ pub(super) fn bounds_of(
     change: &Change,
 ) -> Vec<(String, Span)> {
     let own = change.channels.contains(&channel.name);
-    // A longer deadline may be used, and a lower rate is a lower share of what goes by rates.
+    // A longer deadline may be used, and a lower rate is a lower share of a rate-based scheduler.
     if own && (change.law == Law::Deadline || by_rates(experiment, channel)) {
         return Vec::new();
     }
@@ -185,7 +185,7 @@ fn orders(experiment: &Experiment, promises: &Promises) -> Orders {
     all.into_iter().map(|(station, at)| (station, sorted(at))).collect()
 }
 
-/// Whether the channels that both have come in one order at each station.
+/// Whether the channels that both contain have the same order at each station.
 fn agree(one: &Orders, other: &Orders) -> bool {
     let within = |orders: &Orders, all: &Orders| -> Orders {
         let of = |(station, at): (&String, &Vec<(String, usize)>)| {

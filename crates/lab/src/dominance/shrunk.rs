@@ -18,13 +18,14 @@ pub struct Shrunk {
     pub breach: Breach,
 }
 
-/// The smallest pair of files, by at most `tries` attempts, that breaks a law as `breach` of `file` does.
+/// The smallest pair of files, by at most `tries` attempts, that breaks a law as `breach` of `file`
+/// does.
 pub fn shrunk(file: &Table, breach: &Breach, tries: u32) -> Option<Shrunk> {
     let small = shrink(file, tries, &mut |file| broken(&file.text(), breach).is_some());
     broken(&small.text(), breach)
 }
 
-/// The first change of `text` that breaks the law of `like` and does a harm of its kind.
+/// The first change of `text` that breaks the law of `like` in the same way.
 fn broken(text: &str, like: &Breach) -> Option<Shrunk> {
     let before = settled(text)?;
     let experiment = experiment_of(&before).ok()?;

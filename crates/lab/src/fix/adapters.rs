@@ -1,6 +1,7 @@
-//! The knobs of adapters: interrupt moderation, the depth of queues and rings, and a plain link's rate.
+//! The knobs of adapters: interrupt moderation, the depth of queues and rings, and a plain link's
+//! rate.
 //!
-//! The lists of an adapter may stand in a file of its own, so they are taken from what was made of it.
+//! The lists of an adapter may be in a file of its own, so they are read from the parsed adapter.
 
 use laxity_model::adapter::{Description, Notification, Pool};
 use laxity_world::experiment::Adapter;

@@ -1,4 +1,4 @@
-//! Things that a user can change, and how far a search turns each.
+//! Things that a user can change, and the limits of a search.
 
 use laxity_scenario::Change;
 
@@ -60,7 +60,7 @@ pub struct Turned {
     pub now: String,
     /// The new value, as text.
     pub then: String,
-    /// The larger of both by the smaller; `None` of a setting, which has no size.
+    /// The larger value divided by the smaller; `None` for a setting, which has no size.
     pub factor: Option<f64>,
     /// Whether it becomes more.
     pub up: bool,
@@ -69,7 +69,7 @@ pub struct Turned {
 }
 
 impl Knob {
-    /// The thing with its values changed by `factor`, which a setting does not ask for.
+    /// The thing with its values changed by `factor`, which a setting ignores.
     pub(super) fn at(&self, factor: f64) -> Turned {
         match &self.turn {
             Turn::Scale(parts) => {

@@ -26,7 +26,7 @@ pub(super) enum Towards {
 }
 use Towards::{Either, Less, More};
 
-/// A key of a table: its path there, what it is called, which way it is changed, and its default.
+/// A key of a table: its path there, its name, the direction of change, and its default.
 type Rule = (&'static str, &'static str, Towards, Option<Quantity>);
 
 /// Keys of `[host]`, which a node may have of its own.
@@ -67,7 +67,7 @@ const INTERFACE: [Rule; 7] = [
 const PROGRAM: [Rule; 2] =
     [("budget", "budget of program", More, None), ("period", "period of program", Less, None)];
 
-/// Settings: key, what it is called, values to try as a file has them.
+/// Settings: key, name, values to try as a file has them.
 const SETTINGS: [(&str, &str, &[&str]); 9] = [
     ("host.subsystem.cpu", "order of the CPU", &["multiclass_edf", "fixed_priority"]),
     (
@@ -89,7 +89,7 @@ const SWITCH: [(&str, &str, &[&str]); 2] = [
     ("forwarding", "forwarding of", &["store_and_forward", "cut_through"]),
 ];
 
-/// A scenario's document at one point, and what was made of it.
+/// A scenario's document at one point, and the experiment read from it.
 pub(super) struct Owned<'a> {
     pub(super) document: &'a DeTable<'a>,
     pub(super) experiment: &'a Experiment,
@@ -319,7 +319,7 @@ impl Towards {
     }
 }
 
-/// A knob that scales `parts`, unless there is nothing to scale.
+/// A knob that scales `parts`; `None` if one of them is zero.
 fn scale(what: String, wide: bool, parts: Vec<Scaled>) -> Option<Knob> {
     let some = parts.iter().all(|part| part.now.number() > 0.0);
     some.then_some(Knob { what, wide, turn: Turn::Scale(parts) })
@@ -344,7 +344,7 @@ fn name_of<'a>(item: &'a DeValue<'_>) -> Option<&'a str> {
     item.get("name")?.get_ref().as_str()
 }
 
-/// Whether the channel called `name` is what the file calls `written`, or a copy of that.
+/// Whether the channel `name` is the file's channel `written`, or a copy of it.
 fn is_copy(name: &str, written: &str) -> bool {
     let copy = name.strip_prefix(written).and_then(|rest| rest.strip_prefix('-'));
     name == written || copy.is_some_and(|copy| copy.parse::<u32>().is_ok())
@@ -354,7 +354,8 @@ fn is_copy(name: &str, written: &str) -> bool {
 fn admission_words() -> Vec<(String, Vec<String>)> {
     let schema = schema();
     let keys = schema.pointer("/$defs/RawAdmission/properties").and_then(Value::as_object);
-    // The first is in `SETTINGS`, for the papers' formulas prove nothing; the others choose no way of admission.
+    // The first is in `SETTINGS`, because the papers' formulas are no proof; the others do not
+    // choose a method of admission.
     let other = |key: &str| !["formula", "fill", "refusal"].contains(&key);
     let words = |value: &Value| -> Option<Vec<String>> {
         let words = value.get("oneOf")?.as_array()?.iter();

@@ -28,7 +28,7 @@ const LINE_RATES: [u64; 13] =
     [10, 100, 1000, 2500, 5000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000, 800_000];
 
 impl Quantity {
-    /// The value that stands in a file; `None` for one without a size.
+    /// The value as written in a file; `None` for one without a size.
     pub(super) fn of(value: &DeValue<'_>) -> Option<Self> {
         match value {
             DeValue::String(text) => Quantity::of_text(text),
@@ -55,12 +55,12 @@ impl Quantity {
         }
     }
 
-    /// At least `factor` times as much: rounded up to a value that is easy to read.
+    /// At least `factor` times the value: rounded up to a value that is easy to read.
     pub(super) fn more(self, factor: f64) -> Self {
         self.with(self.number() * factor, f64::ceil)
     }
 
-    /// At most a `factor`th: rounded down in the same way, and never to nothing.
+    /// At most a `factor`th: rounded down in the same way, and never to zero.
     pub(super) fn less(self, factor: f64) -> Self {
         self.with(self.number() / factor, f64::floor)
     }
@@ -140,7 +140,7 @@ mod tests {
             (Quantity::Count(4).more(1.1), Quantity::Count(4).less(1.1)),
             (Quantity::Count(5), Quantity::Count(3))
         );
-        // Nothing becomes nothing.
+        // Zero stays zero.
         assert_eq!(Quantity::Count(1).less(16.0), Quantity::Count(1));
     }
 

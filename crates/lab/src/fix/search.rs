@@ -9,7 +9,8 @@ const GRID: [f64; 13] = [1.02, 1.05, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 4.0, 6
 /// The last step between what is enough and what is not.
 const STEP: f64 = 1.004;
 
-/// How many channels have no bound in the file with these changes; `None` if it is not valid then.
+/// The number of channels without a bound in the file with these changes; `None` if the file is
+/// then not valid.
 pub(super) type TryOut<'a> = dyn Fn(&[Change]) -> Option<usize> + Sync + 'a;
 
 /// Turns knobs.
@@ -59,7 +60,7 @@ impl Search<'_> {
         Edge { enough: None, best }
     }
 
-    /// The least factor that is enough, between one that is not and one that is.
+    /// The least sufficient factor, between one that is too small and one that is enough.
     fn between(&self, mut short: f64, mut long: f64, at: &dyn Fn(f64) -> Vec<Change>) -> f64 {
         while long / short > STEP {
             let middle = (short * long).sqrt();
@@ -77,7 +78,7 @@ impl Search<'_> {
         (self.try_out)(changes) == Some(0)
     }
 
-    /// The least factor of the grid by which both knobs, each up to its limit, are turned to be enough.
+    /// The least sufficient factor of the grid for both knobs, each up to its limit.
     pub(super) fn level(&self, a: &Knob, most_a: f64, b: &Knob, most_b: f64) -> Option<f64> {
         let both = |factor: f64| both(a, factor.min(most_a), b, factor.min(most_b));
         if !self.is_enough(&both(MOST)) {

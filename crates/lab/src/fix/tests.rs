@@ -54,7 +54,7 @@ fn each_thing_is_changed_as_far_as_it_has_to_be() {
     let fixes = found(&scenario);
     assert_eq!((fixes.asked, fixes.lacking, fixes.pairs), (2, 1, 0), "{fixes:#?}");
     assert_eq!(written(&fixes, "deadline of c").as_deref(), Some("3 ms"));
-    // Nothing is shown that admission does not confirm, and a change of 2 % less is not enough.
+    // Admission confirms each fix that is shown, and a change of 2 % less is not enough.
     let point = scenario.points().next().unwrap();
     for fix in &fixes.fixes {
         let changes: Vec<Change> = fix.things.iter().flat_map(|thing| thing.changes.clone()).collect();

@@ -1,4 +1,4 @@
-//! Whether a channel's source keeps to the channel's contract, whatever it draws.
+//! Whether a channel's source always keeps the channel's contract, whatever it draws.
 
 use laxity_model::source::{Arrival, Sizes, SourceParameters};
 use laxity_qos::discipline::Class;
@@ -38,9 +38,10 @@ pub(super) fn conforms(channel: &ChannelSpec) -> bool {
     channel.class == Class::RealTime && arrivals && spec.min_message <= least && most <= spec.max_message
 }
 
-/// Whether the messages of a list are what `spec` allows: one an interval, and up to a burst of them at once.
+/// Whether the messages of a list conform to `spec`: one an interval, and up to a burst of them at
+/// once.
 fn listed(spec: &TrafficSpec, messages: &[Arrival]) -> bool {
-    // How far ahead of its times the channel is; a burst ahead is as far as it may be.
+    // How early the channel is; a burst is the maximum.
     let most = spec.min_interval.saturating_mul(u64::from(spec.burst));
     let (mut ahead, mut before) = (Span::ZERO, Time::ZERO);
     messages.iter().all(|message| {

@@ -1,4 +1,5 @@
-//! What was drawn, and what of it came with a bound: a property that nothing is tried against holds for nothing.
+//! Counts of the drawn words, and of those with a bound: a property that was not tested on any case
+//! is not shown.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use super::{Kept, Verdict};
 pub struct Tally {
     /// Scenarios.
     pub cases: u64,
-    /// Those refused by the reader though they were drawn to be valid, with the first one's text and error.
+    /// Scenarios that the reader refused though they were drawn to be valid, with the first text
+    /// and error.
     pub invalid: u64,
     /// The first of those: its file, and why.
     pub first_invalid: Option<(String, String)>,
@@ -19,7 +21,7 @@ pub struct Tally {
     pub careless: u64,
     /// Those given up.
     pub endless: u64,
-    /// Those with at least one bound that a message was measured against.
+    /// Scenarios with at least one bound that a message was measured against.
     pub bounded: u64,
     /// Such channels.
     pub bounds: u64,
@@ -29,7 +31,7 @@ pub struct Tally {
     pub unbounded: BTreeMap<&'static str, u64>,
     /// Scenarios that failed.
     pub broken: u64,
-    /// Per key and word: how many scenarios have it, and how many of them have a bound.
+    /// Per key and word: the number of scenarios with it, and of those with a bound.
     pub words: BTreeMap<(String, &'static str), (u64, u64)>,
 }
 
@@ -65,7 +67,7 @@ impl Tally {
             }
         });
         for (word, so) in seen {
-            // Words that nobody has drawn yet are there with a count of nothing.
+            // Words that were not drawn yet are listed with a count of zero.
             let (drawn, with_bound) = self.words.entry(word).or_default();
             *drawn += u64::from(so);
             *with_bound += u64::from(so && bounded);

@@ -1,4 +1,4 @@
-//! The frontier: what more of the goal costs of what is needed.
+//! The frontier: how a better goal worsens the needs.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use super::{Setting, Tuned, better, in_words};
 /// A range this much wider than its least value is shown on a logarithmic axis.
 const WIDE: f64 = 20.0;
 
-/// The settings that no other is better than in the goal or in any need and as good in the rest, in the order of the first
-/// need's metric (of the goal, if nothing is needed).
+/// The settings that no other setting dominates (better in the goal or in a need, and as good in
+/// the rest), in the order of the first need's metric (of the goal, if there is no need).
 pub fn frontier<'t>(goal: &Tune, tuned: &'t Tuned) -> Vec<&'t Setting> {
     let measured = |setting: &&Setting| {
         setting.refused.is_none() && setting.goal.is_some() && setting.needs.iter().all(Option::is_some)
@@ -42,8 +42,9 @@ pub fn frontier<'t>(goal: &Tune, tuned: &'t Tuned) -> Vec<&'t Setting> {
     kept
 }
 
-/// The frontier as a drawing: the goal over the first need's metric, what keeps all that is needed apart from what does not, and the
-/// best. `None` if there is no need to draw it over, or nothing on it.
+/// The frontier as a drawing: the goal over the first need's metric, the settings that meet all
+/// needs in one line, the others in another, and the best. `None` without a need to draw it over,
+/// or without settings on it.
 pub fn figure(scenario: &Scenario, tuned: &Tuned) -> Option<String> {
     let goal = scenario.tune.as_ref()?;
     let need = goal.needs.first()?;
@@ -91,7 +92,7 @@ pub fn figure(scenario: &Scenario, tuned: &Tuned) -> Option<String> {
     let side = if need.at_most { "at most" } else { "at least" };
     let title = format!("The frontier; {} is to be {side} {bound}", need.wanted.metric.label());
     let metric = format!("figure:{}", y.name).parse::<Metric>().ok()?;
-    // What is worst by far would press the rest, among which the choice is, into a corner.
+    // An extreme outlier would press the rest, among which the choice is, into a corner.
     let log_x = points.first().is_some_and(|least| *least > 0.0 && points[points.len() - 1] > WIDE * least);
     let spec = FigureSpec { title, log_x, by: Some("settings".into()), ..FigureSpec::new("x", metric) };
     present::figure::svg(&results, &spec).ok()

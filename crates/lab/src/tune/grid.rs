@@ -1,4 +1,4 @@
-//! The settings of a sweep as places on a grid, coarse first.
+//! The settings of a sweep as points of a grid, coarse first.
 
 /// Points of an axis on the coarse grid, at most.
 const COARSE: usize = 4;
@@ -37,7 +37,7 @@ impl Grid {
         }))
     }
 
-    /// The first distance at which to look about a place of the coarse grid.
+    /// The first distance of neighbours of a point of the coarse grid.
     pub(super) fn distance(&self) -> usize {
         let strides = self.axes.iter().filter(|(_, ordered)| *ordered).map(|(length, _)| stride(*length));
         (strides.max().unwrap_or(1) / 2).max(1)

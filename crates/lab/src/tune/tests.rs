@@ -5,7 +5,8 @@ use laxity_world::results::{Channel, Refused, Summary};
 use super::grid::Grid;
 use super::*;
 
-/// Pages of one to six packets of a poisson source through a polled interface, for so many quotas.
+/// Pages of one to six packets of a Poisson source through a polled interface, for the quotas in
+/// `values`.
 fn scenario(values: &str, tune: &str) -> Scenario {
     let text = format!(
         r#"
@@ -124,7 +125,7 @@ fn the_frontier_is_what_nothing_beats_in_all() {
     let outcome = tuned(&scenario);
     let goal = scenario.tune.as_ref().unwrap();
     let kept = frontier(goal, &outcome);
-    // Each takes more of the CPU than the next and delivers more: nobody beats anybody.
+    // Each takes more of the CPU than the next and delivers more: none dominates another.
     assert_eq!(kept.len(), 4);
     assert!(kept.is_sorted_by(|a, b| a.needs[0] <= b.needs[0] && a.goal >= b.goal), "{kept:?}");
     let svg = figure(&scenario, &outcome).unwrap();
@@ -195,7 +196,8 @@ fn of_several_channels_the_worst_counts_and_of_circumstances_the_mean() {
     assert!(!refused.is_good() && refused.refused.unwrap().contains("`others` is refused: no room"));
 }
 
-/// Nothing is late of a channel of which nothing was carried, and the rest is all the better for it: a setting that starves one keeps no need by that, and is not the best.
+/// A channel that carried no messages has no late ones, and the other channels gain. A setting that
+/// starves a channel does not meet its need by that, and is not the best.
 #[test]
 fn who_starves_a_channel_is_not_the_better_for_it() {
     let of = |need: &str, carried: u64, offered: u64| {
@@ -225,7 +227,8 @@ fn who_starves_a_channel_is_not_the_better_for_it() {
         assert_eq!(of(&named(metric), 0, 0), None, "{metric}");
         assert_eq!(of(&named(metric), 0, 5), Some(0.0), "{metric}");
     }
-    // Of all that have it, one that was offered something and has it not is the worst; one that nothing was offered on is nobody's business.
+    // Of all channels that have the metric the worst counts. A channel that was offered messages
+    // but lacks the metric makes it unknown; a channel without offered messages is ignored.
     for (need, value) in [
         ("metric = \"latency.p99\"\nat_most = \"5 ms\"", 0.001),
         ("metric = \"missed_messages\"\nat_most = 0", 0.0),

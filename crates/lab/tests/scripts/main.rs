@@ -1,4 +1,4 @@
-//! Scenario files read with both halves: the reader of the format, and those who know the language of scripts.
+//! Scenario files read by the reader of the format together with the compiler of scripts.
 
 mod names;
 mod wrong;

@@ -1,8 +1,8 @@
-//! Scripts of claims are tried before anything runs: every name that they misspell is an error of the file.
+//! Scripts of claims are tried before anything runs: every misspelt name is an error of the file.
 
 use super::{and, read};
 
-/// The error of a claim whose script is `holds`, on two loads.
+/// The error of a claim with the script `holds`, on two loads.
 #[track_caller]
 fn wrong(holds: &str, why: &str) {
     let text = swept(holds);
@@ -31,7 +31,7 @@ fn names_that_are_not_there_are_found_wherever_they_stand() {
         ("runs[0].figures.driver_reset == 0", "did you mean `driver_resets`"),
         ("rissing(column(|r| r.window), 0.1)", "rissing"),
         ("runs[0].window == \"long\"", "compares"),
-        // Behind what is false at first, what is true, and in either branch.
+        // Behind a false operand, a true one, and in either branch.
         ("runs[0].window > 5 && runs[0].channel(\"x\").worst > 0", "no channel `x`"),
         ("runs[0].window < 5 || runs[0].channel(\"x\").worst > 0", "no channel `x`"),
         ("if runs[0].window > 5 { runs[0].windw == 1 } else { true }", "did you mean `window`"),

@@ -82,7 +82,7 @@ fn a_hundred_wrong_files_do_not() {
         }
     }
     for (old, new) in [
-        // Nothing, or less.
+        // Zero, or less than the minimum.
         ("deadline = \"30 ms\"", "deadline = \"0 ms\""),
         ("deadline = \"30 ms\"", "deadline = \"1 us\""),
         ("deadline = \"30 ms\"", "deadline = \"1 ms\""),
@@ -92,14 +92,14 @@ fn a_hundred_wrong_files_do_not() {
         ("max_message = \"16 KiB\"", "max_message = \"16 MiB\""),
         ("burst = 2", "burst = 0"),
         ("time = \"2 s\"", "time = \"0 s\""),
-        // Windows with nothing in them, and runs too short to carry anything.
+        // Empty windows, and runs too short to carry a message.
         ("warmup = \"100 ms\"", "warmup = \"2 s\""),
         ("warmup = \"100 ms\"", "warmup = \"3 s\""),
         ("warmup = \"100 ms\"", "warmup = \"1 s\"\ncooldown = \"1 s\""),
         ("time = \"2 s\"\nwarmup = \"100 ms\"", "time = \"1 us\""),
         ("time = \"2 s\"\nwarmup = \"100 ms\"", "time = \"1 ms\""),
         ("time = \"2 s\"\nwarmup = \"100 ms\"", "packets = 1"),
-        // Nobody sends, or something else than was said.
+        // No sender, or a source that contradicts the contract.
         ("source = { kind = \"periodic\" }", "source = { kind = \"none\" }"),
         ("source = { kind = \"periodic\" }", "source = { kind = \"periodic\", phase = \"5 s\" }"),
         ("source = { kind = \"periodic\" }", "source = { kind = \"periodic\", multiple = 1.1 }"),

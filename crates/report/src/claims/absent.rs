@@ -1,23 +1,26 @@
-//! What results do not have, and why scripts that need it have no answer.
+//! Values that results do not have, and why scripts that need them have no answer.
 //!
-//! A bound that nobody gave, a distribution of nothing, a figure that does not exist: a script that meets one can be
-//! right, and has no answer all the same. What it was told instead, `()`, compared unequal to everything, so that
-//! a channel that carried nothing had missed no deadline. An [`Absent`] value says why it is one, can be asked for
-//! (`x == ()`), and ends any claim that computes with it as *not judged*. A misspelt name is another matter: the script
-//! is wrong, whatever the results.
+//! A bound that was not given, a distribution of an empty set, a figure that does not exist: a
+//! script that reads one of them can be right, but has no answer. The language's `()` compares
+//! unequal to everything, so that a channel without messages would have missed no deadline. An
+//! [`Absent`] value holds its reason, can be tested for (`x == ()`), and ends any claim that
+//! computes with it as *not judged*. A misspelt name is an error of the script, whatever the
+//! results.
 
 use std::fmt;
 use std::rc::Rc;
 
 use rhai::{Array, Dynamic, Engine, EvalAltResult, FLOAT, INT, ImmutableString, Position};
 
-/// What a function answers a script: a value, or why there is none.
+/// The result of a function for a script: a value, or why there is none.
 pub(super) type Answer<T> = Result<T, Box<EvalAltResult>>;
 
 /// A value that the results do not have, in words.
 ///
-/// What a channel *carried* is nothing where nobody sent: a zero that was measured, and that shows nothing. It adds nothing to a sum, and is not more than anything; but whatever it would make true
-/// (`a.throughput == b.throughput` of two channels without a source) has no answer.
+/// The amount that a channel *carried* is an idle zero where no source sent: a measured zero
+/// without evidence. An idle zero adds zero to a sum and is not more than anything. Any other
+/// comparison that it would make true (`a.throughput == b.throughput` of two channels without a
+/// source) has no answer.
 #[derive(Debug, Clone)]
 pub(super) struct Absent {
     why: Rc<str>,
@@ -29,7 +32,7 @@ impl Absent {
         Self { why: why.into(), idle: false }
     }
 
-    /// What somebody carried who was given nothing.
+    /// The amount carried by a channel to which no messages were given.
     pub(super) fn idle(why: impl Into<Rc<str>>) -> Self {
         Self { why: why.into(), idle: true }
     }
@@ -58,7 +61,7 @@ impl Absent {
             EvalAltResult::ErrorRuntime(value, _) => {
                 value.read_lock::<Absent>().map(|absent| absent.why.to_string())
             }
-            // `xs[0]` of an empty list asks for something of nothing, as `max(xs)` does.
+            // `xs[0]` of an empty list has no value, as `max(xs)` has none.
             EvalAltResult::ErrorArrayBounds(0, ..) => Some("an element of an empty list".into()),
             _ => None,
         }
@@ -112,7 +115,7 @@ pub(super) fn absent<T>(why: impl Into<String>) -> Answer<T> {
     Err(Fault::Absent(why.into()).into())
 }
 
-/// Gives scripts values that are absent, and makes arithmetic with them end in why they are.
+/// Registers absent values, and makes arithmetic with them end in their reason.
 pub(super) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Absent>("absent value");
     // A field of what is absent is as absent.

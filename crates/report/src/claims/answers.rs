@@ -1,18 +1,18 @@
-//! How comparisons are answered: as they are, or so as to see more of a script.
+//! How comparisons are answered: truthfully, or so as to reach more of a script.
 //!
-//! A name that is misspelt behind `&&` is not met before the comparison in front of it is true, which in a run of an hour
-//! takes an hour. On a stub of results, every comparison may be answered as it suits: once all true, once all
-//! false, once by turns. What is compared is looked at all the same.
+//! A misspelt name behind `&&` is evaluated only if the comparison in front of it is true, which a
+//! run may show after an hour only. On a stub of results, every comparison may be answered at will:
+//! once all true, once all false, once in alternation. The operands are evaluated in each case.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use super::absent::{Absent, Answer};
 
-/// What comparisons answer.
+/// The answers of comparisons.
 #[derive(Debug, Clone)]
 pub(super) enum Answers {
-    /// What is so.
+    /// The true answer.
     Real,
     /// Always this.
     Always(bool),
@@ -27,7 +27,8 @@ impl Answers {
         [Answers::Real, Answers::Always(true), Answers::Always(false), turn(true), turn(false)]
     }
 
-    /// The answer where `real` would be it. A script that is wrong stays so; what is absent on a stub decides nothing.
+    /// The answer in place of `real`. An error of the script stays one; an absent value on a stub
+    /// decides no comparison.
     pub(super) fn give(&self, real: Answer<bool>) -> Answer<bool> {
         match (self, real) {
             (Answers::Real, real) => real,
@@ -37,7 +38,7 @@ impl Answers {
         }
     }
 
-    /// Whether a list is looked at to its end, whatever its elements answer.
+    /// Whether all elements of a list are tested, whatever the results.
     pub(super) fn are_all_wanted(&self) -> bool {
         !matches!(self, Answers::Real)
     }

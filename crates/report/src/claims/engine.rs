@@ -13,12 +13,12 @@ use super::record::Vocabulary;
 use super::{absent, lists, operators, record, shape};
 use crate::interval::interval;
 
-/// An engine whose global helpers see `runs`.
+/// An engine with global functions that see `runs`.
 pub(super) fn new(runs: &Array, vocabulary: &Vocabulary, answers: &Answers, meter: &Meter) -> Engine {
     let mut engine = Engine::new();
     limit(&mut engine, runs.len());
     let meter = meter.clone();
-    // Rarely enough to cost little; an operation copies two megabytes at most.
+    // Rare enough to cost little; an operation copies two megabytes at most.
     engine.on_progress(move |operations| {
         (operations % 8 == 0).then(|| meter.exceeded()).flatten().map(Into::into)
     });
@@ -32,7 +32,7 @@ pub(super) fn new(runs: &Array, vocabulary: &Vocabulary, answers: &Answers, mete
     engine
 }
 
-/// What a script may take, asked while it runs: why it has to end, if it has.
+/// The budget of a script, polled while the script runs: why it has to end, if it has.
 pub type Budget = Box<dyn Fn() -> Option<String>>;
 
 /// The budget of the script that runs, if it has one.
@@ -50,11 +50,11 @@ impl Meter {
     }
 }
 
-/// Elements that a list may have, those of lists in it included.
+/// The maximum number of elements of a list, including those of nested lists.
 const LONGEST_LIST: usize = 20_000;
 
-/// Generous for a claim over thousands of runs, and reached within seconds by a loop that never ends. A list is copied
-/// whenever it is passed, so its length is what an operation may take.
+/// Generous for a claim over thousands of runs, and reached within seconds by a loop that never
+/// ends. A list is copied whenever it is passed, so its length is what an operation may take.
 fn limit(engine: &mut Engine, runs: usize) {
     engine.set_max_operations(20_000_000);
     engine.set_max_call_levels(32);
@@ -126,7 +126,7 @@ fn register_shapes(engine: &mut Engine, answers: &Answers) {
         });
     }
     engine.register_fn("sum", |list: Array| -> Answer<f64> {
-        // Who was given nothing adds nothing to what others carried.
+        // A channel to which no messages were given adds zero to the sum of the others.
         let some: Array = list.iter().filter(|x| !Absent::is_idle(x)).cloned().collect();
         let all = if some.is_empty() { list } else { some };
         Ok(shape::numbers(&all, 1).map_err(in_call("sum"))?.iter().sum())
@@ -160,7 +160,7 @@ fn register_shapes(engine: &mut Engine, answers: &Answers) {
     });
 }
 
-/// A tolerance: a share, so that `1` for "one percent" is caught.
+/// A tolerance as a share, so that `1` for "one percent" is an error.
 fn tolerance(value: &Dynamic) -> Result<f64, Fault> {
     let share = shape::number(value)?;
     if (0.0..1.0).contains(&share) {

@@ -1,11 +1,12 @@
-//! What a channel's results lack, and why, in words that end a claim.
+//! Values that a channel's results lack, and why, in words that end a claim.
 
 use laxity_world::metric;
 use laxity_world::results::{Channel, Computation};
 
-/// Why `field` of `channel` has no value to judge by, though `measured` says that there is one; `None` if it has.
+/// Why `field` of `channel` has no value to judge by, though `measured` says that there is one;
+/// `None` if it has.
 ///
-/// Counts of what went wrong are none where nothing went at all: see [`metric::went`].
+/// Counts of errors do not exist for a channel that carried no messages: see [`metric::went`].
 pub(super) fn why(channel: &Channel, field: &str, measured: bool) -> Option<String> {
     let name = &channel.name;
     let went = metric::went(channel, field);
@@ -42,7 +43,7 @@ pub(super) fn why(channel: &Channel, field: &str, measured: bool) -> Option<Stri
     })
 }
 
-/// The same of an application that computes: none of its budgets is late where none was done.
+/// Likewise for an application that computes: without a finished budget, none is late.
 pub(super) fn why_not_computed(computation: &Computation, field: &str) -> Option<String> {
     (field == "late" && computation.budgets == 0)
         .then(|| format!("application `{}` was done with no budget in the window", computation.name))

@@ -1,16 +1,18 @@
-//! Lists: what holds of all, of any, and of which, and that none of it holds of nothing.
+//! Lists: `all`, `any`, `filter` and others, which have no answer for an empty list.
 //!
-//! The language's own functions over a list answer for an empty one, and each of them in the claim's favour: no late channel is
-//! found, a loop counts none, a sum that begins at zero stays there. So a script that picks the channels it means and
-//! then asks of them was green where it had picked none. Here whatever goes over a list to test it has no answer of an
-//! empty one. What a filter leaves is another matter: that it leaves nothing of *something* was found by looking at
-//! each, so `xs.filter(bad).len() == 0` is an answer and `xs.filter(meant).filter(bad).len() == 0` is one only if
-//! some are meant.
+//! The language's own functions over an empty list answer in the claim's favour: no late channel is
+//! found, a loop counts none, a sum that begins at zero stays there. A script that filters the
+//! channels it means and then tests them would hold where the filter selected none. Here a function
+//! that tests the elements of a list has no answer for an empty list. The result of a filter is an
+//! exception: it is found empty by testing each element of a list that was *not* empty. So
+//! `xs.filter(bad).len() == 0` is an answer, and `xs.filter(meant).filter(bad).len() == 0` is one
+//! only if some elements are meant.
 //!
-//! Three more things are stricter than the language. A test answers true or false: what is absent ends the claim, and is not
-//! false. Two empty lists are not equal for it. And a loop by numbers that starts at the first or second and has none to
-//! go over, as `0..xs.len()` of nothing, says as little as one over the list; which further loops are empty is a
-//! script's own arithmetic (`i + 1..n`).
+//! Three more rules are stricter than the language. A test answers true or false: an absent value
+//! ends the claim, and is not false. Two empty lists are not equal. A loop by numbers that starts
+//! at the first or second element and has no iteration, as `0..xs.len()` of an empty list, has no
+//! answer, as a loop over the list has none. Other empty loops (`i + 1..n`) are the script's own
+//! arithmetic.
 
 use std::any::TypeId;
 use std::ops::{Range, RangeInclusive};
@@ -32,12 +34,13 @@ pub(super) fn register(engine: &mut Engine, answers: &Answers) {
     });
 }
 
-/// What `of` makes of each element.
+/// The results of `of` for each element.
 pub(super) fn column(context: &NativeCallContext, list: &Array, of: &FnPtr) -> Answer<Array> {
     list.iter().map(|element| of.call_within_context::<Dynamic>(context, (element.clone(),))).collect()
 }
 
-/// Ends a claim that asks `name` of an empty list; on a stub it goes on, so that the rest of the script is looked at.
+/// Ends a claim that asks `name` of an empty list; on a stub it goes on, so that the rest of the
+/// script is looked at.
 fn something(list: &[Dynamic], name: &str, answers: &Answers) -> Answer<()> {
     if list.is_empty() && !answers.are_all_wanted() {
         return absent(format!("`{name}` over nothing says nothing"));
@@ -45,7 +48,8 @@ fn something(list: &[Dynamic], name: &str, answers: &Answers) -> Answer<()> {
     Ok(())
 }
 
-/// What `function` makes of an element; it may ask for the position as well, or take the element as `this`.
+/// The result of `function` for an element; it may have the position as a second parameter, or take
+/// the element as `this`.
 fn ask(context: &NativeCallContext, function: &FnPtr, element: &Dynamic, at: usize) -> Answer<Dynamic> {
     let other = |error: &EvalAltResult| matches!(error, EvalAltResult::ErrorFunctionNotFound(called, _) if called.starts_with(function.fn_name()));
     function
@@ -87,10 +91,10 @@ fn register_quantifiers(engine: &mut Engine, answers: &Answers) {
     }
 }
 
-/// Looks for an element whose test answers `wanted`; the answer is `wanted` if there is one.
+/// Searches for an element with the answer `wanted`; the result is `wanted` if there is one.
 ///
-/// An element without an answer decides nothing by itself: one that answers `wanted` decides all the same, and only if
-/// there is none is the whole without an answer.
+/// An element without an answer does not decide by itself: an element that answers `wanted` decides
+/// all the same. Only without any is the whole without an answer.
 fn decide(
     context: &NativeCallContext,
     list: &Array,
@@ -222,7 +226,7 @@ fn register_searches(engine: &mut Engine, answers: &Answers) {
     }
 }
 
-/// How many elements stand before position `start`; a negative one counts from the end.
+/// The number of elements before position `start`; a negative position counts from the end.
 fn before(list: &Array, start: INT) -> usize {
     let start = if start < 0 { start.saturating_add(list.len() as INT).max(0) } else { start };
     usize::try_from(start).unwrap_or(usize::MAX)
@@ -343,7 +347,7 @@ fn register_equality(engine: &mut Engine, answers: &Answers) {
     }
 }
 
-/// What a loop goes over.
+/// The values of a loop.
 type Steps = Box<dyn Iterator<Item = Result<Dynamic, Box<EvalAltResult>>>>;
 
 fn steps(values: impl Iterator<Item = Dynamic> + 'static) -> Steps {

@@ -1,8 +1,9 @@
 //! Comparisons that refuse instead of guessing, and division that divides.
 //!
-//! Rhai answers `false` when it compares two kinds of value that have no order, and a double that is not
-//! a number is below, above and equal to nothing. Either way a negated claim would hold on a metric that
-//! nobody measured. What the results do not have makes any comparison end in why they do not. These replace the language's own operators for every pair of kinds.
+//! Rhai answers `false` when it compares two kinds of value that have no order, and a double that
+//! is not a number is neither below, above nor equal to anything. Either way a negated claim would
+//! hold on a metric that was not measured. A comparison with an absent value ends with the reason
+//! for the absence. These operators replace the language's own for every pair of kinds.
 
 use std::cmp::Ordering;
 
@@ -59,7 +60,8 @@ fn divide(a: FLOAT, b: FLOAT) -> Answer<FLOAT> {
     if quotient.is_finite() { Ok(quotient) } else { absent(format!("`{a} / {b}` is not a finite number")) }
 }
 
-/// The answer of an operator. That what nobody sent is not more than something is so; whatever else holds of it would of any run.
+/// The answer of an operator. An idle zero is truly not more than something; any other comparison
+/// that it satisfies would hold for every run, so it has no answer.
 fn decide(operator: &str, wanted: fn(Ordering) -> bool, a: &Dynamic, b: &Dynamic) -> Answer<bool> {
     let zero = |side: &Dynamic| if Absent::is_idle(side) { Dynamic::from(0 as INT) } else { side.clone() };
     let idle = (Absent::is_idle(a), Absent::is_idle(b));
@@ -74,7 +76,8 @@ fn decide(operator: &str, wanted: fn(Ordering) -> bool, a: &Dynamic, b: &Dynamic
 fn compare(operator: &str, a: &Dynamic, b: &Dynamic) -> Answer<Ordering> {
     let equality = matches!(operator, "==" | "!=");
     if equality && (a.is_unit() || b.is_unit()) {
-        // Whether something was measured. Anything else about what was not has no answer.
+        // Whether a value was measured has an answer; any other comparison with an absent value has
+        // none.
         let same = Absent::of(a).is_some() && Absent::of(b).is_some();
         return Ok(if same { Ordering::Equal } else { Ordering::Less });
     }

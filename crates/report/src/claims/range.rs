@@ -1,4 +1,4 @@
-//! Claims that range over a parameter: one verdict of those at each value.
+//! Claims that range over a parameter: one verdict from those at each value.
 
 use laxity_world::results::{Axis, Ruling};
 
@@ -6,7 +6,8 @@ use super::Found;
 
 /// The verdict of all points of `axis`, from that at each.
 ///
-/// A point that could not be judged neither widens nor narrows the range; with none judged there is no verdict.
+/// A point that could not be judged neither widens nor narrows the range; with none judged there is
+/// no verdict.
 pub(super) fn joined(axis: &Axis, found: &[Found]) -> Found {
     let holding: Vec<bool> = found.iter().map(|found| found.ruling.holds()).collect();
     let contradicted = found.iter().filter(|found| found.ruling == Ruling::Contradicted).count();
@@ -27,7 +28,7 @@ pub(super) fn joined(axis: &Axis, found: &[Found]) -> Found {
         "" => format!("{}: {}", point.text, found.ruling.word()),
         figure => format!("{}: {} ({figure})", point.text, found.ruling.word()),
     });
-    // A range with a hole in it where the platform stood still is not the claim's.
+    // A gap in the range where the platform stalled is not the claim's.
     let spoilt = found.iter().any(|found| found.spoilt);
     Found { ruling, figure: shown.collect::<Vec<_>>().join("; "), spoilt }
 }

@@ -1,7 +1,8 @@
-//! Results as scripts see them: records whose every field is there, or an error that says what is.
+//! Results as scripts see them: records. A field that does not exist is an error that lists the
+//! valid fields.
 //!
-//! The fields come from the serialised form, so a metric added to [`laxity_world::results`] is at once one that
-//! a claim can name; nothing here lists them.
+//! The fields are those of the serialised form, so claims can name a metric as soon as
+//! [`laxity_world::results`] has it; this module does not list them.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -21,8 +22,8 @@ use crate::misses::Misses;
 #[derive(Debug, Default)]
 pub(super) struct Names {
     axes: Vec<Axis>,
-    /// Causes of drops and uses of resources: one that a run lacks counts zero there, a name that no run
-    /// has is a slip.
+    /// Causes of drops and uses of resources: one that a run lacks counts zero there; a name that
+    /// no run has is an error.
     counters: BTreeSet<String>,
     /// Sees which figures of disturbed runs are read.
     pub(super) witness: Witness,
@@ -36,7 +37,7 @@ impl Names {
     pub(super) fn of(results: &Results) -> Vocabulary {
         let channels = results.runs.iter().flat_map(|run| &run.channels).flat_map(|c| c.drops.keys());
         let resources = results.runs.iter().flat_map(|run| &run.resources).flat_map(|r| r.uses.keys());
-        // A claim may name a cause although nothing in the whole sweep was dropped for it.
+        // A claim may name a cause for which no packet of the sweep was dropped.
         let known = causes::ALL.iter().map(|(_, name, _)| (*name).to_string());
         let counters = channels.chain(resources).cloned().chain(known).collect();
         Rc::new(Names { axes: results.axes.clone(), counters, witness: Witness::default() })
@@ -53,7 +54,7 @@ impl Names {
     }
 }
 
-/// What kind of record, where it matters.
+/// The kind of record, where it matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Run,
@@ -66,13 +67,13 @@ enum Kind {
 #[derive(Debug, Clone)]
 pub(super) struct Record {
     kind: Kind,
-    /// What it is, for messages: ``channel `0` ``.
+    /// The record's name in messages: ``channel `0` ``.
     name: Rc<str>,
     fields: Rc<Map>,
     /// Positions on the axes; of a run only.
     point: Rc<[usize]>,
     vocabulary: Vocabulary,
-    /// How far what is in it is spoilt by the platform, if it is.
+    /// How far the platform spoilt the record, if it did.
     spoilt: Option<Rc<Spoilt>>,
 }
 
@@ -137,7 +138,8 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
     let computations = computations.collect();
     fields.insert("computations".into(), Dynamic::from_array(computations));
     let real_time = match fields.remove("real_time").filter(Dynamic::is_map) {
-        // How well the clock was kept is of the platform, and what frames took is of what was emulated.
+        // Clock precision is a property of the platform; the times of frames belong to the emulated
+        // system.
         Some(real_time) => {
             let mut real_time = real_time.cast::<Map>();
             let frames = list(real_time.remove("frames"));
@@ -202,7 +204,7 @@ impl Builder<'_> {
                 _ => (sum.as_float().unwrap_or_default() + count.as_float().unwrap_or_default()).into(),
             });
         fields.insert("total".into(), total);
-        // Whoever got here has read the field that holds them.
+        // The caller has read the field that holds them.
         Record { spoilt: None, ..self.map(name, fields, Kind::Counters) }
     }
 
@@ -278,7 +280,7 @@ impl Record {
         point.ok_or_else(|| format!("{} has no point on the axis `{}`", self.name, axis.name).into())
     }
 
-    /// The member of a list of records whose `name` is `name`.
+    /// The element named `name` of a list of records.
     fn member(&mut self, list: &str, what: &str, name: &str) -> Answer<Dynamic> {
         self.run()?;
         let list = self.fields[list].as_array_ref().map_err(|kind| format!("{list} is a {kind}"))?;
@@ -330,7 +332,8 @@ fn pooled(list: &Array, name: &str) -> Answer<Dynamic> {
         let run = run.read_lock::<Record>();
         let mut run = run.ok_or("`pooled` is of a list of runs")?.clone();
         let mut channel = run.member("channels", "channel", name)?.cast::<Record>();
-        // An absent count adds no messages. The witness sees a run whose counts the platform spoilt.
+        // An absent count adds no messages. The witness records a run with counts that the platform
+        // spoilt.
         let mut count = |field: &str| channel.field(field).map(|x| x.as_int().ok().map(|n| n as u64));
         let (due_messages, failed_messages) = (count("due_messages")?, count("failed_messages")?);
         let mut number = |field: &str| channel.field(field).map(|x| x.as_float().ok());

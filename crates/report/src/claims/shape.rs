@@ -24,7 +24,7 @@ pub(super) fn number(value: &Dynamic) -> Result<f64, Fault> {
     }
 }
 
-/// What kind of value it is, in a word.
+/// The kind of the value, in a word.
 fn kind(value: &Dynamic) -> &'static str {
     match value {
         v if v.is_string() => "text",
@@ -60,8 +60,8 @@ fn scale(xs: &[f64]) -> f64 {
     xs.iter().fold(0.0, |largest, x| x.abs().max(largest))
 }
 
-/// Whether no step goes down by more than `tolerance` of the largest magnitude. Steps are counted
-/// against the highest value so far: a slow slide of small steps is a fall.
+/// Whether no step falls by more than `tolerance` of the largest magnitude. Steps are counted from
+/// the highest value so far: a slow decrease in small steps is a fall.
 pub(super) fn never_falling(xs: &[f64], tolerance: f64) -> bool {
     let slack = tolerance * scale(xs);
     let mut highest = f64::NEG_INFINITY;
@@ -134,7 +134,7 @@ pub(super) fn decimal(x: f64, digits: usize) -> String {
     if text == "-0" { "0".into() } else { text.into() }
 }
 
-/// What `shows` ended in, as one line of text.
+/// The result of `shows`, as one line of text.
 pub(super) fn words(value: &Dynamic) -> Result<String, Fault> {
     if Absent::of(value).is_some() {
         return Ok("not measured".into());

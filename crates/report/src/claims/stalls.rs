@@ -1,9 +1,10 @@
-//! Which figures of a disturbed run a claim has read, and whether that leaves it a verdict.
+//! Which figures of a disturbed run a claim has read, and whether they leave it a verdict.
 //!
-//! A sweep has points in virtual time beside those in real time, and a claim reads some of them. To refuse all claims of a
-//! file for one disturbed point would be as wrong as to judge all; to ask the author which points a claim reads would
-//! be asked of who can least tell. So the records watch: each field of a run in real time says what kind of figure
-//! it is, and a claim is spoilt by what it has read and by nothing else.
+//! A sweep has points in virtual time beside those in real time, and a claim reads some of them.
+//! Refusing all claims of a file for one disturbed point would be as wrong as judging all; the
+//! author of a claim can hardly list the points that it reads. So the records keep track: each
+//! field of a run in real time has a kind of figure, and only the figures that a claim has read can
+//! spoil it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,10 +13,10 @@ use laxity_scenario::claim::Stalls;
 use laxity_world::figures::plain;
 use laxity_world::results::Run;
 
-/// What decides a figure.
+/// The events that decide a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Decides {
-    /// Nothing that happens during a run.
+    /// No event during a run.
     Nothing,
     /// One event can.
     One,
@@ -23,17 +24,18 @@ enum Decides {
     All,
 }
 
-/// What decides a field of channels, their distributions, resources, stages and figures.
+/// The events that decide a field of channels, their distributions, resources, stages and figures.
 ///
-/// A field that is not named counts as one that a single event decides: that withholds more verdicts, never fewer.
+/// An unlisted field counts as one that a single event decides: that withholds more verdicts, never
+/// fewer.
 fn decides(field: &str) -> Decides {
     match field {
         "name" | "class" | "reserved" | "deadline" | "bound" | "bound_papers" | "delivery_bound"
         | "refused" | "no_bound" | "worst_found" | "reason" | "admissible" | "largest_term" | "largest"
         | "expected" | "channel" | "admitted" | "papers_throughput" | "corrected_throughput"
-        // These tell of the platform itself.
+        // Fields of the platform itself.
         | "host_stalls" | "host_longest_stall"
-        // What they hold says for itself.
+        // Records that decide by their own fields.
         | "laxity" | "latency" | "sojourn" | "queueing" | "access" | "delivery" | "waited" | "served" => {
             Decides::Nothing
         }
@@ -48,12 +50,12 @@ fn decides(field: &str) -> Decides {
 pub(super) struct Spoilt {
     one: Option<String>,
     all: Option<String>,
-    /// So much is missing that no script can allow for it.
+    /// More is missing than a script can allow for.
     hopeless: bool,
 }
 
 impl Spoilt {
-    /// How far `run` is, which is at the point of that `label`; `None` if it is not.
+    /// The spoilt figures of `run`, at the point with that `label`; `None` if there are none.
     pub(super) fn of(run: &Run, label: &str) -> Option<Rc<Spoilt>> {
         let fitness = &run.real_time.as_ref()?.fitness;
         let at = |why: String| if label.is_empty() { why } else { format!("at {label} {why}") };
@@ -62,7 +64,7 @@ impl Spoilt {
         (one.is_some() || all.is_some()).then(|| Rc::new(Spoilt { one, all, hopeless }))
     }
 
-    /// Why `field` is not to be judged by; `None` if it is.
+    /// Why `field` must not be judged; `None` if it may be.
     fn why(&self, field: &str) -> Option<&String> {
         match decides(plain(field)) {
             Decides::Nothing => None,
@@ -80,7 +82,7 @@ pub(super) struct Witness(Rc<RefCell<Seen>>);
 struct Seen {
     /// Why what was read first is not to be judged by.
     first: Option<String>,
-    /// The same of what was read first that no script can allow for.
+    /// Likewise for the first reading that no script can allow for.
     hopeless: Option<String>,
 }
 
@@ -95,7 +97,8 @@ impl Witness {
         }
     }
 
-    /// Why a claim with those `stalls` is not judged for what was seen since it was asked last, if it is not.
+    /// Why a claim with those `stalls` is not judged, given what it has read since the last call;
+    /// `None` if it is.
     pub(super) fn take(&self, stalls: Stalls) -> Option<String> {
         let Seen { first, hopeless } = self.0.take();
         match stalls {
@@ -115,7 +118,8 @@ mod tests {
         Axis, AxisPoint, Channel, Fitness, Frames, Provenance, RealTime, Results, Ruling, Summary, Verdict,
     };
 
-    /// A point in virtual time and one in real time, in which the platform stood still for 2 ms of 1 ms to spare.
+    /// A point in virtual time and one in real time, in which the platform stood still for 2 ms of
+    /// 1 ms to spare.
     fn results() -> Results {
         let point = |text: &str| AxisPoint { text: text.into(), value: None };
         let clock = Axis {

@@ -196,7 +196,7 @@ fn drops_of_a_known_cause_are_zero_and_of_an_unknown_one_an_error() {
     holds("runs[0].rt[0].drops.packet_queue == 0 && runs[0].rt[0].drops.oversize == 0");
     holds("runs[6].be[0].drops.packet_queue == 5 && runs[6].be[0].drops.total == 5");
     refused("runs[0].rt[0].drops.pakcet_queue == 0", "`packet_queue`");
-    // There once was a name for a cause that there never was.
+    // This name of a cause existed once without a cause.
     refused("runs[0].rt[0].drops.policed == 0", "`oversize`");
 }
 
@@ -357,7 +357,7 @@ fn a_script_ends_when_its_budget_does_and_the_others_are_judged() {
         claim("let i = 0;\nwhile true { i += 1; }", None),
     ])
     .unwrap();
-    // Every asking is a second of a clock that goes by what is asked.
+    // The clock advances by a second per call.
     let budget = || {
         let asked = std::cell::Cell::new(0);
         let budget: super::Budget = Box::new(move || {
@@ -430,7 +430,8 @@ fn a_channel_that_carried_nothing_has_missed_no_deadline_and_kept_none() {
         let Ruling::NotJudged { because } = on(&results, script) else { panic!("judged: {script}") };
         assert!(because.contains("channel `0` carried nothing"), "{script}: {because}");
     }
-    // What was offered and got nowhere has missed nothing either, but has been dropped.
+    // Messages that were offered and did not arrive have missed no deadline either, but were
+    // dropped.
     results.runs[0].channels[0].messages = 4;
     let of_first = |field: &str| format!("runs[0].rt[0].{field} == 0");
     assert!(matches!(on(&results, &of_first("missed_messages")), Ruling::NotJudged { .. }));
@@ -484,7 +485,7 @@ fn a_claim_that_ranges_over_an_axis_holds_everywhere_somewhere_or_nowhere() {
     );
     let stretch = ranging("runs[0].at(\"load\") < 3500").0;
     assert_eq!(stretch.detail(), "load 1000 B/s to 3000 B/s (3 of 4 points)");
-    // What is not judged somewhere is within no range; and with nothing judged there is no verdict.
+    // A point without a verdict is within no range; without any judged point there is no verdict.
     let some = ranging("if runs[0].at(\"load\") < 2500 { runs[0].be[0].deadline > 1 } else { true }").0;
     assert_eq!(some.detail(), "load 3000 B/s, 4000 B/s (2 of 4 points)");
     let open = ranging("runs[0].be[0].deadline > 1").0;

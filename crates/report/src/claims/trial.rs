@@ -1,4 +1,5 @@
-//! Scripts looked at before anything has run: whether they compile, and whether they name what there will be.
+//! Scripts are tried before anything has run: whether they compile, and whether they use existing
+//! names.
 
 use laxity_scenario::claim::{Claim, ClaimError, Scripts};
 use laxity_world::results::{Axis, Provenance, Results, Run};
@@ -7,10 +8,10 @@ use rhai::EvalAltResult;
 use super::answers::Answers;
 use super::{Court, Judge, slip};
 
-/// Sweeps of more points are not tried: it would take longer than it saves.
+/// Sweeps of more points are not tried: the trial would take longer than it saves.
 const MOST_POINTS: usize = 2000;
 
-/// Reads the scripts of a scenario's claims as those who will judge by them.
+/// Compiles the scripts of a scenario's claims as the judge does.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Compiler;
 
@@ -25,9 +26,10 @@ impl Scripts for Compiler {
 }
 
 impl Judge {
-    /// Tries every script on stubs of `runs` ([`laxity_world::stub`]), and reports those that name what cannot be there.
+    /// Tries every script on stubs of `runs` ([`laxity_world::stub`]), and reports those that name
+    /// what cannot be there.
     ///
-    /// What a script makes of the numbers is no concern here: a stub has none.
+    /// The script's arithmetic does not matter here: a stub has no numbers.
     fn try_on_stub(&self, axes: &[Axis], runs: Vec<Run>) -> Vec<ClaimError> {
         if self.claims.is_empty() || runs.len() > MOST_POINTS {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! The fields of results, from the types themselves: a field that is added there is explained here.
+//! The fields of results, from the types themselves: a new field is explained without further work.
 
 use laxity_world::metric::{self, Kind};
 use laxity_world::results::{Results, Verdict};
@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::Term;
 
-/// A kind of record, and how a script or a reader gets at one.
+/// A kind of record, and how a script or a reader accesses it.
 pub(super) struct Record {
     /// The type's name in the results.
     pub(super) kind: &'static str,
-    /// What it is called in headings.
+    /// The name in headings.
     pub(super) title: &'static str,
-    /// How a claim gets one, or where it stands in the JSON file.
+    /// How a claim accesses a record, or its place in the JSON file.
     pub(super) access: &'static str,
 }
 
@@ -43,7 +43,11 @@ pub(super) const RECORDS: &[Record] = &[
         title: "An application that computes",
         access: "`r.computation(\"video\")`, each of `r.computations`",
     },
-    Record { kind: "RealTime", title: "Real time", access: "`r.real_time`; absent of a run in virtual time" },
+    Record {
+        kind: "RealTime",
+        title: "Real time",
+        access: "`r.real_time`; absent for a run in virtual time",
+    },
     Record { kind: "Fitness", title: "Fitness of a run in real time", access: "`r.real_time.fitness`" },
     Record { kind: "Delays", title: "Delays of frames", access: "`r.real_time.delays`" },
     Record { kind: "Frames", title: "Frames of programs", access: "each of `r.real_time.frames`" },
@@ -81,7 +85,7 @@ fn schema<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// What the field's documentation says, as running text.
+/// The field's documentation as running text.
 fn means(field: &Value) -> String {
     let text = field["description"].as_str().unwrap_or_default();
     let text = text
@@ -92,7 +96,7 @@ fn means(field: &Value) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What kind of value it is, in which unit, and whether it can be absent.
+/// The kind of value, its unit, and whether it can be absent.
 fn shape(name: &str, field: &Value) -> String {
     let is = |wanted: &str| match &field["type"] {
         Value::String(kind) => kind == wanted,

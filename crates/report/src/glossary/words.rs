@@ -1,6 +1,6 @@
 //! Words that are not fields of results: what scripts can call, verdicts, columns of tables, and notions.
 
-/// What a script can call, what it is, and an example that has to be accepted.
+/// The functions and variables of scripts: name, meaning, and an example that has to compile.
 pub(super) const HELPERS: &[(&str, &str, &str)] = &[
     ("runs", "every point of the sweep, in order: a list of runs", "runs.len() > 0"),
     (
@@ -21,7 +21,8 @@ pub(super) const HELPERS: &[(&str, &str, &str)] = &[
     ("stage", "the stage of that name: `r.stage(\"dma\")`", "runs.all(|r| r.stages.len() == 0)"),
     (
         "computation",
-        "the application of that name that computes: `r.computation(\"video\")`, `r.computation(\"video@1\")` at the second host",
+        "the computing application of that name: `r.computation(\"video\")`, `r.computation(\"video@1\")` at the second \
+         host",
         "runs.all(|r| r.computations.len() == 0)",
     ),
     ("keys", "the names of a record's fields, as a list: `c.keys()`", "runs[0].channels[0].keys().len() > 3"),
@@ -45,35 +46,31 @@ pub(super) const HELPERS: &[(&str, &str, &str)] = &[
     ("axis", "the values of an axis, in order: `axis(\"P\")`", "axis(\"load\").len() == 2"),
     (
         "all",
-        "whether a test holds of every element; over nothing there is no answer: `runs.all(|r| …)`",
+        "whether a test holds for every element; no answer for an empty list: `runs.all(|r| …)`",
         "runs.all(|r| r.window > 0)",
     ),
-    (
-        "any",
-        "whether a test holds of an element; over nothing there is no answer",
-        "runs.any(|r| r.window > 0)",
-    ),
+    ("any", "whether a test holds for an element; no answer for an empty list", "runs.any(|r| r.window > 0)"),
     ("some", "the same as `any`", "runs.some(|r| r.window > 0)"),
-    ("map", "a list of what a function makes of each element", "runs.map(|r| r.window).len() == 2"),
+    ("map", "a list of a function's results for each element", "runs.map(|r| r.window).len() == 2"),
     (
         "filter",
-        "the elements of which a test holds; that it leaves none of some is an answer, over nothing there is none",
+        "the elements for which a test holds; that no element is left is an answer, but an empty list has no answer",
         "runs.filter(|r| r.window > 0).len() == 2",
     ),
     (
         "find",
-        "the first element of which a test holds, `()` if none is; over nothing there is no answer",
+        "the first element for which a test holds, `()` if there is none; no answer for an empty list",
         "runs.find(|r| r.window < 0) == ()",
     ),
     ("near", "|a − b| ≤ tol · |b|: `near(a, b, 0.01)`", "near(1.0, 1.001, 0.01)"),
     (
         "rising",
-        "goes from first to last, against it by at most `tol` of the largest: `rising(xs, tol)`",
+        "rises from first to last, and falls on the way by at most `tol` of the largest: `rising(xs, tol)`",
         "rising([1, 2], 0.01)",
     ),
     ("falling", "the same, downwards", "falling([2, 1], 0.01)"),
-    ("never_falling", "the same as `rising`, but may stand still", "never_falling([1, 1], 0.0)"),
-    ("never_rising", "the same as `falling`, but may stand still", "never_rising([1, 1], 0.0)"),
+    ("never_falling", "the same as `rising`, but may stay constant", "never_falling([1, 1], 0.0)"),
+    ("never_rising", "the same as `falling`, but may stay constant", "never_rising([1, 1], 0.0)"),
     ("monotone", "never falling, or never rising", "monotone([1, 1, 2], 0.0)"),
     ("flat", "the spread is at most `tol` of the largest", "flat([1, 1], 0.0)"),
     ("linear", "least squares: R² ≥ 1 − tol: `linear(xs, ys, tol)`", "linear([1, 2, 3], [2, 4, 6], 0.01)"),
@@ -95,10 +92,14 @@ pub(super) const HELPERS: &[(&str, &str, &str)] = &[
     ("kib", "bytes as text in KiB, for `shows`", "kib(2048) == \"2 KiB\""),
     ("mb", "bytes as text in MB, for `shows`", "mb(2000000) == \"2 MB\""),
     ("percent", "a share as text in per cent, for `shows`", "percent(0.5) == \"50 %\""),
-    ("round", "a number as text with at most so many decimals: `round(x, 2)`", "round(1.234, 1) == \"1.2\""),
+    (
+        "round",
+        "a number as text, with the given maximum number of decimals: `round(x, 2)`",
+        "round(1.234, 1) == \"1.2\"",
+    ),
 ];
 
-/// Fields that runs have for scripts and that stand in no file by themselves.
+/// Fields of runs for scripts that are in no file by themselves.
 pub(super) const OF_SCRIPTS: &[(&str, &str, &str)] = &[
     (
         "point",
@@ -108,16 +109,16 @@ pub(super) const OF_SCRIPTS: &[(&str, &str, &str)] = &[
     ("label", "text", "the whole point in words"),
     ("rt", "list: a channel", "the real-time channels of a run"),
     ("be", "list: a channel", "the best-effort channels of a run"),
-    ("total", "count", "of `c.drops` and a resource's `uses`: all together: `c.drops.total`"),
+    ("total", "count", "the sum of `c.drops` or of a resource's `uses`: `c.drops.total`"),
 ];
 
 /// Words of verdicts, and the exit code of `laxity run` for each.
 pub(super) const VERDICTS: &[(&str, &str)] = &[
-    ("holds", "Every check of the claim held. With nothing else to report, the exit code is 0."),
+    ("holds", "Every check of the claim held. Without other findings, the exit code is 0."),
     (
         "holds within",
-        "Every check held at some values of the axis that the claim ranges over (`range`), and not at others; the range is \
-         said. The exit code is 0.",
+        "Every check held at some values of the axis that the claim ranges over (`range`), and not at others; the range \
+         is printed. The exit code is 0.",
     ),
     (
         "contradicted",
@@ -125,8 +126,9 @@ pub(super) const VERDICTS: &[(&str, &str)] = &[
     ),
     (
         "not judged",
-        "It cannot be told from these results, and why is said: nothing was carried, there is no bound, a figure does not \
-         exist, or the platform stood still for longer than the slack. Neither green nor red; the exit code is 4.",
+        "These results do not decide the claim, for the printed reason: no message was carried, there is no bound, a \
+         figure does not exist, or the platform stalled for longer than the slack. Neither green nor red; the exit code \
+         is 4.",
     ),
     (
         "refused",
@@ -134,7 +136,7 @@ pub(super) const VERDICTS: &[(&str, &str)] = &[
     ),
     (
         "fit",
-        "A run in real time whose figures the platform has not decided; `NOT FIT` says which it may have.",
+        "A run in real time with figures that the platform has not decided; `NOT FIT` lists those that it may have.",
     ),
     ("fit to be judged by", "The same as `fit`."),
 ];
@@ -143,69 +145,74 @@ pub(super) const VERDICTS: &[(&str, &str)] = &[
 pub(super) const NOTIONS: &[(&str, &str)] = &[
     (
         "waiting for what is below",
-        "A term of a bound: the longest that a message waits for less urgent work that cannot be preempted. It is the switch to \
-         that work, its block of packets, the packets that the adapter already has, and their completions.",
+        "A term of a bound: the maximum wait of a message for work of lower priority that cannot be preempted. It is the \
+         switch to that work, its block of packets, the packets that the adapter already has, and their completions.",
     ),
     (
         "the message itself",
-        "A term of a bound: what the packets of one largest message need of the CPU and of the link. Packets bound by the CPU \
-         take longer in the CPU than on the link; of packets bound by the link it is the other way round.",
+        "A term of a bound: the CPU time and link time of the packets of one largest message. Packets bound by the CPU \
+         take longer in the CPU than on the link; packets bound by the link take longer on the link.",
     ),
     (
         "messages of channels above",
-        "A term of a bound: what messages of more urgent channels need meanwhile. With the demand test these are `other messages \
-         due before it`, and `less, for what was over when it came` is the part of that work that ends before the message comes.",
+        "A term of a bound: the work of messages of channels with higher priority in that time. With the demand test \
+         these are `other messages due before it`, and `less, for what was over when it came` is the part of that work \
+         that ends before the message arrives.",
     ),
     (
         "work above all handlers",
-        "A term of a bound: what preempts all channels. It is interrupts and receptions of other frames, and threads of \
-         applications.",
+        "A term of a bound: the work that preempts all channels. It is interrupts and receptions of other frames, and \
+         threads of applications.",
     ),
     (
         "change (of a file)",
-        "What `laxity admit --fix` shows: a line for the file with which admission takes every channel. The file with that line \
-         was read and admitted. A change that is 2 % smaller was not enough; admission is not always monotonic, so a much \
-         smaller one may be, which the search does not find.",
+        "The output of `laxity admit --fix`: a line for the file with which admission takes every channel. The file with \
+         that line was read and admitted. A change that is 2 % smaller was not enough. Admission is not always monotonic, \
+         so a much smaller change may be enough, which the search does not find.",
     ),
     (
         "window",
         "The run without its warm-up and cool-down (`warmup`, `cooldown` under `[run]`). All counts, rates, shares and \
-         distributions of a row are of it, and an event is in it if it *happens* in it: a message that was offered before it \
-         opened and is completed inside counts as completed and not as offered. What was under way at its edges is the only \
-         difference between the columns. The exceptions: `worst`, `delivery_worst` and longest queues are of the whole run, \
-         since a bound admits no exception; `late_outside` counts what was late before and after; figures of the medium and \
-         the drivers are of the whole run. `on_time` is of messages offered in the window.",
+         distributions of a row are of the window. An event belongs to the window if it *happens* in it: a message that \
+         was offered before the window and is completed inside counts as completed and not as offered. The columns differ \
+         only by the messages in transit at the edges of the window. The exceptions: `worst`, `delivery_worst` and \
+         longest queues are of the whole run, since a bound admits no exception; `late_outside` counts the late messages \
+         before and after; figures of the medium and the drivers are of the whole run. `on_time` is of messages offered \
+         in the window.",
     ),
     (
         "laxity (of a message)",
-        "The time left between a message's completion and its deadline; negative if it was late. It counts from the message's \
-         logical arrival. A message larger than its contract is carried as messages of the contract, each with a logical \
-         arrival and a laxity of its own; from the moment of sending counts `sojourn`. One that was refused or dropped has \
-         neither latency nor laxity: it is in `drops`, and `on_time` counts it as not in time.",
+        "The time between a message's completion and its deadline; negative if the message was late. The deadline counts \
+         from the message's logical arrival. A message larger than its contract is carried as messages of the contract, \
+         each with a logical arrival and a laxity of its own; `sojourn` counts from the moment of sending. A refused or \
+         dropped message has neither latency nor laxity: it is in `drops`, and `on_time` counts it as not in time.",
     ),
     (
         "logical arrival",
-        "When a message counts as arrived by its contract: when it is sent, or `min_interval` after the logical arrival of \
-         the one before it, if that is later.",
+        "The time at which a message counts as arrived under its contract: the time of sending, or `min_interval` after \
+         the logical arrival of the message before it, if that is later.",
     ),
     (
         "late (of frames)",
-        "A message of a program's frame is late if it is late from its logical arrival or from its actual one, which is when \
-         the frame was read from its port; how long it waited there before, as far as that can be known, is `waited_p50` \
+        "A message of a program's frame is late if it is late from its logical arrival or from its actual arrival, at \
+         which the frame was read from its port. The wait in the port before, as far as it can be known, is `waited_p50` \
          and its neighbours.",
     ),
     (
         "slack",
-        "How far the median message of a channel is from its deadline, on either side. A stop of the platform that is longer may \
-         decide misses and extremes; claims that read them are not judged then, unless they say `stalls = \"accounted\"`.",
+        "The distance of a channel's median message from its deadline, on either side. A longer stop of the platform may \
+         decide misses and extremes; claims that read them are not judged then, unless they have `stalls = \
+         \"accounted\"`.",
     ),
     (
         "absent",
-        "What results do not have, with the reason. A claim that computes with it is not judged; `x == ()` asks whether it is so.",
+        "A value that the results do not have, with the reason. A claim that computes with it is not judged; `x == ()` \
+         tests for it.",
     ),
 ];
 
-/// Columns of tables in the terminal and the report that are no number of a channel: table, title, what it is.
+/// Columns of tables in the terminal and the report that are no number of a channel: table, title,
+/// what it is.
 pub(super) const COLUMNS: &[(&str, &str, &str)] = &[
     ("admission", "asked", "The deadline that the channel asks for, from end to end."),
     ("admission", "bound", "The end-to-end delay bound of the channel, rounded up."),
@@ -217,17 +224,13 @@ pub(super) const COLUMNS: &[(&str, &str, &str)] = &[
     (
         "admission",
         "least margin at",
-        "The station whose bound comes closest to what was asked for there; of a refused channel the station that refuses.",
+        "The station with the bound closest to its per-hop deadline; for a refused channel, the station that refuses.",
     ),
-    (
-        "changes",
-        "change",
-        "By how much a value changes, relative to what it is; `setting` if it has no size.",
-    ),
+    ("changes", "change", "The relative change of a value; `setting` if it has no size."),
     ("changes", "of", "The thing in the file that is changed."),
-    ("changes", "now", "What the file says, or the default."),
+    ("changes", "now", "The value in the file, or the default."),
     ("changes", "in the file", "The table of the file and the line to put there."),
-    ("channels", "channel", "The channel's name, or how many of a class the row sums up."),
+    ("channels", "channel", "The channel's name, or the number of channels of a class in the row."),
     ("channels", "used", "Worst as a share of the bound; above 100 % the bound is broken."),
     ("channels", "messages dropped", "Messages dropped by cause: `drops`."),
     (
@@ -237,51 +240,59 @@ pub(super) const COLUMNS: &[(&str, &str, &str)] = &[
     ),
     ("stages", "packets", "Packets that passed it in the window."),
     ("stages", "utilisation", "Busy share of the window, summed over servers."),
-    ("stages", "longest queue", "Most packets that waited in it, of the whole run."),
-    ("stages", "waited mean", "From joining its queue to being served; `p99` and `max` of the same follow."),
-    ("stages", "served mean", "From being served to being done; `p99` and `max` of the same follow."),
-    ("stages", "p99", "99th percentile of what stands before it."),
-    ("stages", "max", "The largest of what stands before it."),
-    ("applications", "application", "Who computes beside communication; `@1` after it at the second node."),
-    ("applications", "reserved", "The share of the CPU that its budgets come to."),
+    ("stages", "longest queue", "The maximum number of packets in its queue, of the whole run."),
+    (
+        "stages",
+        "waited mean",
+        "The time from joining its queue to the start of service; `p99` and `max` follow.",
+    ),
+    ("stages", "served mean", "The time from the start to the end of service; `p99` and `max` follow."),
+    ("stages", "p99", "99th percentile of the quantity in the column before it."),
+    ("stages", "max", "The maximum of the quantity in the columns before it."),
+    (
+        "applications",
+        "application",
+        "The application that computes beside communication; `@1` after it at the second node.",
+    ),
+    ("applications", "reserved", "The share of the CPU that its budgets add up to."),
     ("applications", "progress", "The share of the CPU that it got, in the window."),
     ("applications", "budgets", "Budgets done in the window."),
     ("applications", "late", "Those among them that were done after their deadline."),
-    ("applications", "deadline", "By when a budget is to be done, from the beginning of its period."),
-    ("applications", "response mean", "From there until it was done; `p99` of the same follows."),
-    ("applications", "p99", "99th percentile of what stands before it."),
-    ("applications", "worst", "The longest of that, of the whole run."),
-    ("applications", "bound", "What is promised of it."),
+    ("applications", "deadline", "The deadline of a budget, from the beginning of its period."),
+    ("applications", "response mean", "The time from there to its completion; `p99` follows."),
+    ("applications", "p99", "99th percentile of the quantity in the column before it."),
+    ("applications", "worst", "The longest response, of the whole run."),
+    ("applications", "bound", "The upper bound of the response."),
     ("real time", "events", "Events of the emulation."),
     ("real time", "inputs", "Inputs from outside."),
-    ("real time", "late median", "Lateness of events: median; `p99`, `p99.9` and `max` of the same follow."),
-    ("real time", "p99", "99th percentile of what stands before it."),
-    ("real time", "p99.9", "99.9th percentile of what stands before it."),
-    ("real time", "max", "The largest of what stands before it."),
+    ("real time", "late median", "Lateness of events: median; `p99`, `p99.9` and `max` follow."),
+    ("real time", "p99", "99th percentile of the quantity in the column before it."),
+    ("real time", "p99.9", "99.9th percentile of the quantity in the column before it."),
+    ("real time", "max", "The maximum of the quantity in the columns before it."),
     ("real time", "behind", "Events that were late because the machine is too slow: `behind`."),
-    ("real time", "stalled", "Events that were late because the platform stood still: `stalled`."),
-    ("real time", "stalls total", "For how long it stood still in all: `stall_total`."),
-    ("real time", "longest stall", "For how long at most: `stall_longest`."),
+    ("real time", "stalled", "Events that were late because the platform stalled: `stalled`."),
+    ("real time", "stalls total", "The total time of all stalls: `stall_total`."),
+    ("real time", "longest stall", "The longest stall: `stall_longest`."),
     ("frames", "frames", "Frames that were written at the other end."),
     ("frames", "logical p50", "Latency in the model, from the logical arrival: median; `p99` follows."),
     (
         "frames",
         "arrival to delivery p50",
-        "In real time, from being read to being written: median; `p99` and `max` follow.",
+        "In real time, from reading to writing the frame: median; `p99` and `max` follow.",
     ),
     (
         "frames",
         "before, at most p50",
-        "In the port before being read, at most: median; `p99` and `max` follow.",
+        "Upper bound of the time in the port before reading: median; `p99` and `max` follow.",
     ),
-    ("frames", "p99", "99th percentile of what stands before it."),
-    ("frames", "max", "The largest of what stands before it."),
+    ("frames", "p99", "99th percentile of the quantity in the column before it."),
+    ("frames", "max", "The maximum of the quantity in the columns before it."),
     ("frames", "deadline", "The channel's deadline."),
     (
         "frames",
         "missed",
-        "Messages late from their logical or their actual arrival, in the window. A frame arrives when it is read: what it \
-         waited in the port before is in `before, at most` and not in here.",
+        "Messages late from their logical or their actual arrival, in the window. A frame arrives when it is read: its \
+         wait in the port before is in `before, at most` and not included here.",
     ),
     ("frames", "of contract", "The rate of its messages as a share of the contract's."),
     ("delays", "frames", "Frames that were written."),
@@ -290,11 +301,11 @@ pub(super) const COLUMNS: &[(&str, &str, &str)] = &[
         "delay too long p50",
         "How much longer than in the model a frame took: median; `p99` and `max` follow.",
     ),
-    ("delays", "p99", "99th percentile of what stands before it."),
-    ("delays", "max", "The largest of what stands before it."),
-    ("delays", "early", "Frames that were written too early: an error of Laxity's."),
-    ("delays", "earliest", "By how much at most."),
+    ("delays", "p99", "99th percentile of the quantity in the column before it."),
+    ("delays", "max", "The maximum of the quantity in the columns before it."),
+    ("delays", "early", "Frames that were written too early: an error of Laxity."),
+    ("delays", "earliest", "The maximum earliness."),
     ("stops", "ended at", "When the stop of the platform ended."),
     ("stops", "length", "How long it was."),
-    ("stops", "while idle", "1 if nothing of Laxity's ran; else it may have been a long step of its own."),
+    ("stops", "while idle", "1 if no thread of Laxity ran; else it may have been a long step of Laxity."),
 ];

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// What a file is, which decides by what it is known to be ours.
+/// The kind of a file, which decides how a file of ours is recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// What CPU and link did, for Perfetto.
+    /// The activity of CPU and link, for Perfetto.
     Trace,
     /// Packets, as pcapng; its section says which application wrote it.
     Capture,
@@ -27,9 +27,9 @@ pub enum Kind {
     Rows,
     /// A scenario that shows what an attack found.
     Scene,
-    /// What attacks on a scenario found, as JSON.
+    /// The findings of attacks on a scenario, as JSON.
     Attack,
-    /// Who made a directory of results, and when.
+    /// Program, build and date of a directory of results.
     Stamp,
 }
 
@@ -38,9 +38,9 @@ pub enum Kind {
 enum Place {
     /// At the very beginning.
     First,
-    /// In the first so many bytes.
+    /// In this number of bytes at the start.
     Head(u64),
-    /// In the last so many bytes.
+    /// In this number of bytes at the end.
     Tail(u64),
 }
 

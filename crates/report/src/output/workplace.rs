@@ -1,7 +1,7 @@
 //! A directory of results, and the hidden one beside it in which it is made.
 //!
-//! `results/s5` is made in `results/.s5.laxity`, which stands on the same file system, so that a finished outcome takes
-//! its name by a rename:
+//! `results/s5` is made in `results/.s5.laxity`, on the same file system, so that a rename puts a
+//! finished outcome in place:
 //!
 //! ```text
 //! lock       held by the run that is at work here; others wait for it
@@ -10,9 +10,10 @@
 //! earlier/   the outcome before, for the moment between two renames
 //! ```
 //!
-//! One run holds it from its first point to its last file. Locks for each step would let two runs go on side by
-//! side, but each forgets the points that are not its own, and of two runs of one file the second has nothing to do
-//! once the first is done. The lock is the system's on an open file, so it goes with the process that held it.
+//! One run holds the lock from its first point to its last file. Locks for each step would let two
+//! runs go on side by side, but each run deletes the points that are not its own, and the second of
+//! two runs of one file has no work left after the first. The lock is an operating-system lock on
+//! an open file, so it ends with the process that held it.
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use super::Error;
 
-/// What a workplace may hold; a hidden directory with anything else is not one.
+/// The entries that a workplace may have; a hidden directory with any other is not a workplace.
 const OURS: [&str; 4] = ["lock", "points", "partial", "earlier"];
 
 /// The workplace of one directory of results, held until dropped.
@@ -33,12 +34,13 @@ pub struct Workplace {
 }
 
 impl Workplace {
-    /// Takes the workplace of the directory of results `out`, whether or not that exists; calls `waiting` if another
-    /// run has it, and waits.
+    /// Takes the workplace of the directory of results `out`, whether or not `out` exists. If
+    /// another run has it, calls `waiting` and waits.
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if `out` can be no directory of results, [`Error::Failed`] if nothing can be written there.
+    /// [`Error::Refused`] if `out` cannot be a directory of results, [`Error::Failed`] if the
+    /// workplace cannot be written.
     pub fn take(out: &Path, waiting: &mut dyn FnMut()) -> Result<Workplace, Error> {
         let target = target(out)?;
         let mut name = OsString::from(".");
@@ -56,7 +58,7 @@ impl Workplace {
                 waiting();
                 lock.lock().map_err(failed)?;
             }
-            // A file system without locks: nobody to wait for can be known.
+            // A file system without locks: other runs cannot be detected.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
@@ -82,7 +84,7 @@ impl Workplace {
     }
 }
 
-/// The directory that `out` names. A link to a directory stays a link: what it points to is replaced.
+/// The directory that `out` names. A link to a directory stays a link: its target is replaced.
 pub(crate) fn target(out: &Path) -> Result<PathBuf, Error> {
     let valid = "valid is a new directory, or one that `laxity run` wrote";
     let target = match fs::canonicalize(out) {
@@ -104,7 +106,7 @@ pub(crate) fn target(out: &Path) -> Result<PathBuf, Error> {
     Ok(target)
 }
 
-/// Refuses a hidden directory that somebody else made.
+/// Refuses a hidden directory that Laxity did not make.
 fn refuse_foreign(hidden: &Path) -> io::Result<Result<(), Error>> {
     let metadata = match fs::symlink_metadata(hidden) {
         Ok(metadata) => metadata,

@@ -1,11 +1,11 @@
-//! An adapter as a table and as a block diagram: what a packet passes, what each part costs it, and which
-//! part is the first to be busy all the time.
+//! An adapter as a table and as a block diagram: the stages of a packet, the cost of each, and
+//! which stage saturates first.
 //!
-//! The totals are of the description alone. A stage with several servers passes packets at a multiple of its
-//! rate, and a resource that several phases hold adds them all up, so the stage that takes longest need not be the one
-//! that limits: in the CIM 250 it is the bus that DMA and Fiber Channel share. What the host adds, the
-//! medium and waiting are a simulation's business; the throughput here is a bound from above for packets of one
-//! size, sent and not received.
+//! The totals are of the description alone. A stage with several servers passes packets at a
+//! multiple of its rate, and a resource adds up the times of all phases that hold it. So the stage
+//! with the longest time need not be the one that limits: in the CIM 250 the limit is the bus that
+//! DMA and Fiber Channel share. Host, medium and waiting times need a simulation; the throughput
+//! here is an upper bound for packets of one size, sent and not received.
 
 mod diagram;
 mod svg;
@@ -32,7 +32,8 @@ use words::{
 /// The sizes that tables show.
 const SIZES: [Bytes; 4] = [Bytes::new(64), Bytes::new(1500), Bytes::from_kib(4), Bytes::from_kib(64)];
 
-/// The adapter as text for a terminal of `width` columns, ending in a newline; `None` for as wide as it gets.
+/// The adapter as text for a terminal of `width` columns, ending in a newline; `None` for unlimited
+/// width.
 pub fn text(file: &AdapterFile, width: Option<u16>) -> String {
     let description = &*described(&file.adapter);
     let mut out = format!("{}  {}\n\n", clean(&file.name), clean(&file.title));
@@ -75,7 +76,7 @@ fn phases(description: &Description) -> impl Iterator<Item = &Phase> {
     description.transmit.iter().chain(&description.receive).flat_map(|stage| &stage.phases)
 }
 
-/// A row per phase, with its queues at the first of a stage, and a sum of all.
+/// A row per phase, with the queues at the first phase of a stage, and a sum of all.
 fn stages(side: &str, stages: &[Stage], description: &Description, width: Option<u16>) -> String {
     let mut table = table(width);
     let head = [side, "servers", "queues", "phase", "whose", "holds"].map(String::from);
@@ -107,7 +108,7 @@ fn stages(side: &str, stages: &[Stage], description: &Description, width: Option
     lines(&table)
 }
 
-/// What a packet of each size takes of the part that limits, and the throughput that leaves.
+/// The time of a packet of each size on the limiting part, and the throughput that follows.
 fn limits(description: &Description, width: Option<u16>) -> String {
     let mut table = table(width);
     table.set_header(["packets of", "limited by", "which takes", "throughput at most"]);
@@ -120,7 +121,8 @@ fn limits(description: &Description, width: Option<u16>) -> String {
     lines(&table)
 }
 
-/// The stage or resource that a sent packet of `size` takes the most of, and how much: time per server.
+/// The stage or resource with the longest time per server for a sent packet of `size`, and that
+/// time.
 fn bottleneck(description: &Description, size: Bytes) -> (String, Span) {
     let mut most = (String::new(), Span::ZERO);
     let mut consider = |part: String, time: Span, servers: u32| {
@@ -130,7 +132,7 @@ fn bottleneck(description: &Description, size: Bytes) -> (String, Span) {
             most = (part, each);
         }
     };
-    // A whole batch each time: what is fixed is then paid for as many.
+    // A full batch each time: the fixed costs are shared by the packets of the batch.
     let together = |stage: &Stage| std::iter::repeat_n(size, stage.batch as usize);
     for stage in &description.transmit {
         let time = match stage.batch {

@@ -1,10 +1,10 @@
-//! Figures: what a scenario asks to see, drawn as SVG.
+//! Figures that a scenario asks for, drawn as SVG.
 //!
-//! A [`FigureSpec`] names a metric and an axis; the rest (units, ticks, colours, which lines there are)
-//! follows from the results. Axes of the sweep that a figure names nowhere become panels side by side, so
-//! that no line mixes points of different experiments. Lines differ in colour *and* marker, and the colours
-//! are told apart by colour-blind readers; a figure follows the reader's light or dark scheme by a style
-//! sheet of its own.
+//! A [`FigureSpec`] names a metric and an axis; the rest (units, ticks, colours, lines) follows
+//! from the results. Axes of the sweep that a figure does not name become panels side by side, so
+//! that no line mixes points of different experiments. Lines differ in colour *and* marker, and
+//! colour-blind readers can distinguish the colours. A figure follows the reader's light or dark
+//! scheme by a style sheet of its own.
 
 mod bars;
 mod curves;
@@ -22,7 +22,7 @@ use laxity_world::results::Results;
 
 use super::grid::by_largest;
 
-/// The figure as an SVG document that needs nothing else.
+/// The figure as a self-contained SVG document.
 pub fn svg(results: &Results, spec: &FigureSpec) -> Result<String, FigureError> {
     spec.check(&results.axes)?;
     check_names(spec, results)?;
@@ -52,11 +52,13 @@ fn check_names(spec: &FigureSpec, results: &Results) -> Result<(), FigureError> 
     }
 }
 
-/// What is worth seeing if a scenario names no figure.
+/// The default figures, for a scenario that names none.
 ///
-/// Over the first numeric axis of several points (or else the first axis of several points): throughput,
-/// smallest laxity, worst response beside its bound, misses, drops, utilisation and every further figure,
-/// each only if some run measured it; of those that each of many stations has, the one that comes to most. For a single run: bound beside worst as bars.
+/// Over the first numeric axis of several points (or else the first axis of several points):
+/// throughput, smallest laxity, worst response beside its bound, misses, drops, utilisation and
+/// every further figure. Each is drawn only if some run measured it. Of figures that each of many
+/// stations has, the station with the largest value is drawn. For a single run: bound beside worst
+/// as bars.
 pub fn defaults(results: &Results) -> Vec<FigureSpec> {
     let metric = |name: &str| name.parse::<Metric>().expect("a metric of our own");
     let several = || results.axes.iter().filter(|axis| axis.points.len() > 1);
@@ -90,7 +92,8 @@ pub fn defaults(results: &Results) -> Vec<FigureSpec> {
         names.iter().for_each(|name| add(true, &format!("figure:{name}")));
     }
     if figures.iter().any(|f| f.y.name() == "worst") {
-        // The worst response of a best-effort channel dwarfs every bound: show whom a bound protects.
+        // The worst response of a best-effort channel dwarfs every bound: show the channels that
+        // have one.
         let bounded = |c: &&laxity_world::results::Channel| c.bound.is_some();
         let mut known = HashSet::new();
         let names: Vec<String> =
@@ -178,7 +181,8 @@ mod tests {
         assert_eq!((apart[0].lines[0].look, apart[1].lines[0].look), (0, 1));
     }
 
-    /// One panel, an interval at each load around the mean of three seeds, and none where only one was measured.
+    /// One panel, an interval at each load around the mean of three seeds, and none where only one
+    /// was measured.
     #[test]
     fn seeds_are_repetitions() {
         let mut results = sample::sweep();
@@ -210,7 +214,8 @@ mod tests {
         assert_eq!(series::plot(&results, &spec("seed", "throughput")).lines().next().unwrap().spread, []);
     }
 
-    /// Shares go up along a cumulative distribution and down along its complement, beside the bound and the deadline.
+    /// Shares go up along a cumulative distribution and down along its complement, beside the bound
+    /// and the deadline.
     #[test]
     fn distributions_are_curves() {
         let mut results = sample::single();
@@ -235,7 +240,7 @@ mod tests {
         let drawn = svg(&results, &FigureSpec { log_y: true, ..spec("", "latency.ccdf") }).unwrap();
         assert!(drawn.contains("deadline (dotted)"));
         assert!(drawn.contains("beyond that") && drawn.contains("bound (dashed)") && !drawn.contains("NaN"));
-        // Nobody kept this one as a curve.
+        // This one was not kept as a curve.
         assert!(svg(&results, &spec("", "sojourn.cdf")).unwrap().contains("no run measured"));
     }
 
@@ -245,7 +250,8 @@ mod tests {
         assert!(names(&sample::sweep()).contains(&"worst-over-load".to_string()));
         assert!(names(&sample::grid()).contains(&"figure-admitted-over-load".to_string()));
         assert_eq!(names(&sample::single()), ["worst"]);
-        // Of a figure that each of many nodes has, that of the node where it is most in any run; of few, each.
+        // Of a figure that each of many nodes has, that of the node where it is most in any run; of
+        // few, each.
         let drawn = |nodes: usize| {
             let mut results = sample::grid();
             for (number, run) in results.runs.iter_mut().enumerate() {

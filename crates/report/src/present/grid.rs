@@ -1,8 +1,8 @@
-//! Results as rows and columns of text, before anything decides how rows and columns look.
+//! Results as rows and columns of text, without layout.
 //!
-//! The terminal and the report print the same grids. A column has one unit; a column that no row fills
-//! does not exist. Bound and worst measured response stand side by side, and `used` is their quotient:
-//! above 100 % a bound is broken, which is the one thing no reader may miss.
+//! The terminal and the report print the same grids. A column has one unit; a column without values
+//! is left out. Bound and worst measured response stand side by side, and `used` is their quotient:
+//! above 100 % a bound is broken, and a reader must not miss that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,13 +16,13 @@ use super::units::{Format, Readable, fixed};
 /// How bad what a row says is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mark {
-    /// As promised, or nothing was promised.
+    /// As promised, or without a promise.
     Plain,
     /// A real-time channel missed deadlines or lost packets.
     Missed,
-    /// Admission refused a channel that nobody expected it to refuse.
+    /// Admission refused a channel unexpectedly.
     Refused,
-    /// Messages within the contract were late or lost, and the file does not expect that.
+    /// Messages within the contract were late or lost unexpectedly.
     Failed,
     /// A measurement exceeds its bound.
     Broken,
@@ -35,11 +35,11 @@ pub(crate) struct Column {
     pub(crate) unit: &'static str,
     /// Numbers stand to the right, names to the left.
     pub(crate) numeric: bool,
-    /// Which columns go first when there is no room; 0 never goes.
+    /// The order in which columns are dropped for want of width; 0 is never dropped.
     pub(crate) rank: u8,
 }
 
-/// A row; the cells of the sweep's axes come first.
+/// A row; the cells of the sweep's axes are the first.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<String>,
@@ -53,7 +53,8 @@ pub(crate) struct Row {
 pub(crate) struct Grid {
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
-    /// From which on columns say the same of others, if any do: those for which there is no room may stand below.
+    /// From which on columns say the same of others, if any do: those for which there is no room
+    /// may stand below.
     pub(crate) alike: Option<usize>,
 }
 
@@ -72,7 +73,7 @@ impl Grid {
     }
 }
 
-/// What [`channels`] shows.
+/// The detail that [`channels`] shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// One row per point and class of channels.
@@ -83,7 +84,7 @@ pub(crate) enum Detail {
     Everything,
 }
 
-/// What fills a column of the channel grid.
+/// The source of a column of the channel grid.
 struct Field {
     column: metric::Column,
     kind: Kind,
@@ -107,7 +108,7 @@ impl Field {
         }
     }
 
-    /// Whether the column is there where so much is told, beside what `all` channels have to say.
+    /// Whether the column is shown at this level of detail, given the values of `all` channels.
     fn is_shown<'a>(&self, detail: Detail, mut all: impl Iterator<Item = &'a Channel>) -> bool {
         match self.column.shown {
             Shown::Always => all.any(|channel| self.read(channel).is_some()),
@@ -118,16 +119,16 @@ impl Field {
         }
     }
 
-    /// Whether it is a time that a message took or may take, which are compared digit by digit.
+    /// Whether it is a response time or its bound; those are compared digit by digit.
     fn is_response(&self) -> bool {
         matches!(&self.of, Of::Number(field) if RESPONSES.contains(&field.name))
     }
 }
 
-/// What a response time is compared with, and what it is.
+/// Response times and the values that they are compared with.
 const RESPONSES: [&str; 4] = ["worst", "worst_found", "bound", "bound_papers"];
 
-/// The cause of what was received whole and dropped all the same.
+/// The cause of packets that were received completely and then dropped.
 const PROGRAM_QUEUE: &str = "program_queue";
 
 /// All columns of channels, from the left.
@@ -166,13 +167,14 @@ pub(crate) fn mark(channel: &Channel) -> Mark {
     }
 }
 
-/// Whether a message within its contract was late or lost, or any was late outside of the window.
+/// Whether a message within its contract was late or lost, or a message was late outside the
+/// window.
 pub(crate) fn misses(channel: &Channel) -> bool {
     let late = channel.missed_packets + channel.missed_messages + channel.late_outside;
     channel.deadline.is_some() && (late > 0 || channel.failed_messages > Some(0))
 }
 
-/// What `used` prints: a share that rounds down to 100 % while it is above it says so.
+/// The text of `used`: a share above 100 % that rounds down to it is marked.
 pub(crate) fn used_text(channel: &Channel) -> String {
     match used(channel) {
         None if channel.refused.is_some() => "refused".into(),
@@ -208,7 +210,8 @@ pub(crate) fn channels(results: &Results, detail: Detail) -> Grid {
     let with_used = all().any(|c| used(c).is_some() || c.refused.is_some());
     let with_causes = match detail {
         Detail::Everything => all().any(|c| dropped_messages(c) > 0),
-        // What its program had no place for has come, and is in no other column.
+        // A packet that its program's queue had no slot for was received, and is in no other
+        // column.
         Detail::Channels | Detail::Classes => all().any(|c| c.drops.get(PROGRAM_QUEUE) > Some(&0)),
     };
 
@@ -245,8 +248,9 @@ pub(crate) fn channels(results: &Results, detail: Detail) -> Grid {
     Grid { columns, rows, alike: None }
 }
 
-/// How each field prints. What is compared along a row has one unit: rates with rates, and all times, in that of what
-/// was promised; a best-effort worst case must not set it. What is compared digit by digit has as many decimals.
+/// The format of each field. Columns that are compared along a row have one unit: rates share one,
+/// and all times have that of the bounds, which a best-effort worst case must not set. Columns that
+/// are compared digit by digit have equal decimals.
 fn formats(fields: &[Field], shown: &[(&Run, Vec<Channel>)]) -> Vec<Format> {
     let all = || shown.iter().flat_map(|(_, channels)| channels);
     let promised = || all().filter(|c| c.bound.or(c.deadline).is_some());
@@ -296,7 +300,8 @@ pub(crate) fn figures(results: &Results) -> Grid {
     grid
 }
 
-/// The utilisation of every resource at every point; of a large network that of the busiest, and of the busiest of the others.
+/// The utilisation of every resource at every point; of a large network that of the busiest, and of
+/// the busiest of the others.
 pub(crate) fn resources(results: &Results) -> Grid {
     let (mut names, mut known) = (Vec::new(), BTreeSet::new());
     let mut utilisations: Vec<BTreeMap<&str, f64>> = Vec::new();
@@ -309,10 +314,12 @@ pub(crate) fn resources(results: &Results) -> Grid {
     named(results, &told, of, |_| Kind::Share)
 }
 
-/// A column's title, and those of whom it shows the largest value: one, or all that have no column of their own.
+/// A column's title and the names that it shows the largest value of: one, or all that have no
+/// column of their own.
 type Told<'n> = (String, Vec<&'n str>);
 
-/// Columns for `names`, which are alike: each has one, or where there are many those that are largest at any point, in their order, and all `others` one.
+/// Columns for `names`, which are alike: each has one, or where there are many those that are
+/// largest at any point, in their order, and all `others` one.
 fn tell<'n>(
     results: &Results,
     names: &[&'n str],
@@ -331,7 +338,7 @@ fn tell<'n>(
     told
 }
 
-/// `names` by what each comes to at any point, the largest first.
+/// `names` in the order of their largest value at any point, the largest first.
 pub(super) fn by_largest<'n>(
     results: &Results,
     names: &[&'n str],
@@ -343,7 +350,7 @@ pub(super) fn by_largest<'n>(
     ranked.into_iter().map(|(_, name)| name).collect()
 }
 
-/// One row per point, one column for each that is told.
+/// One row per point, one column for each title.
 fn named(
     results: &Results,
     told: &[Told<'_>],
@@ -374,8 +381,8 @@ fn named(
     Grid { columns, rows: rows.collect(), alike }
 }
 
-/// Every channel at the point of the sweep where it came closest to its bound, in order of appearance;
-/// only channels that were promised something and measured.
+/// Every channel at the point of the sweep where it was closest to its bound, in order of
+/// appearance; only channels with a bound and a measurement.
 pub(crate) fn tightest(results: &Results) -> Vec<(&Run, &Channel)> {
     let mut found: Vec<(&Run, &Channel)> = Vec::new();
     let mut places = BTreeMap::new();
@@ -394,8 +401,8 @@ pub(crate) fn tightest(results: &Results) -> Vec<(&Run, &Channel)> {
     found
 }
 
-/// By what a channel is told from others in a sweep: its name, and whether it has a bound. A promise kept at some points
-/// is not to be hidden by what happened where none was given.
+/// The identity of a channel in a sweep: its name, and whether it has a bound. Points without a
+/// bound must not hide that a bound was kept at others.
 pub(crate) fn promise_of(channel: &Channel) -> (&str, bool) {
     (&channel.name, channel.bound.is_some())
 }

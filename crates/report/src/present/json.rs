@@ -1,7 +1,7 @@
 //! Results and verdicts as JSON, for programs without a Parquet reader.
 //!
-//! Fields stand in the order of the types, maps in the order of their keys: equal results give equal
-//! bytes. A number that is not finite becomes `null`, since JSON has no other word for it.
+//! Fields have the order of the types, maps the order of their keys: equal results give equal
+//! bytes. A number that is not finite becomes `null`, because JSON cannot express it.
 
 use serde::Serialize;
 

@@ -1,8 +1,9 @@
 //! Many channels as one, for tables and figures that would not fit otherwise.
 //!
-//! A merged channel keeps a worst case a worst case. Rates and counts add up; a smallest laxity is the
-//! smallest of all; deadline, bound and worst response are those of *one* channel, the tightest, because
-//! the worst of one channel beside the bound of another says nothing.
+//! The worst case of a merged channel is a worst case of its members. Rates and counts add up; a
+//! smallest laxity is the smallest of all. Deadline, bound and worst response are those of *one*
+//! channel, the tightest, because the worst response of one channel cannot be compared with the
+//! bound of another.
 
 use laxity_world::metric::used;
 use laxity_world::results::{Channel, Refused, Summary};
@@ -107,14 +108,15 @@ fn merged(members: &[&Channel]) -> Channel {
     }
 }
 
-/// The refusal among them that matters most: one that nobody expects, if there is one.
+/// The most important refusal of the members: an unexpected refusal, if there is one.
 fn refused(members: &[&Channel]) -> Option<Refused> {
     let all = || members.iter().filter_map(|c| c.refused.as_ref());
     all().find(|refused| !refused.expected).or_else(|| all().next()).cloned()
 }
 
-/// The distribution of all messages together. Count, extremes, mean and deviation are exact; percentiles
-/// cannot be had from percentiles, so the outer ones are the worst of any member and the median a mean.
+/// The distribution of all messages together. Count, extremes, mean and deviation are exact.
+/// Percentiles cannot be computed from percentiles, so the outer ones are the worst of any member
+/// and the median is a mean.
 fn pooled(members: &[&Channel], read: fn(&Channel) -> Option<&Summary>) -> Option<Summary> {
     let parts: Vec<&Summary> = members.iter().filter_map(|c| read(c)).filter(|s| s.count > 0).collect();
     let count: u64 = parts.iter().map(|s| s.count).sum();

@@ -1,17 +1,20 @@
-//! Results as Parquet, for whoever computes with them.
+//! Results as Parquet, for further computations.
 //!
-//! Long format: one row per run and channel; a run without channels has one row, so that its figures are
-//! not lost. Columns, in this order:
+//! Long format: one row per run and channel; a run without channels has one row, so that its
+//! figures are not lost. Columns, in this order:
 //!
-//! * `run`, the run's number; per axis of the sweep its name, with numbers where every point has one and
-//!   with text otherwise, and `<axis>_text` as written beside numbers; `simulated`, `window`;
-//! * `channel`, `class` and every number of a channel ([`laxity_world::metric`]) under its own name with `_` for `.`
-//!   (`laxity_min`, with `laxity_count` beside), and `drops_<cause>`;
-//! * of the run, repeated in each of its rows: `utilisation_<resource>`, `longest_queue_<resource>`, `figure_<name>`; none of
-//!   resources if there are more than 500, and none of a figure that more than 500 stations have.
+//! * `run`, the run's number; per axis of the sweep its name, with numbers where every point has
+//!   one and with text otherwise, and `<axis>_text` as written beside numbers; `simulated`,
+//!   `window`;
+//! * `channel`, `class` and every number of a channel ([`laxity_world::metric`]) under its own name
+//!   with `_` for `.` (`laxity_min`, with `laxity_count` beside), and `drops_<cause>`;
+//! * of the run, repeated in each of its rows: `utilisation_<resource>`,
+//!   `longest_queue_<resource>`, `figure_<name>`; none of resources if there are more than 500, and
+//!   none of a figure that more than 500 stations have.
 //!
-//! Units are SI: seconds, bytes, bytes per second. Absent values are null. The provenance, and each axis's
-//! label, stand in the file's key-value metadata under `laxity.…`. Equal results give equal bytes.
+//! Units are SI: seconds, bytes, bytes per second. Absent values are null. The file's key-value
+//! metadata under `laxity.…` has the provenance and each axis's label. Equal results give equal
+//! bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -153,7 +156,7 @@ fn columns(results: &Results, repeated: &Repeated<'_>) -> Vec<Column> {
         measured.push(integers(format!("{}_count", field.name), &count));
         for statistic in STATISTICS {
             let name = format!("{}_{}", field.name, statistic.name);
-            // The numbers of an empty summary are nobody's.
+            // An empty summary has no numbers.
             let read =
                 |row: &Row<'_>| row.2.and_then(|channel| field.summary(channel)).and_then(statistic.read);
             measured.push(doubles(name, &read));
@@ -162,7 +165,7 @@ fn columns(results: &Results, repeated: &Repeated<'_>) -> Vec<Column> {
     let channels = || results.runs.iter().flat_map(|run| &run.channels);
     let causes: BTreeSet<&String> = channels().flat_map(|c| c.drops.keys()).collect();
     for cause in causes {
-        // A cause that a channel does not name took nothing from it.
+        // A cause that a channel does not list dropped none of its packets.
         let read = |row: &Row<'_>| row.2.map(|c| c.drops.get(cause).copied().unwrap_or(0));
         measured.push(integers(format!("drops_{cause}"), &read));
     }
@@ -196,7 +199,7 @@ fn columns(results: &Results, repeated: &Repeated<'_>) -> Vec<Column> {
     columns
 }
 
-/// What of a run has columns, which say the same in each of its rows.
+/// The columns of a run, with equal values in each of its rows.
 struct Repeated<'r> {
     resources: BTreeSet<&'r String>,
     figures: Vec<&'r str>,
@@ -205,8 +208,8 @@ struct Repeated<'r> {
 }
 
 impl<'r> Repeated<'r> {
-    /// Of what a run has for each of its stations none where there are so many, as in a network of a thousand nodes, that these columns
-    /// would be nearly all of the file.
+    /// Per-station values are left out where there are more than 500 of a kind: in a network of a
+    /// thousand nodes these columns would be nearly the whole file.
     fn of(results: &'r Results) -> Self {
         const MOST: usize = 500;
         let mut resources: BTreeSet<&String> =
@@ -222,7 +225,7 @@ impl<'r> Repeated<'r> {
     }
 }
 
-/// A column name for an axis: its own, unless a metric or another axis has that.
+/// A column name for an axis: its own, unless a metric or another axis has that name.
 fn free_name(taken: &mut BTreeSet<String>, axis: &Axis) -> String {
     let mut name = axis.name.clone();
     while taken.contains(&name) || taken.contains(&format!("{name}_text")) {
@@ -302,7 +305,7 @@ mod tests {
         assert_eq!(value("laxity.axis.load"), "offered best-effort load (KiB/s)");
     }
 
-    /// Beyond 500 stations what each has is left to the JSON, and the file says so.
+    /// Beyond 500 stations the per-station values are in the JSON only, and the file says so.
     #[test]
     fn of_many_stations_there_are_no_columns() {
         for (stations, are_there) in [(500, true), (501, false)] {

@@ -1,4 +1,4 @@
-//! What stages of adapters and applications did, and how well real time was kept, as rows and columns of text.
+//! Rows and columns of text for stages of adapters, applications, and timekeeping in real time.
 
 use laxity_world::metric::Kind;
 use laxity_world::results::{
@@ -8,11 +8,13 @@ use laxity_world::results::{
 use super::grid::{Column, Grid, Mark, Row, axis_columns, point_cells, point_text};
 use super::units::{Format, Readable};
 
-/// Runs that are not fit and are named one by one here, at most.
+/// The maximum number of unfit runs that are listed one by one.
 const NAMED: usize = 4;
 
-/// What is to be said of the runs before what they came to, a line each, and whether that is bad news: whether those in real time can be judged by,
-/// which were given up, and, if nothing was claimed, which show nothing.
+/// Lines about the runs that precede their results, each with a flag for bad news.
+///
+/// They say whether the runs in real time can be judged, which runs were given up, and, if there is
+/// no claim, which runs are no evidence.
 pub(crate) fn fitness(results: &Results, verdicts: &[Verdict]) -> Vec<(String, bool)> {
     let mut lines = in_real_time(results);
     let several = results.runs.len() > 1;
@@ -63,7 +65,7 @@ fn in_real_time(results: &Results) -> Vec<(String, bool)> {
     lines
 }
 
-/// What fills a column: title, kind, rank, reading.
+/// The source of a column: title, kind, rank, reading.
 struct Field<T>(&'static str, Kind, u8, fn(&T) -> Option<f64>);
 
 /// The rows of a run, each with its name if it has one.
@@ -97,7 +99,7 @@ const COMPUTATIONS: &[Field<Computation>] = &[
     Field("bound", Kind::Time, 0, |c| c.bound),
 ];
 
-/// What is told of a run in real time, if anything is.
+/// The value of a run in real time, if the run has one.
 fn told(real: &RealTime, value: f64) -> Option<f64> {
     (!real.fitness.untold).then_some(value)
 }
@@ -144,7 +146,7 @@ fn read((frames, _): &(Frames, Channel), seconds: f64) -> Option<f64> {
     (frames.read > 0).then_some(seconds)
 }
 
-/// What fills the table of frames: title, kind, rank, reading.
+/// The source of the table of frames: title, kind, rank, reading.
 const FRAMES: &[Field<(Frames, Channel)>] = &[
     Field("frames", Kind::Count, 2, |f| Some(f.0.written as f64)),
     Field("logical p50", Kind::Time, 0, |f| of(&f.1.latency, |l| l.p50)),
@@ -175,7 +177,8 @@ const GAPS: &[Field<Gap>] = &[
     Field("while idle", Kind::Count, 0, |g| Some(f64::from(u8::from(g.idle)))),
 ];
 
-/// Frames of real programs: from a message's logical arrival in the model, and from the frame's actual one in real time.
+/// Frames of real programs: from a message's logical arrival in the model, and from the frame's
+/// actual one in real time.
 pub(crate) fn frames(results: &Results) -> Grid {
     let with_channel = |run: &Run, frames: &Frames| {
         let channel = run.channel(&frames.channel).cloned().unwrap_or_default();
@@ -208,8 +211,8 @@ pub(crate) fn gaps(results: &Results) -> Grid {
 
 /// How well the clock was kept, at every point that ran in real time.
 ///
-/// *behind* counts events that were late because the machine is too slow for what is emulated, *stalled* those that
-/// were late because the platform stood still.
+/// *behind* counts events that were late because the machine is too slow for what is emulated,
+/// *stalled* those that were late because the platform stood still.
 pub(crate) fn real_time(results: &Results) -> Grid {
     let rows = |run: &Run| run.real_time.iter().map(|real| (None, real.clone())).collect();
     grid(results, REAL_TIME, None, rows)
@@ -226,7 +229,8 @@ fn grid<T>(
     if all().next().is_none() {
         return Grid::default();
     }
-    // Mean, p99 and max of one thing are compared along the row; how late events are spans too many powers of ten.
+    // Mean, p99 and max of one thing are compared along the row; how late events are spans too many
+    // powers of ten.
     let waiting = |field: &&Field<T>| field.1 == Kind::Time && name.is_some();
     let times = fields.iter().filter(waiting).flat_map(|field| all().filter_map(field.3));
     let time = Kind::Time.scale(times.fold(0.0, f64::max));

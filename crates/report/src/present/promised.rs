@@ -1,5 +1,5 @@
-//! Exceeded bounds, missing promises with the reason, and late messages that no column counts: lines below the table, so that no reader
-//! takes silence for a guarantee.
+//! Exceeded bounds, missing promises with the reason, and late messages that no column counts:
+//! lines below the table, so that no reader takes silence for a guarantee.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +19,12 @@ pub(crate) struct Note {
     pub(crate) fails: bool,
 }
 
-/// A line for each bound that was exceeded and for each reason for which channels have no bound, those that fail the run first.
+/// A line for each bound that was exceeded and for each reason for which channels have no bound,
+/// those that fail the run first.
 pub(crate) fn notes(results: &Results) -> Vec<Note> {
     let mut found: BTreeMap<(bool, String), Who> = BTreeMap::new();
     for (number, run) in results.runs.iter().enumerate() {
-        // The papers' bounds are there to be compared, and some are exceeded.
+        // The papers' bounds are for comparison, and some are exceeded.
         for of in run.exceeded().filter(|_| run.exceeds_bounds()) {
             let who = found.entry((false, above(&of.judged))).or_default();
             who.runs.push(number);
@@ -62,10 +63,11 @@ pub(crate) fn notes(results: &Results) -> Vec<Note> {
     found.into_iter().map(line).chain(misses(results)).collect()
 }
 
-/// Groups of runs whose misses have a line each, at most.
+/// The maximum number of groups of runs that have a line each for their misses.
 const GROUPS: usize = 12;
 
-/// How likely a miss is, pooled over the seeds of a sweep: the channels with the highest limit first.
+/// The probability of a miss, pooled over the seeds of a sweep: the channels with the highest limit
+/// first.
 fn misses(results: &Results) -> Vec<Note> {
     let mut all: Vec<(f64, Pooled)> =
         over_seeds(results).into_iter().map(|pooled| (pooled.misses.limit(), pooled)).collect();
@@ -92,12 +94,12 @@ fn misses(results: &Results) -> Vec<Note> {
     lines.map(|text| Note { text, fails: false }).collect()
 }
 
-/// Who has one reason, and where.
+/// The channels that have the same reason, and the points.
 #[derive(Default)]
 struct Who {
     channels: Vec<String>,
     runs: Vec<usize>,
-    /// Messages that failed and that were due, where the share is largest.
+    /// Messages that failed and that were due, at the point with the largest share.
     failed: Option<(u64, u64)>,
 }
 
@@ -138,7 +140,7 @@ fn above(judged: &Judged) -> String {
     )
 }
 
-/// Misses outside the window, which only the worst response time tells of.
+/// Misses outside the window, which only the worst response time includes.
 fn late_outside(channel: &Channel) -> Option<(bool, String)> {
     (channel.late_outside > 0).then(|| (false, "late outside the window, too (`late_outside`)".to_string()))
 }
@@ -150,7 +152,8 @@ fn reason(channel: &Channel) -> Option<(bool, String)> {
     (!channel.no_bound.is_empty()).then(|| (false, format!("no bound: {}", channel.no_bound)))
 }
 
-/// A refusal in words: why, what would have been admitted, and what takes most of it.
+/// A refusal in words: the reason, the contract that would have been admitted, and the largest
+/// term.
 fn refusal(refused: &Refused) -> String {
     let time = |seconds: f64| typeset(&Kind::Time.quantity(seconds)).replace('\u{a0}', " ");
     let expected = if refused.expected { "refused, as expected" } else { "refused" };

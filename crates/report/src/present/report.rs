@@ -1,8 +1,8 @@
-//! One page that says what an experiment showed.
+//! One page that presents the results of an experiment.
 //!
-//! The page needs nothing but itself: styles and figures stand in it, there is no script, and a content
-//! policy forbids it to load anything, so that a name in a scenario file can do nothing. It follows the
-//! reader's light or dark scheme and prints.
+//! The page is self-contained: styles and figures are in the page, and there is no script. A
+//! content policy forbids the page to load anything, so that a name in a scenario file is harmless.
+//! The page follows the reader's light or dark scheme and prints.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ pub fn html(
 
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    // Markup is escaped by the library; what else acts on a page is no markup, and nobody's to escape.
+    // The library escapes markup. Control characters are no markup; `clean_lines` replaces them.
     environment.set_formatter(|out, state, value| match value.as_str() {
         Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(clean_lines(text))),
         _ => escape_formatter(out, state, value),
@@ -116,7 +116,7 @@ fn cards(verdicts: &[Verdict]) -> Vec<Card> {
     verdicts.iter().map(card).collect()
 }
 
-/// A line on what was not promised, or how well time was kept.
+/// A line on missing bounds, or on timekeeping.
 #[derive(Serialize)]
 struct PromisedLine {
     text: String,
@@ -159,7 +159,7 @@ fn sweep(results: &Results) -> Vec<AxisLine> {
     results.axes.iter().map(line).collect()
 }
 
-/// A channel at its tightest point: the row of the table that the whole tool is about.
+/// A channel at its tightest point: the most important row of the report.
 #[derive(Serialize)]
 struct BoundRow {
     channel: String,
@@ -208,7 +208,8 @@ fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
     let limits: Vec<f64> = tightest.iter().flat_map(|(_, c)| compared(c)).flatten().collect();
     let scale = Kind::Time.scale(limits.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max));
     let limit = Format::at(Kind::Time, scale, limits.into_iter(), 3);
-    // Missed anywhere in the sweep, not only at the point where the bound was closest; the least laxity likewise.
+    // Missed anywhere in the sweep, not only at the point where the bound was closest; the least
+    // laxity likewise.
     let mut anywhere: BTreeMap<_, Anywhere> = BTreeMap::new();
     for channel in results.runs.iter().flat_map(|run| &run.channels) {
         let Anywhere { missed, failed, laxity, on_time } =
@@ -342,7 +343,8 @@ mod tests {
         Stamp { version: "0.1.0".into(), build: "c2ef968".into(), date: "2026-11-21 21:40:28 UTC".into() }
     }
 
-    /// Addresses in attributes and styles, without the name of the SVG vocabulary, which nobody loads.
+    /// Addresses in attributes and styles, except the name of the SVG vocabulary, which browsers do
+    /// not load.
     fn loads_nothing(page: &str) {
         let page = page.replace("http://www.w3.org/2000/svg", "");
         for needle in

@@ -1,4 +1,4 @@
-//! An outcome that no simulation made, with everything in it that is hard to show.
+//! A synthetic outcome with every case that is hard to present.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ pub(super) fn grid() -> Results {
     results
 }
 
-/// Nothing measured here, not a number there.
+/// A value not measured in one place, not a number in the other.
 pub(super) fn gaps() -> Results {
     let mut results = sweep();
     results.runs[1].channels.clear();

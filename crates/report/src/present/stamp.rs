@@ -1,19 +1,19 @@
-//! Who made a report, and when.
+//! The program that made a report, and when.
 //!
-//! The same file and seed give the same results to the bit, and whoever compares two outcomes compares `results.json` or
-//! `results.parquet`: neither knows a date, nor a build. What made them, and when, stands in `run.json` beside them and at
-//! the foot of the report.
+//! The same file and seed give the same results to the bit. Two outcomes are compared by
+//! `results.json` or `results.parquet`, which have neither date nor build. `run.json` and the foot
+//! of the report have them.
 
 use serde::Serialize;
 
-/// Who made a report, and when.
+/// The program that made a report, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Stamp {
     /// Laxity's version.
     pub version: String,
     /// The commit it was built from, or `unknown`.
     pub build: String,
-    /// When, `2026-11-21 21:03:11 UTC`; empty where nobody said.
+    /// The date, `2026-11-21 21:03:11 UTC`; empty where none was given.
     pub date: String,
 }
 
@@ -23,7 +23,7 @@ impl Default for Stamp {
     }
 }
 
-/// What `run.json` holds.
+/// The contents of `run.json`.
 #[derive(Serialize)]
 struct Document<'a> {
     laxity: &'a Stamp,

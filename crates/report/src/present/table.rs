@@ -1,9 +1,9 @@
 //! The outcome in a terminal: a table per question and a line per claim.
 //!
-//! Rows never wrap; where the terminal is too narrow, the least telling columns go and are named below
-//! the table, so that what is left still lines up; columns that say the same of one station after the other
-//! stand below each other. A sweep of many points prints one row per point and class of channels in place
-//! of one per channel.
+//! Rows never wrap. In a narrow terminal, the least important columns are dropped and named below
+//! the table, so that the rest stays aligned. Per-station columns of the same kind stand below each
+//! other. A sweep of many points prints one row per point and class of channels instead of one per
+//! channel.
 
 use comfy_table::{CellAlignment, ContentArrangement, Row as TableRow, Table, presets};
 use laxity_world::results::{Results, Ruling, Tally, Verdict};
@@ -12,10 +12,10 @@ use laxity_world::text::clean;
 use super::grid::{self, Detail, Grid, Mark};
 use super::{platform, promised};
 
-/// What the terminal takes.
+/// Options of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Columns of text that fit; `None` for as wide as it gets, as in a file.
+    /// The width in columns; `None` for unlimited width, as in a file.
     pub width: Option<u16>,
     /// Whether colours may be used.
     pub colour: bool,
@@ -29,7 +29,8 @@ impl Default for Options {
     }
 }
 
-/// Rows of a table before it is cut down to classes whatever the number of points.
+/// The maximum number of rows of a table before channels are merged to classes, whatever the number
+/// of points.
 const ROWS_IN_FULL: usize = 120;
 /// Where running text wraps if the terminal does not say.
 const MEASURE: usize = 110;
@@ -95,7 +96,7 @@ fn push_grid(out: &mut String, grid: &Grid, options: &Options) {
     let (Some(first), Some(limit)) = (grid.alike, options.width) else {
         return push_part(out, grid, options);
     };
-    // What tells the rows apart stands in each part, and at least one column beside it.
+    // Each part has the columns that identify the rows, and at least one other column.
     let mut part: Vec<usize> = (0..first).collect();
     for column in first..grid.columns.len() {
         part.push(column);
@@ -172,7 +173,8 @@ fn render(grid: &Grid, hidden: &[usize]) -> String {
     for row in &grid.rows {
         let axes = grid.columns.iter().position(|c| c.title == "channel").unwrap_or(0);
         let cells = shown.iter().map(|&i| {
-            // What the row above says already is left out, so that each point stands as a group.
+            // A cell equal to that of the row above is left empty, so that each point appears as a
+            // group.
             let repeated = i < axes && !row.leads && last.is_some_and(|l| l[i] == row.cells[i]);
             let text = if repeated { String::new() } else { clean(&row.cells[i]) };
             let broken = row.mark == Mark::Broken && grid.columns[i].title == "used";
@@ -351,7 +353,8 @@ mod tests {
         assert!(text.contains("messages dropped") && text.contains("program queue 104"), "{text}");
     }
 
-    /// Of what a thousand stations have, each for itself, the largest is told and who else there is: 24 columns of each kind and one more.
+    /// Of values that each of a thousand stations has, the largest are shown, and the names of the
+    /// rest: 24 columns of each kind and one more.
     #[test]
     fn a_large_network_is_told_by_its_busiest() {
         let mut results = sample::single();
@@ -381,7 +384,8 @@ mod tests {
         assert!(text.lines().any(|line| line.ends_with("  97.5")), "{text}");
     }
 
-    /// In a narrow terminal such columns stand below each other, each part with what tells its rows apart, and no line is longer than it.
+    /// In a narrow terminal such columns stand below each other, each part with the columns that
+    /// identify its rows, and no line is longer than the terminal.
     #[test]
     fn what_is_alike_stands_below_where_there_is_no_room() {
         let mut results = sample::sweep();

@@ -1,9 +1,10 @@
 //! Numbers as people read them.
 //!
-//! A column or an axis has one unit, chosen by its largest value, so that the eye compares digits and not
-//! units; columns that are compared with each other share one. A column of times has decimals enough for its smallest:
-//! a laxity of −3 us in a column of milliseconds is a missed deadline, `-0.00` would hide it, and `-3 us` above
-//! `0.85` reads as the larger. Only what no decimals reach carries a unit of its own.
+//! A column or an axis has one unit, chosen by its largest value, so that the eye compares digits
+//! and not units; columns that are compared with each other share one. A column of times has
+//! decimals enough for its smallest: a laxity of −3 us in a column of milliseconds is a missed
+//! deadline, `-0.00` would hide it, and `-3 us` above `0.85` reads as the larger. Only what no
+//! decimals reach carries a unit of its own.
 
 use laxity_world::metric::Kind;
 
@@ -20,7 +21,8 @@ const TIMES: [(f64, Scale); 4] = [
     (1e-6, Scale { unit: "us", size: 1e-6 }),
     (0.0, Scale { unit: "ns", size: 1e-9 }),
 ];
-// Ten thousand of a unit before the next: the papers' rates of 1200 and 2000 KiB/s stay as written.
+// Ten thousand of a unit before the next unit: the papers' rates of 1200 and 2000 KiB/s stay as
+// written.
 const RATES: [(f64, Scale); 4] = [
     (1e4 * MIB, Scale { unit: "GiB/s", size: 1024.0 * MIB }),
     (1e4 * KIB, Scale { unit: "MiB/s", size: MIB }),
@@ -46,7 +48,8 @@ pub(crate) trait Readable {
 impl Readable for Kind {
     fn scale(self, largest: f64) -> Scale {
         let pick = |scales: &[(f64, Scale)]| {
-            // A hair below the threshold counts as on it: 1 ms computed as 0.99999… ms is 1 ms.
+            // A value slightly below the threshold counts as equal: 1 ms computed as 0.99999… ms is
+            // 1 ms.
             let found = scales.iter().find(|(from, _)| largest.abs() >= from * (1.0 - 1e-9));
             found.unwrap_or(&scales[scales.len() - 1]).1
         };
@@ -83,7 +86,8 @@ impl Format {
         Self::at(kind, kind.scale(largest(&values)), values.into_iter(), 2)
     }
 
-    /// The format that suits all of `values` in the unit `scale`; of the smallest time, so many digits show.
+    /// The format that suits all of `values` in the unit `scale`; the smallest time has `digits`
+    /// significant digits.
     pub(crate) fn at(kind: Kind, scale: Scale, values: impl Iterator<Item = f64>, digits: i32) -> Self {
         let values: Vec<f64> = values.filter(|v| v.is_finite()).collect();
         let whole = |v: &f64| {

@@ -1,10 +1,10 @@
 //! An outcome on disk.
 //!
-//! A directory that holds half of an outcome and looks like all of it is worse than none. Everything is
-//! rendered first, then written and synced in the workplace beside the target, and takes the target's
-//! name last. An earlier outcome steps aside for the one moment between two renames and is put back if the
-//! second fails. What others put into it (a trace, notes, a drawing of their own) is carried over; only what Laxity
-//! wrote is replaced, and a directory that is not an earlier outcome is refused.
+//! A directory that holds half of an outcome and looks complete is worse than none. Everything is
+//! rendered first, then written and synced in the workplace beside the target, and renamed to the
+//! target at the end. An earlier outcome is moved aside between the two renames and put back if the
+//! second fails. Other files in it (a trace, notes, a user's drawing) are carried over; only files
+//! that Laxity wrote are replaced, and a directory that is not an earlier outcome is refused.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ use laxity_world::results::{Results, Verdict};
 use super::{Stamp, figure, json, parquet, report, stamp};
 use crate::output::{self, Error, Kind, Workplace};
 
-/// What was written.
+/// The files that were written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// The directory that holds it all.
@@ -32,29 +32,31 @@ const PARQUET: &str = "results.parquet";
 const STAMP: &str = "run.json";
 const FIGURES: &str = "figures";
 
-/// What is replaced as a whole, and by what each is known to be ours.
+/// The files that are replaced as a whole, and the kind by which each is recognised.
 const FILES: [(&str, Kind); 4] =
     [(REPORT, Kind::Report), (JSON, Kind::Results), (PARQUET, Kind::Rows), (STAMP, Kind::Stamp)];
 
-/// What is known of an outcome beside its results.
+/// The facts about an outcome beside its results.
 #[derive(Debug, Clone, Copy)]
 pub struct Making<'a> {
-    /// The files that were read for it, which nothing replaces.
+    /// The files that were read for it; they are never replaced.
     pub inputs: &'a [PathBuf],
-    /// Who makes it, and when.
+    /// The program that makes it, and when.
     pub stamp: &'a Stamp,
     /// How many points an earlier run had run.
     pub kept: usize,
 }
 
-/// Writes `report.html`, `results.json`, `results.parquet`, `run.json` and `figures/*.svg` into the directory of results
-/// of `place`, all or nothing; figures that suit the results if `figures` is empty.
+/// Writes `report.html`, `results.json`, `results.parquet`, `run.json` and `figures/*.svg` into the
+/// directory of results of `place`, all or none. If `figures` is empty, the default figures of the
+/// results are written.
 ///
 /// # Errors
 ///
-/// [`Error::Refused`] if the directory exists and is neither empty nor an earlier outcome, or a file in it that would
-/// be replaced is not ours; [`Error::Failed`] if a figure names what the results have not, or with what the file
-/// system says. The directory is then as it was.
+/// [`Error::Refused`] if the directory exists and is neither empty nor an earlier outcome, or a
+/// file in it that would be replaced is not ours; [`Error::Failed`] if a figure names an axis or
+/// metric that the results do not have, or if the file system fails. The directory is then as it
+/// was.
 pub fn write_all(
     place: &Workplace,
     making: Making<'_>,
@@ -87,8 +89,8 @@ pub fn write_all(
 ///
 /// # Errors
 ///
-/// [`Error::Refused`] if it exists and is neither empty nor an earlier outcome, or one of its files is one of the
-/// `inputs` or not ours.
+/// [`Error::Refused`] if it exists and is neither empty nor an earlier outcome, or one of its files
+/// is one of the `inputs` or not ours.
 pub fn check_target(out: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     let target = output::target(out)?;
     let mut entries = match fs::read_dir(&target) {
@@ -145,7 +147,7 @@ fn rendered(
 }
 
 fn write_and_replace(place: &Workplace, fresh: &Path, files: &[(PathBuf, Vec<u8>)]) -> io::Result<()> {
-    // Whoever left one did not finish it, and nobody else is here now.
+    // An earlier run left it unfinished, and this run holds the lock.
     remove(fresh)?;
     fs::create_dir(fresh)?;
     if files.iter().any(|(name, _)| name.starts_with(FIGURES)) {
@@ -169,7 +171,7 @@ fn write_and_replace(place: &Workplace, fresh: &Path, files: &[(PathBuf, Vec<u8>
     fs::remove_dir_all(&earlier)
 }
 
-/// Finishes what a run that was killed between two renames has left.
+/// Completes the work of a run that was killed between two renames.
 fn settle(place: &Workplace) -> io::Result<()> {
     let (target, earlier) = (place.target(), place.path("earlier"));
     if !earlier.is_dir() {
@@ -189,7 +191,7 @@ fn remove(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Moves what is not ours from the earlier directory into the new one.
+/// Moves files that Laxity did not write from the earlier directory into the new one.
 fn carry_over(earlier: &Path, target: &Path) -> io::Result<()> {
     for entry in fs::read_dir(earlier)? {
         let name = entry?.file_name();
@@ -213,7 +215,7 @@ fn carry_over(earlier: &Path, target: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A name that is one file in one directory whatever a scenario says, and that no other figure has.
+/// A single valid file name, for any name in a scenario, that no other figure has.
 fn file_name(name: &str, taken: &mut BTreeSet<String>) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
     let base: String = name.chars().take(80).map(plain).collect();
@@ -221,7 +223,7 @@ fn file_name(name: &str, taken: &mut BTreeSet<String>) -> String {
     let base = if base.is_empty() { "figure" } else { base };
     let mut free = format!("{base}.svg");
     let mut n = 2;
-    // Some file systems do not tell capitals apart.
+    // Some file systems do not distinguish capitals.
     while !taken.insert(free.to_ascii_lowercase()) {
         free = format!("{base}-{n}.svg");
         n += 1;

@@ -1,8 +1,10 @@
-//! What channels carried that nobody sent on: measured, and no evidence of anything.
+//! Channels on which no message was sent: their counts are measured, but no evidence.
 
 use super::*;
 
-/// Neither channel of the first two runs was given a message, and that of best effort was in the third. What is guaranteed had a packet left from before the window in the second. Only of best effort is it known what was received.
+/// Neither channel of the first two runs was given a message; the best-effort channel was in the
+/// third. The guaranteed channel had a packet left from before the window in the second. Receptions
+/// are known of the best-effort channel only.
 fn ruling(script: &str) -> Ruling {
     let mut results = results();
     for (n, run) in results.runs.iter_mut().enumerate() {
@@ -49,7 +51,7 @@ fn what_holds_of_nothing_is_not_judged() {
     }
 }
 
-/// It left, and was still on its way when the run ended.
+/// The message left its source, and was in transit when the run ended.
 #[test]
 fn nothing_is_late_where_nothing_was_delivered() {
     let judge = Judge::compile(&[claim("runs[4].rt[0].delivered_late == 0", None)]).unwrap();

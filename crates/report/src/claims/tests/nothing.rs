@@ -1,4 +1,4 @@
-//! Lists of nothing: what is asked of one has no answer, and that one is left over is an answer.
+//! Empty lists: a test of an empty list has no answer; that a list has become empty is an answer.
 
 use super::*;
 
@@ -73,7 +73,8 @@ fn functions_over_lists_take_what_the_language_has_them_take() {
 
 #[test]
 fn a_test_answers_true_or_false() {
-    // For the language whatever is no truth value was false, and nothing was found.
+    // In the language, every value that is not a boolean was false, and the filter found no
+    // element.
     unjudged("runs[0].be.filter(|c| c.deadline).len() == 0", "best_effort");
     refused("runs.filter(|r| r.window).len() == 0", "true or false");
     refused("runs.find(|r| r.label) == ()", "true or false");

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Eight runs of three messages each, none missed: 1 − 0.05^(1/24) = 0.1173; at one load two runs, 1 − 0.05^(1/6) = 0.3930.
+/// Eight runs of three messages each, none missed: 1 − 0.05^(1/24) = 0.1173; at one load two runs,
+/// 1 − 0.05^(1/6) = 0.3930.
 #[test]
 fn misses_are_pooled_over_the_runs_of_a_list() {
     holds("let m = runs.pooled(\"0\"); m.runs == 8 && m.due == 24 && m.missed == 0 && m.miss_share == 0");

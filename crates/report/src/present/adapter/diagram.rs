@@ -9,9 +9,9 @@
 //!       ◀───────────────────────────── stage ◂ queues ◀───────── ║
 //! ```
 //!
-//! A resource is a rail from left to right, as a bus is drawn in a circuit: a phase that holds it has a dot
-//! at its edge and a wire to the rail. With an arrow for each pair of phase and resource, four
-//! stages on two resources cannot be told apart any more.
+//! A resource is a rail from left to right, as a bus is drawn in a circuit: a phase that holds it
+//! has a dot at its edge and a wire to the rail. With an arrow for each pair of phase and resource,
+//! four stages on two resources would be illegible.
 
 mod row;
 
@@ -33,7 +33,7 @@ const HEAD: Type = Type { size: 12.0, bold: true, colour: INK };
 const WORK: Colour = "#dbe7f3";
 const SYNCHRONOUS: Colour = "#f7e6cf";
 const DELAY: Colour = "#ffffff";
-/// The processor's colour first; they are told apart by the colour-blind (Tol's bright scheme).
+/// The processor's colour first; colour-blind readers can distinguish them (Tol's bright scheme).
 const COLOURS: [Colour; 6] = ["#4477aa", "#ee6677", "#228833", "#aa3377", "#ccbb44", "#66ccee"];
 
 const MARGIN: f64 = 18.0;
@@ -114,7 +114,7 @@ pub fn svg(file: &AdapterFile) -> String {
     drawing.finish(&title, width, lowest + 14.0)
 }
 
-/// Half the height of so many queues, from the middle of the first to the middle of all.
+/// The distance from the middle of the first of `queues` queues to the middle of all.
 fn spread(queues: usize) -> f64 {
     queues.saturating_sub(1) as f64 * QUEUE_PITCH / 2.0
 }
@@ -147,11 +147,11 @@ fn interface(drawing: &mut Drawing, interface: &Interface, left: f64, flow: f64)
     }
     drawing.line(&[(x + width + 12.0, flow), (left + COMMANDS, flow)], THIN);
     let below = flow + spread(queues.len()) + 38.0;
-    // From the host's edge on: in the middle below the queues what is long would begin inside of the host.
+    // Starts at the host's edge: long text centred below the queues would begin inside the host.
     drawing.text((left + 4.0, below), Anchor::Start, NOTE, &poll(interface));
 }
 
-/// What fills and letters mean, in as many lines as it takes; returns the lowest.
+/// The meaning of fills and letters, in as many lines as needed; returns the lowest y.
 fn legend(drawing: &mut Drawing, description: &Description, y: f64, right: f64) -> f64 {
     let is = |work: bool, held: bool| {
         super::phases(description).any(|p| p.work == work && p.holds.contains(&PROCESSOR) == held)

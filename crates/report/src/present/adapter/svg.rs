@@ -53,7 +53,7 @@ impl Drawing {
     /// The same, with a head at the end.
     pub(super) fn arrow(&mut self, points: &[(f64, f64)], pen: Pen) {
         self.polyline(points, pen);
-        // Drawn as a shape and not as a marker, which not every program that takes SVG knows.
+        // Drawn as a shape and not as a marker, which some SVG programs do not support.
         if let [.., (ax, ay), (bx, by)] = *points {
             let length = (bx - ax).hypot(by - ay).max(1e-9);
             let (ux, uy) = ((bx - ax) / length, (by - ay) / length);
@@ -135,7 +135,7 @@ fn stroke(pen: Pen) -> String {
     format!(r#" stroke="{}" stroke-width="{}"{dashes}"#, pen.colour, pen.width)
 }
 
-/// `text` without what XML would read as its own, and without what it does not allow.
+/// `text` with XML's special characters escaped and forbidden characters replaced.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean(text).chars() {

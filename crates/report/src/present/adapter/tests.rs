@@ -17,8 +17,8 @@ fn an_adapter_is_shown_as_a_table() {
     insta::assert_snapshot!(shown.join("\n\n"));
 }
 
-/// Thesis Eq. 5.5 at 4 KiB: DMA and two thirds of Fiber Channel's overhead and its frames share the bus; with two buses
-/// the slower of the two limits (Eq. 5.6).
+/// Thesis Eq. 5.5 at 4 KiB: DMA and two thirds of Fiber Channel's overhead and its frames share the
+/// bus; with two buses the slower of the two limits (Eq. 5.6).
 #[test]
 fn the_part_that_limits_is_the_papers() {
     let size = Bytes::from_kib(4);

@@ -45,7 +45,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// For whom something is.
+/// The class of packets that a part takes.
 pub(super) fn takes(takes: Takes) -> String {
     match takes {
         Takes::All => "all".into(),
@@ -70,7 +70,7 @@ pub(super) fn servers(stage: &Stage) -> String {
     }
 }
 
-/// What happens to one too many.
+/// The treatment of a packet that finds the queue full.
 pub(super) fn overload(overload: Overload) -> &'static str {
     match overload {
         Overload::Block => "block",
@@ -80,7 +80,7 @@ pub(super) fn overload(overload: Overload) -> &'static str {
     }
 }
 
-/// How much a queue holds, and what happens then; nothing for one without end.
+/// The capacity of a queue, and what happens when it is full; `None` for an unbounded queue.
 pub(super) fn room(queue: &Queue) -> Option<String> {
     queue.slots.map(|slots| format!("{slots}, {}", overload(queue.overload)))
 }
@@ -115,7 +115,7 @@ pub(super) fn poll(interface: &Interface) -> String {
     }
 }
 
-/// What a response queue is for and holds, and how the host learns of what is in it.
+/// The purpose and capacity of a response queue, and how the host is notified.
 pub(super) fn response_queue(queue: &ResponseQueue, notification: Notification) -> String {
     let about = match queue.answers {
         Answers::All => None,
@@ -156,7 +156,7 @@ pub(super) fn buffers(buffers: &Buffers) -> String {
     }
 }
 
-/// What becomes of what exceeds a contract.
+/// The treatment of packets in excess of a contract.
 pub(super) fn policing(policing: &Policing) -> String {
     let excess = match policing.excess {
         Excess::Drop => "dropped",
@@ -169,7 +169,7 @@ pub(super) fn policing(policing: &Policing) -> String {
 }
 
 pub(super) fn resource(resource: &Resource) -> String {
-    // What it is like is its host's.
+    // The host defines the bus.
     if let Some(bus) = &resource.bus {
         return format!(
             "{} (the host's bus `{}`, shared with others at it)",
@@ -191,7 +191,7 @@ pub(super) fn resource(resource: &Resource) -> String {
     format!("{} ({servers}{preemptive}{host})", clean(&resource.name))
 }
 
-/// What a phase takes, term by term, and for whom; and what the host is told then.
+/// The time of a phase, term by term, its packets, and the response to the host.
 pub(super) fn phase(phase: &Phase) -> Vec<String> {
     let delay = &phase.delay;
     let mut terms = Vec::new();
@@ -228,7 +228,7 @@ pub(super) fn sizes(phase: &Phase) -> Option<String> {
     }
 }
 
-/// Whose time a phase is, which packets go through it, and what it does beside.
+/// The processor or resource of a phase, the packets that pass through it, and its side effects.
 pub(super) fn whose(phase: &Phase) -> String {
     let whose = match (phase.work, phase.holds.contains(&PROCESSOR)) {
         (true, _) => "work",

@@ -1,4 +1,4 @@
-//! A horizontal bar per channel: how much of its bound and of its deadline each one used.
+//! A horizontal bar per channel: the used share of its bound and of its deadline.
 
 use laxity_world::metric::Owner;
 use laxity_world::results::{Channel, Results};

@@ -1,4 +1,4 @@
-//! Distributions as curves: how many of all are up to a value, or beyond it.
+//! Distributions as curves: the share of all values up to a value, or beyond it.
 
 use laxity_world::metric::{Kind, Tail};
 use laxity_world::results::Results;
@@ -16,7 +16,7 @@ pub(super) fn draw(results: &Results, spec: &FigureSpec) -> String {
     paint(spec, &plot, &frame)
 }
 
-/// Units, extents and marks; scales the plot to the units that the axes say.
+/// Units, extents and marks; scales the plot to the units of the axes.
 fn frame(spec: &FigureSpec, plot: &mut Plot) -> Frame<'static> {
     let (_, distribution, tail) = spec.y.curve().expect("it is a curve");
     let furthest = plot.lines().flat_map(Line::all_points);

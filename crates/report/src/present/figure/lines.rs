@@ -25,11 +25,11 @@ const LABEL_TYPE: f64 = 12.0;
 pub(super) struct Frame<'a> {
     pub(super) x: Ticks,
     pub(super) y: Ticks,
-    /// The axis to the right, if what stands along it is named and not measured.
+    /// The horizontal axis, if its values are names and not numbers.
     pub(super) places: Option<&'a Axis>,
-    /// What the axis to the right says below it.
+    /// The label below the horizontal axis.
     pub(super) below: String,
-    /// What the axis upwards says above it.
+    /// The label above the vertical axis.
     pub(super) above: String,
     pub(super) is_laxity: bool,
 }
@@ -93,7 +93,7 @@ pub(super) fn paint(spec: &FigureSpec, plot: &Plot, frame: &Frame<'_>) -> String
     })
 }
 
-/// Units, extents and marks; scales the values of the plot to the unit that the axis says.
+/// Units, extents and marks; scales the values of the plot to the unit of the axis.
 fn frame<'a>(axis: &'a Axis, spec: &FigureSpec, plot: &mut Plot) -> Frame<'a> {
     let kind = spec.y.kind();
     let largest = plot.values().fold(0.0, |m: f64, v| m.max(v.abs()));
@@ -127,7 +127,7 @@ fn frame<'a>(axis: &'a Axis, spec: &FigureSpec, plot: &mut Plot) -> Frame<'a> {
     Frame { x, y, places: (!is_numeric(axis)).then_some(axis), below, above, is_laxity: spec.y.is_laxity() }
 }
 
-/// Marks at the points themselves, if they are few and apart: `P` = 1, 2, 4 has no 2.5.
+/// Marks at the points themselves, if they are few and far apart: `P` = 1, 2, 4 has no 2.5.
 fn few_points(xs: &[f64]) -> Option<Ticks> {
     let ticks = Ticks::between(xs);
     let mut at = xs.to_vec();
@@ -143,7 +143,7 @@ fn draw_panel(area: &Area<'_>, panel: &Panel, frame: &Frame<'_>, wide: f64, colu
     };
     let longest = frame.y.at.iter().map(|v| width(&y_text(*v), LABEL_TYPE)).fold(0.0, f64::max);
     let left = MARGIN + longest + 10.0;
-    // A single panel says itself what it shows; several share what the figure says once.
+    // A single panel has its own heading; several share that of the figure.
     let alone = columns == 1;
     let head = if alone { 32.0 } else { 34.0 };
     if alone {
@@ -196,14 +196,15 @@ fn draw_panel(area: &Area<'_>, panel: &Panel, frame: &Frame<'_>, wide: f64, colu
             ALARM.stroke_width((1.5 * f64::from(FINE)) as u32),
         )));
     }
-    // The first line comes last, on top: it is the one that the file names first.
+    // The first line of the file is drawn last, on top.
     for (i, line) in panel.lines.iter().enumerate().rev() {
         let hidden = panel.lines[..i].iter().filter(|upper| coincide(upper, line, frame)).count();
         draw_line(&mut chart, line, frame, hidden.min(3) as f64);
     }
 }
 
-/// Whether `upper` would hide `line`; at zero it may, where lines lie that have nothing to show.
+/// Whether `upper` would hide `line`. At zero it may, because lines without anything to show lie
+/// there.
 fn coincide(upper: &Line, line: &Line, frame: &Frame<'_>) -> bool {
     let near = 0.003 * (frame.y.to - frame.y.from);
     let hides = |(a, b): (&Point, &Point)| match (a.1, b.1) {
@@ -235,7 +236,7 @@ fn draw_line(chart: &mut Chart<'_, '_>, line: &Line, frame: &Frame<'_>, under: f
     let plain = area.strip_coord_spec();
     let (left, upper) = plain.get_base_pixel();
     let points: Vec<(f64, f64)> = parts.into_iter().flatten().collect();
-    // Markers on every point of a fine sweep would be a rope and not a line.
+    // Markers on every point of a fine sweep would hide the line.
     let every = points.len().div_ceil(24).max(1);
     for point in points.iter().step_by(every) {
         let (x, y) = area.map_coordinate(point);
@@ -258,7 +259,7 @@ fn draw_spread(chart: &mut Chart<'_, '_>, line: &Line, frame: &Frame<'_>) {
     }
 }
 
-/// The stretches of a line that have values and a place for them.
+/// The stretches of a line that have values and positions.
 fn parts(points: &[Point], frame: &Frame<'_>) -> Vec<Vec<(f64, f64)>> {
     let mut parts = vec![Vec::new()];
     for (x, y) in points {
@@ -271,7 +272,7 @@ fn parts(points: &[Point], frame: &Frame<'_>) -> Vec<Vec<(f64, f64)>> {
     parts
 }
 
-/// What stands at the marks below, thinned until nothing overlaps.
+/// The labels of the horizontal marks, thinned until they do not overlap.
 fn x_texts(frame: &Frame<'_>, room: f64) -> Vec<(f64, String)> {
     let all = frame.x.at.iter().map(|at| {
         let text = match frame.places {
@@ -296,7 +297,7 @@ fn x_texts(frame: &Frame<'_>, room: f64) -> Vec<(f64, String)> {
     all.into_iter().step_by(every).collect()
 }
 
-/// Decimals that tell neighbouring marks apart.
+/// The number of decimals that distinguishes neighbouring marks.
 fn decimals(ticks: &Ticks) -> usize {
     let whole = |d: i32| {
         ticks
@@ -307,7 +308,7 @@ fn decimals(ticks: &Ticks) -> usize {
     (0..6).find(|d| whole(*d)).unwrap_or(6) as usize
 }
 
-/// What a legend explains.
+/// An entry of a legend.
 enum Key {
     Line(String, usize),
     Bound,

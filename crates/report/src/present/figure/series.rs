@@ -10,7 +10,8 @@ use crate::interval::interval;
 use crate::misses::REPETITIONS;
 use crate::present::merge::by_class;
 
-/// More lines than this cannot be told apart: channels are merged by class, further lines left out.
+/// The maximum number of distinguishable lines: channels are merged by class, further lines left
+/// out.
 pub(super) const LINES: usize = 10;
 /// More panels than this cannot be read.
 pub(super) const PANELS: usize = 12;
@@ -22,19 +23,19 @@ pub(super) type Point = (f64, Option<f64>);
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Line {
     pub(super) name: String,
-    /// Index into colours and markers; the same name has the same in every panel.
+    /// Index into colours and markers; a name has the same index in every panel.
     pub(super) look: usize,
-    /// Positions from left to right; `None` where nothing was measured.
+    /// Positions from left to right; `None` where a value was not measured.
     pub(super) points: Vec<Point>,
     /// The bound on each value, where there is one.
     pub(super) bounds: Vec<Point>,
-    /// The deadline that a distribution of times is held against, as a line upright.
+    /// The deadline that a distribution of times is compared with, as a vertical line.
     pub(super) deadline: Vec<Point>,
     /// Where a point is the mean of repetitions: its position, and the ends of the interval around it.
     pub(super) spread: Vec<(f64, [f64; 2])>,
 }
 
-/// The lines at one combination of the axes that the figure names nowhere.
+/// The lines at one combination of the axes that the figure does not name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Panel {
     pub(super) title: String,
@@ -47,7 +48,7 @@ pub(super) struct Plot {
     pub(super) panels: Vec<Panel>,
     /// Names of the looks, for the legend.
     pub(super) legend: Vec<String>,
-    /// What was left out, in words; empty if nothing.
+    /// The lines and panels left out, in words; empty if there are none.
     pub(super) note: String,
 }
 
@@ -69,7 +70,8 @@ impl Line {
         self.points.iter().chain(&self.bounds).chain(&self.deadline)
     }
 
-    /// Makes one point of what stands at one position: the mean of what was measured there, with its confidence interval.
+    /// Makes one point of what stands at one position: the mean of what was measured there, with
+    /// its confidence interval.
     fn pool(&mut self) {
         let mut pooled: Vec<(f64, Vec<f64>, Option<f64>)> = Vec::new();
         for ((at, value), (_, bound)) in self.points.iter().zip(&self.bounds) {
@@ -78,7 +80,7 @@ impl Line {
             }
             let (_, values, least) = pooled.last_mut().expect("there is one now");
             values.extend(value);
-            // What every repetition is promised is the least that one is.
+            // The bound of all repetitions is the smallest bound of any.
             *least = [*least, *bound].into_iter().flatten().reduce(f64::min);
         }
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
@@ -90,7 +92,8 @@ impl Line {
     }
 }
 
-/// Where a point of `axis` stands: its number, or its place in the order if the axis has none.
+/// The position of a point of `axis`: its number, or its place in the order if the axis has no
+/// numbers.
 pub(super) fn position(axis: &Axis, point: usize) -> f64 {
     if is_numeric(axis) { axis.points[point].value.unwrap_or(point as f64) } else { point as f64 }
 }
@@ -99,10 +102,10 @@ pub(super) fn is_numeric(axis: &Axis) -> bool {
     axis.points.iter().all(|p| p.value.is_some_and(f64::is_finite))
 }
 
-/// The lines of a figure whose axes have been checked to exist.
+/// The lines of a figure. The caller has checked that its axes exist.
 pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
     let index = |name: &str| results.axes.iter().position(|axis| axis.name == name).expect("a checked axis");
-    // What stands along a distribution is no axis of the sweep.
+    // The horizontal axis of a distribution is no axis of the sweep.
     let x = (!spec.x.is_empty()).then(|| index(&spec.x));
     let fixed: Vec<(usize, &str)> =
         spec.only.iter().map(|(name, text)| (index(name), text.as_str())).collect();
@@ -110,7 +113,7 @@ pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
     let subjects = subjects(&runs, spec);
     let several = |i: usize| results.axes[i].points.len() > 1 && fixed.iter().all(|(f, _)| *f != i);
     let named = |i: usize| Some(i) == x || spec.by.as_ref().is_some_and(|by| index(by) == i);
-    // A distribution's curves cannot be averaged: there each repetition has its own.
+    // Curves of a distribution cannot be averaged: each repetition has its own.
     let repeats = |i: usize| results.axes[i].name == REPETITIONS && !named(i) && spec.y.curve().is_none();
     let is_open = |i: &usize| Some(*i) != x && several(*i) && !repeats(*i);
     let mut rest: Vec<usize> = (0..results.axes.len()).filter(is_open).collect();
@@ -146,7 +149,7 @@ pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
 
     let mut plot = Plot::default();
     let mut left_out = Vec::new();
-    // Its bound stands upright among curves, and crosses nobody's by standing there.
+    // The bound of a curve is vertical and does not cross the bounds of other curves.
     let panels = if x.is_some() { apart(panels, &mut left_out) } else { panels };
     if panels.len() > PANELS {
         left_out.push(format!("{PANELS} of {} panels shown", panels.len()));
@@ -155,7 +158,7 @@ pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
     for (key, lines) in panels.into_iter().take(PANELS) {
         let names = rest.iter().zip(&key).map(|(i, p)| value_name(&results.axes[*i], *p));
         let mut names: Vec<String> = names.collect();
-        // A panel of one line, split off: it is called by it.
+        // A panel of one line, split off, has the name of that line.
         if key.len() > rest.len() {
             names.extend(lines.values().map(|line| line.name.clone()));
         }
@@ -191,8 +194,9 @@ pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
 /// The lines of each panel, by the panel's place on the axes that are panels.
 type Panels = BTreeMap<Vec<usize>, BTreeMap<(usize, usize), Line>>;
 
-/// Gives each line a panel of its own if somewhere a value of one lies above the bound of another: the two dashes and
-/// dots away from each other would read as a bound that is exceeded, the one thing a figure must not make up.
+/// Gives each line a panel of its own if somewhere a value of one lies above the bound of another:
+/// the two dashes and dots away from each other would read as a bound that is exceeded, the one
+/// thing a figure must not make up.
 fn apart(panels: Panels, left_out: &mut Vec<String>) -> Panels {
     let crosses = |(a, b): (&Line, &Line)| {
         a.points
@@ -227,13 +231,13 @@ fn apart(panels: Panels, left_out: &mut Vec<String>) -> Panels {
 }
 
 fn fixed_at(results: &Results, run: &Run, fixed: &[(usize, &str)]) -> bool {
-    // A run that does not say where it stands on every axis cannot be placed.
+    // A run without a position on every axis cannot be placed.
     let placed = run.point.len() == results.axes.len()
         && run.point.iter().zip(&results.axes).all(|(p, axis)| *p < axis.points.len());
     placed && fixed.iter().all(|(i, text)| results.axes[*i].points[run.point[*i]].text == *text)
 }
 
-/// Whose metric a line shows.
+/// The subject of the metric of a line.
 #[derive(Debug, Clone, PartialEq)]
 enum Whose {
     Channel(String),
@@ -262,7 +266,8 @@ impl Whose {
 }
 
 impl Whose {
-    /// The curve of a distribution, and the bound on it and its deadline as lines upright; `None` where it was not kept.
+    /// The curve of a distribution, and the bound on it and its deadline as lines upright; `None`
+    /// where it was not kept.
     fn curve(
         &self,
         (field, _, tail): (&Field, &Distribution, Tail),
@@ -301,7 +306,7 @@ fn channels_of(run: &Run, subjects: &[Whose]) -> Vec<Channel> {
     }
 }
 
-/// Whose lines the figure has: those named, or all that have the metric anywhere.
+/// The subjects of the figure's lines: those named, or all that have the metric anywhere.
 fn subjects(runs: &[&Run], spec: &FigureSpec) -> Vec<Whose> {
     let mut found: Vec<Whose> = Vec::new();
     let mut add = |whose: Whose| {
@@ -358,7 +363,7 @@ fn line_name(whose: &Whose, by: Option<(&Axis, usize)>, several: bool) -> String
     }
 }
 
-/// A value of an axis where the axis is not in sight: `P = 4`, but `O2`, which says itself what it is.
+/// The label of a value of an axis that is not drawn: `P = 4`, but a self-explanatory `O2` alone.
 fn value_name(axis: &Axis, point: usize) -> String {
     let text = &axis.points[point].text;
     if is_numeric(axis) { format!("{} = {text}", axis.name) } else { text.clone() }

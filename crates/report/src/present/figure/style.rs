@@ -1,7 +1,7 @@
-//! Colours, type and the SVG frame that every figure shares.
+//! Colours, type and the SVG frame of all figures.
 //!
-//! Plotters places on whole pixels; figures are drawn on a canvas [`FINE`] times as large and shown at
-//! their size, so that lines end where their numbers are.
+//! Plotters draws on whole pixels; figures are drawn on a canvas [`FINE`] times as large and scaled
+//! down, so that lines end at their exact values.
 
 use laxity_world::text::clean;
 use plotters::coord::Shift;
@@ -20,8 +20,9 @@ pub(super) const BAND: RGBColor = RGBColor(0xf1, 0xf4, 0xf6);
 pub(super) const ALARM: RGBColor = RGBColor(0xc6, 0x28, 0x28);
 pub(super) const GOOD: RGBColor = RGBColor(0x2f, 0x7f, 0xb5);
 
-/// After Okabe and Ito, whose colours stay apart in every common colour-blindness; the yellow, which white
-/// paper swallows, is replaced, and markers tell apart what a grey print does not.
+/// The palette of Okabe and Ito, with colours that are distinct in every common colour-blindness.
+/// The yellow, which is invisible on white paper, is replaced; markers distinguish lines in a grey
+/// print.
 pub(super) const LINES: [RGBColor; 7] = [
     RGBColor(0x00, 0x72, 0xb2),
     RGBColor(0xd5, 0x5e, 0x00),
@@ -68,7 +69,8 @@ pub(super) fn document(size: (i32, i32), label: &str, draw: impl FnOnce(&Area<'_
         draw(&root);
         drawn(root.present());
     }
-    // The library's own opening tag sizes the figure by its canvas and says nothing to a screen reader.
+    // The library's own opening tag sizes the figure by its canvas and has no text for a screen
+    // reader.
     let body = body.split_once('>').map_or("", |(_, rest)| rest).trim_start();
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"laxity-figure\" role=\"img\" aria-label=\"{}\" \
@@ -114,7 +116,7 @@ pub(super) enum Anchor {
 
 /// A text style of that size in shown pixels, for the library's own labels.
 pub(super) fn font(size: f64, colour: RGBColor) -> TextStyle<'static> {
-    // The library takes the height of a line and writes a font size of 1/1.24 of it.
+    // The library treats the size as a line height and writes a font size of 1/1.24 of it.
     ("sans-serif", size * 1.24 * f64::from(FINE)).into_font().color(&colour)
 }
 
@@ -149,7 +151,8 @@ pub(super) fn fine(at: (f64, f64)) -> (i32, i32) {
     ((at.0 * f).round() as i32, (at.1 * f).round() as i32)
 }
 
-/// About how wide `text` is shown at that size: fonts are the reader's, so nothing better can be known.
+/// The approximate width of `text` at that size: the fonts are the reader's, so the exact width is
+/// unknown.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     let narrow =
         |c: char| matches!(c, 'i' | 'l' | 'j' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | ' ' | 't' | 'f');
@@ -167,7 +170,7 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
         * size
 }
 
-/// `text` cut to fit into `room`, with an ellipsis if something is gone.
+/// `text` cut to fit into `room`, with an ellipsis if some of it is missing.
 pub(super) fn cut(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.into();

@@ -1,13 +1,13 @@
-//! Where an axis has its marks.
+//! The marks of an axis.
 //!
-//! The library's own marks know neither the places of an order nor that a figure of throughput starts at
-//! zero; [`Ticks`] is a coordinate of its own kind to it.
+//! The library's own marks support neither named positions nor an axis of throughput that starts at
+//! zero; [`Ticks`] is a custom coordinate type.
 
 use std::ops::Range;
 
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 
-/// Positions on one axis: its extent, its marks and what they say.
+/// Positions on one axis: its extent, its marks and their labels.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ticks {
     pub(super) from: f64,
@@ -36,14 +36,14 @@ impl Ticks {
         }
     }
 
-    /// The same for things that are counted: no mark stands at half a packet.
+    /// Likewise for counts: no mark stands at half a packet.
     pub(super) fn counts(values: &[f64]) -> Self {
         let mut ticks = Self::from_zero(values);
         ticks.at.retain(|at| at.fract() == 0.0);
         ticks
     }
 
-    /// The same, ending close past the largest value and not at a mark.
+    /// Likewise, ending close past the largest value and not at a mark.
     pub(super) fn tight(values: &[f64]) -> Self {
         let most = values.iter().copied().fold(0.0, f64::max);
         let mut ticks = Self::from_zero(values);
@@ -71,7 +71,7 @@ impl Ticks {
     }
 
     /// Marks at powers of ten, and at twice and five times those if there are few; positions are
-    /// logarithms. `None` if nothing is positive.
+    /// logarithms. `None` if no value is positive.
     pub(super) fn logarithmic(values: &[f64]) -> Option<Self> {
         let logs: Vec<f64> = values.iter().filter(|v| **v > 0.0).map(|v| v.log10()).collect();
         let least = logs.iter().copied().reduce(f64::min)?;

@@ -1,4 +1,5 @@
-//! One way through the adapter: a row of stages with their queues, from left to right or mirrored.
+//! One direction through the adapter: a row of stages with their queues, from left to right or
+//! mirrored.
 
 use laxity_model::adapter::{PROCESSOR, Phase, Selection, Stage, Takes, Tells};
 use laxity_qos::discipline::Class;
@@ -170,7 +171,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// What the adapter tells the host, on a line of its own above the stages to `host`.
+    /// The adapter's responses to the host, on a line above the stages to `host`.
     pub(super) fn responses(&self, drawing: &mut Drawing, place: &Place<'_>, host: f64, says: &str) {
         let y = place.top - 30.0;
         let Some(last) = self.stages.len().checked_sub(1) else { return };
@@ -185,7 +186,7 @@ impl<'a> Row<'a> {
         drawing.text((host + 14.0, y - 5.0), Anchor::Start, NOTE, says);
     }
 
-    /// Frames on their way to the medium: after the phase on it, or after all.
+    /// Frames on the path to the medium: after the phase on it, or after all.
     pub(super) fn frames(&self, drawing: &mut Drawing, place: &Place<'_>) {
         let Some(last) = self.stages.len().checked_sub(1) else { return };
         let link = self.stages.iter().position(|stage| stage.phases.iter().any(|phase| phase.medium));
@@ -218,13 +219,13 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// What the buffers span.
+    /// The bracket of the stages between which the buffers are held.
     pub(super) fn bracket(&self, drawing: &mut Drawing, place: &Place<'_>, bottom: f64, says: &str) {
         let Some(last) = self.stages.len().checked_sub(1) else { return };
         let (from, to) = (self.x(place, ENTRY), self.x(place, self.at(last) + BOX));
         let y = bottom + 10.0;
         drawing.line(&[(from, y - 4.0), (from, y), (to, y), (to, y - 4.0)], DASHED);
-        // Where packets come in, there are no wires.
+        // There are no wires on the input side.
         let anchor = if self.mirrored { Anchor::End } else { Anchor::Start };
         drawing.text((from, y + 12.0), anchor, NOTE, says);
     }
@@ -238,7 +239,7 @@ fn fill(phase: &Phase) -> Colour {
     }
 }
 
-/// The terms of a phase, each after the first with its plus.
+/// The terms of a phase, with a plus before each but the first.
 fn terms(each: &Phase) -> Vec<String> {
     let terms = phase(each).into_iter().enumerate();
     terms.map(|(number, term)| if number == 0 { term } else { format!("+ {term}") }).collect()
@@ -252,7 +253,7 @@ fn height(stage: &Stage) -> f64 {
     HEADER + stage.phases.iter().map(phase_height).sum::<f64>()
 }
 
-/// Short for a class; nothing for all.
+/// The short name of a class; `None` for all classes.
 pub(super) fn class(takes: Takes) -> Option<String> {
     match takes {
         Takes::All => None,
@@ -262,7 +263,7 @@ pub(super) fn class(takes: Takes) -> Option<String> {
     }
 }
 
-/// A queue of `width` from `x` on around `y`, open where packets come in, and what is written at it.
+/// A queue of `width` from `x` on around `y`, open on its input side, and its labels.
 pub(super) fn queue(
     drawing: &mut Drawing,
     (x, y): (f64, f64),
