@@ -305,11 +305,10 @@ fn a_host_says_how_much_room_would_do() {
     assert_eq!(ahead(&drops), [("message_slots", 2, 5), ("packet_slots", 1, 20)]);
 }
 
-/// Two hosts of which the adapter has a frame on the medium for 10 us, and an incoming one in
-/// service for 6: of frames that close each is through after 6/(1 − 6/10) = 15 us, so that there
-/// may be two at a time. Of the two channels one has messages of one frame, 20 ms apart, of which 1
-/// + 2 may be simultaneous as early as the 5 ms of its deadline, and one more within any time; best
-/// effort is endless.
+/// Two hosts with adapters that have a frame on the medium for 10 us, and a received one in service
+/// for 6. Of frames that close, each is through after 6/(1 − 6/10) = 15 us, so there may be two at a
+/// time. One of the two channels has messages of one frame, 20 ms apart: three may be simultaneous
+/// within the 5 ms of its deadline, and one more within any time. Best effort is endless.
 fn comes_in(adapter: &str, receive: &str) -> String {
     format!(
         "title = \"frames\"\n[host]\nprofile = \"mc68040\"\nspeedup = 200.0\ncosts = {{ interrupt = \"2 us\" }}\n\
