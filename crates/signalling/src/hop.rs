@@ -39,7 +39,8 @@ pub(crate) struct Slot {
     pub(crate) way: Span,
     /// The local deadline; `None` while the reservation is tentative.
     pub(crate) deadline: Option<Span>,
-    /// At the destination: the local deadlines that it answered with.
+    /// At the destination, the local deadlines that it answered with; at the source, those of the
+    /// commitment.
     pub(crate) answer: Option<Box<[Span]>>,
 }
 

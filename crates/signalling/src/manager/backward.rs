@@ -46,6 +46,9 @@ impl<R: Resources> Manager<R> {
         };
         if slot.deadline.is_none() {
             slot.deadline = Some(own);
+            if prev.is_none() {
+                slot.answer = Some(deadlines.clone().into_boxed_slice());
+            }
             let reservation = slot.reservation;
             if unreserved {
                 self.resources.release(reservation);

@@ -10,7 +10,7 @@ use crate::counters::Counters;
 use crate::hop::{Hop, Slot};
 use crate::identity::{ChannelId, Epoch, NodeId, Version};
 use crate::quota::Quotas;
-use crate::resources::{ReservationId, Resources};
+use crate::resources::{Place, ReservationId, Resources};
 use crate::settings::Settings;
 
 /// One contract that a node holds.
@@ -22,10 +22,14 @@ pub struct Held {
     pub version: Version,
     /// The contract.
     pub contract: Contract,
+    /// The nodes before and after, and the queue at the destination.
+    pub place: Place,
     /// The reservation for it among the node's resources.
     pub reservation: ReservationId,
     /// The local deadline; `None` while the reservation is tentative.
     pub deadline: Option<Span>,
+    /// At the source and the destination: the local deadlines of all nodes together.
+    pub total: Option<Span>,
     /// The latest local deadline that the node can use.
     pub latest: Span,
     /// The longest time from the end of a transmission here until the next node has the packet.
@@ -53,6 +57,11 @@ impl<R: Resources> Manager<R> {
         &self.resources
     }
 
+    /// The resources of the node, for an owner that frees what a released reservation still holds.
+    pub fn resources_mut(&mut self) -> &mut R {
+        &mut self.resources
+    }
+
     /// The quotas, and the reservations of owners.
     pub fn quotas(&self) -> &Quotas {
         &self.quotas
@@ -65,13 +74,13 @@ impl<R: Resources> Manager<R> {
 
     /// Every contract that the node holds, by channel.
     pub fn held(&self) -> impl Iterator<Item = Held> + '_ {
-        self.hops.iter().flat_map(|(channel, hop)| hop.slots.iter().map(|slot| held(*channel, slot)))
+        self.hops.iter().flat_map(|(channel, hop)| hop.slots.iter().map(|slot| held(*channel, hop, slot)))
     }
 
     /// Every contract that the node holds of `channel`.
     pub fn held_of(&self, channel: ChannelId) -> impl Iterator<Item = Held> + '_ {
-        let slots = self.hops.get(&channel).into_iter().flat_map(|hop: &Hop| &hop.slots);
-        slots.map(move |slot| held(channel, slot))
+        let of = move |hop: &'_ Hop| hop.slots.iter().map(|slot| held(channel, hop, slot)).collect::<Vec<_>>();
+        self.hops.get(&channel).map(of).into_iter().flatten()
     }
 
     /// The channels that begin here and are established, with the version in use.
@@ -109,13 +118,15 @@ impl<R: Resources> Manager<R> {
     }
 }
 
-fn held(channel: ChannelId, slot: &Slot) -> Held {
+fn held(channel: ChannelId, hop: &Hop, slot: &Slot) -> Held {
     Held {
         channel,
         version: slot.version,
         contract: slot.contract,
+        place: Place { from: hop.prev, to: hop.next, port: hop.port },
         reservation: slot.reservation,
         deadline: slot.deadline,
+        total: slot.answer.as_ref().map(|all| all.iter().fold(Span::ZERO, |sum, d| sum.saturating_add(*d))),
         latest: slot.needs.latest,
         way: slot.way,
     }

@@ -1,0 +1,103 @@
+//! Commands of programs, and what programs are notified of.
+
+use std::fmt;
+
+use laxity_signalling::contract::Contract;
+use laxity_signalling::event::{Event, Unfit};
+use laxity_signalling::identity::{ChannelId, NodeId, Owner, Port, Program, Version};
+use laxity_units::Time;
+
+/// A command of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Registers the program as the receiver of a queue.
+    Listen(Port),
+    /// Asks for a channel; the outcome is an [`Answer`].
+    Open {
+        /// Pays for the channel.
+        owner: Owner,
+        /// The queue at the destination.
+        port: Port,
+        /// The contract.
+        contract: Contract,
+        /// From this node to the destination.
+        route: Vec<NodeId>,
+    },
+    /// Asks for another contract of a channel; the outcome is an [`Answer`].
+    Change(ChannelId, Contract),
+    /// Closes a channel that begins or ends here.
+    Close(ChannelId),
+    /// Sends a message on an established channel.
+    Send(ChannelId, Vec<u8>),
+    /// Takes the next message from a queue of the program.
+    Receive(Port),
+    /// Sends a best-effort datagram of one packet.
+    Datagram {
+        /// The destination.
+        to: NodeId,
+        /// The queue there.
+        port: Port,
+        /// The bytes.
+        payload: Vec<u8>,
+    },
+    /// The program is alive: its channels stay for another lease.
+    Renew,
+}
+
+/// The immediate result of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Response {
+    /// Done.
+    Done,
+    /// The request is on its way for this channel.
+    Opening(ChannelId),
+    /// The request for this version is on its way.
+    Changing(Version),
+    /// The message was accepted; it is delivered by the local time `due`.
+    Accepted {
+        /// Logical arrival and end-to-end bound together.
+        due: Time,
+    },
+    /// A message, with its channel, or none for a datagram.
+    Received(Option<ChannelId>, Vec<u8>),
+    /// The queue is empty.
+    Empty,
+}
+
+/// Why a command was refused at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The manager refuses it.
+    Unfit(Unfit),
+    /// Another program owns the channel or the queue.
+    NotYours,
+    /// The message is longer than the contract or the packet.
+    TooLong,
+    /// The message is beyond the burst of the contract.
+    Excess,
+    /// No route, or the queue of the link is full.
+    NoRoom,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unfit(unfit) => unfit.fmt(f),
+            Self::NotYours => f.write_str("the channel or the queue belongs to another program"),
+            Self::TooLong => f.write_str("the message is longer than the contract or a packet"),
+            Self::Excess => f.write_str("the message is beyond the burst of the contract"),
+            Self::NoRoom => f.write_str("no route, or a full queue"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// A notification, and the program that it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// The program; `None` if no program listens at the queue of a channel that ends here.
+    pub program: Option<Program>,
+    /// What happened.
+    pub event: Event,
+}

@@ -1,0 +1,84 @@
+//! The description of a node.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use laxity_admission::EnvironmentError;
+use laxity_qos::costs::LinkCosts;
+use laxity_signalling::identity::{Epoch, NodeId};
+use laxity_signalling::quota::Quotas;
+use laxity_signalling::refusal::Shortage;
+use laxity_signalling::settings::Settings;
+use laxity_transport::HEADER_LEN;
+use laxity_units::{ByteTime, Bytes, Span};
+
+/// One direction of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkConfig {
+    /// Time of a byte on the link.
+    pub per_byte: ByteTime,
+    /// The longest propagation delay.
+    pub way: Span,
+}
+
+impl LinkConfig {
+    /// Transmission time of a frame of `length` bytes, header included.
+    pub fn transmission(&self, length: usize) -> Span {
+        self.per_byte.time(Bytes::new(length as u64))
+    }
+
+    /// The costs of a packet with `HEADER_LEN` bytes around its payload.
+    pub(crate) fn costs(&self) -> LinkCosts {
+        let around = Bytes::new(HEADER_LEN as u64);
+        let per_byte = self.per_byte;
+        LinkCosts { startup: Span::ZERO, per_byte, shortest: Bytes::ZERO, around, gap: Span::ZERO }
+    }
+}
+
+/// The description of a node.
+#[derive(Debug, Clone)]
+pub struct NodeConfig {
+    /// The node.
+    pub node: NodeId,
+    /// Larger than in any life of the node before.
+    pub epoch: Epoch,
+    /// The links by neighbour; at least one.
+    pub links: BTreeMap<NodeId, LinkConfig>,
+    /// The neighbour for datagrams to each destination.
+    pub routes: BTreeMap<NodeId, NodeId>,
+    /// `S`: largest payload of a packet, equal at all nodes; at least that of a signalling message.
+    pub packet: u32,
+    /// The spacing of signalling messages on a link, which is their local deadline too.
+    pub signalling: Span,
+    /// Datagrams that may wait for a link, and in the queue of a program.
+    pub datagrams: usize,
+    /// Messages of channels that may wait in the queue of a program.
+    pub places: u64,
+    /// The settings of the manager.
+    pub settings: Settings,
+    /// The quotas of owners.
+    pub quotas: Quotas,
+}
+
+/// Why a description is no node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotANode {
+    /// A link is out of range.
+    Link(EnvironmentError),
+    /// A packet is shorter than a signalling message, or a link is missing.
+    Packet,
+    /// A link is too slow for its signalling channel.
+    Signalling(Shortage),
+}
+
+impl fmt::Display for NotANode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Link(error) => write!(f, "a link is out of range: {error:?}"),
+            Self::Packet => f.write_str("no link, or a packet shorter than a signalling message"),
+            Self::Signalling(short) => write!(f, "the signalling channel is refused: {short:?}"),
+        }
+    }
+}
+
+impl std::error::Error for NotANode {}

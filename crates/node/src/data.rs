@@ -1,0 +1,236 @@
+//! Packets of channels and datagrams: sending and relaying.
+
+use laxity_qos::discipline::Class;
+use laxity_signalling::identity::{ChannelId, NodeId, Port, Program, Version};
+use laxity_transport::{HEADER_LEN, Header, Sender, Timing};
+use laxity_units::{Span, Time};
+
+use crate::command::{Failure, Response};
+use crate::counters::Dropped;
+use crate::faults::Fault;
+use crate::flow::{Key, key, number, wire};
+use crate::link::{Frame, Kind};
+use crate::node::{DATAGRAM, Node};
+
+/// Nodes that a datagram passes at most.
+const MOST_HOPS: u64 = 32;
+/// Destination and queue in front of a datagram.
+const ADDRESS: usize = 8;
+/// Messages of two contracts are due at least so far apart; readings of remaining time are rounded
+/// down by less, over any route.
+const APART: Span = Span::from_us(1);
+
+/// A channel that begins here.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) program: Program,
+    /// The contract in use; `None` before establishment.
+    used: Option<Version>,
+    /// Number of the next message.
+    message: u32,
+    /// Logical arrival of the last message, and the same with its local deadlines added.
+    last: Option<(Time, Time)>,
+}
+
+impl Source {
+    pub(crate) fn new(program: Program) -> Self {
+        Self { program, used: None, message: 0, last: None }
+    }
+}
+
+impl Node {
+    /// The contract `version` is in use from the next message on.
+    pub(crate) fn promised(&mut self, channel: ChannelId, version: Version) {
+        let restart = self.broken(Fault::NumbersRestart) && version != Version::FIRST;
+        if let Some(source) = self.sources.get_mut(&channel) {
+            source.used = Some(version);
+            if restart {
+                source.message = 0;
+            }
+        }
+    }
+
+    /// Polices a message, cuts it and queues its packets.
+    pub(crate) fn send(&mut self, now: Time, channel: ChannelId, payload: &[u8]) -> Result<Response, Failure> {
+        let unfit = Failure::Unfit(laxity_signalling::event::Unfit::NotHeld);
+        let unpoliced = self.broken(Fault::ContractNotPoliced);
+        let (whole, cut) = (self.broken(Fault::LocalDeadlineIgnored), self.broken(Fault::LastPacketLost));
+        let source = self.sources.get_mut(&channel).ok_or(unfit)?;
+        let version = source.used.ok_or(unfit)?;
+        let flow = self.flows.get_mut(&(channel, version)).ok_or(unfit)?;
+        let (Some(deadline), Some(to)) = (flow.deadline, flow.place.to) else { return Err(unfit) };
+        let link = self.links.get_mut(&to).ok_or(unfit)?;
+        let length = u32::try_from(payload.len()).ok().filter(|length| *length <= flow.sizes.message);
+        let length = length.ok_or(Failure::TooLong)?;
+        if u64::from(length) < flow.contract.min_message.get() {
+            return Err(Failure::TooLong);
+        }
+        // Behind the last message of an earlier contract, at the source and at the destination.
+        let behind = source.last.map_or(Time::ZERO, |(last, due)| {
+            last.max(due.saturating_add(APART).saturating_sub(flow.total))
+        });
+        let at = if unpoliced { now } else { flow.next.max(now).max(behind) };
+        let packets = u64::from(length.div_ceil(flow.sizes.packet).max(1));
+        let ahead = flow.contract.min_interval.saturating_mul(flow.contract.burst.into());
+        let next = source.message.checked_add(1).ok_or(Failure::NoRoom)?;
+        if at > now.saturating_add(ahead) || flow.waiting + packets > flow.most && !unpoliced {
+            self.counters.excess += 1;
+            return Err(Failure::Excess);
+        }
+        let due = at.saturating_add(flow.contract.deadline);
+        flow.next = at.saturating_add(flow.contract.min_interval);
+        source.last = Some((at, at.saturating_add(flow.total)));
+        let message = number(version, source.message);
+        source.message = next;
+        flow.waiting += packets;
+        let mut sender = Sender::new(wire(channel), channel.epoch.0, Class::RealTime, flow.sizes);
+        let fragments = sender.send(payload, Timing::Remaining(deadline)).map_err(|_| Failure::TooLong)?;
+        let within = if whole { flow.contract.deadline } else { deadline };
+        for fragment in fragments {
+            if cut && packets > 1 && fragment.header.fragment + 1 == fragment.header.fragments {
+                continue;
+            }
+            let mut bytes = vec![0; HEADER_LEN + fragment.payload.len()];
+            let header = Header { message, ..fragment.header };
+            header.encode(&mut bytes).expect("the space is there").copy_from_slice(fragment.payload);
+            link.promise(now, at, within, Frame { kind: Kind::Packet((channel, version)), bytes });
+        }
+        Ok(Response::Accepted { due })
+    }
+
+    /// A packet of a channel arrived from `from`.
+    pub(crate) fn on_packet(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        header: &Header,
+        payload: &[u8],
+        frame: &[u8],
+    ) {
+        let of = key(header);
+        let Some(flow) = self.flows.get(&of).filter(|flow| flow.place.from == Some(from)) else {
+            return self.counters.drop(Dropped::Unknown);
+        };
+        if flow.deadline.is_none() {
+            return self.counters.drop(Dropped::Unknown);
+        }
+        let Timing::Remaining(left) = header.timing else {
+            return self.counters.drop(Dropped::Contract);
+        };
+        if left > flow.contract.deadline || header.class != Class::RealTime {
+            return self.counters.drop(Dropped::Contract);
+        }
+        let due = now.saturating_add(left);
+        match flow.place.to {
+            None => self.on_arrival(now, of, header, payload, due),
+            Some(to) => self.relay(now, (of, to), header, frame, due),
+        }
+    }
+
+    /// Regulates a packet by the arrivals of its channel and queues it for the next link.
+    fn relay(&mut self, now: Time, (of, to): (Key, NodeId), header: &Header, frame: &[u8], due: Time) {
+        let whole = self.broken(Fault::LocalDeadlineIgnored);
+        let (Some(flow), Some(link)) = (self.flows.get_mut(&of), self.links.get_mut(&to)) else { return };
+        let Some(deadline) = flow.deadline else { return };
+        let position = (header.message, header.fragment);
+        if flow.last.is_some_and(|(message, fragment, _)| position <= (message, fragment)) {
+            return self.counters.drop(Dropped::Old);
+        }
+        let length = header.message_length.get();
+        let packet = u64::from(flow.sizes.packet);
+        let fragments = length.div_ceil(packet).max(1);
+        let offset = u64::from(header.fragment) * packet;
+        let fits = length <= flow.contract.max_message.get()
+            && length >= flow.contract.min_message.get()
+            && u64::from(header.fragments) == fragments
+            && header.payload_length.get() == length.saturating_sub(offset).min(packet);
+        let at = match flow.last {
+            Some((message, _, at)) if message == header.message => at,
+            _ => due.max(flow.next),
+        };
+        if !fits || at > now.saturating_add(flow.contract.deadline) {
+            return self.counters.drop(Dropped::Contract);
+        }
+        if flow.waiting >= flow.most {
+            return self.counters.drop(Dropped::Buffers);
+        }
+        if flow.last.is_none_or(|(message, ..)| message != header.message) {
+            flow.next = at.saturating_add(flow.contract.min_interval);
+        }
+        flow.last = Some((header.message, header.fragment, at));
+        flow.waiting += 1;
+        let within = if whole { flow.contract.deadline } else { deadline };
+        link.promise(now, at, within, Frame { kind: Kind::Packet(of), bytes: frame.to_vec() });
+    }
+
+    /// Sends a datagram.
+    pub(crate) fn datagram(
+        &mut self,
+        now: Time,
+        to: NodeId,
+        port: Port,
+        payload: &[u8],
+    ) -> Result<Response, Failure> {
+        if payload.len() + ADDRESS > self.config.packet as usize {
+            return Err(Failure::TooLong);
+        }
+        let mut body = Vec::with_capacity(payload.len() + ADDRESS);
+        body.extend_from_slice(&to.0.to_be_bytes());
+        body.extend_from_slice(&port.0.to_be_bytes());
+        body.extend_from_slice(payload);
+        let bytes = self.frame(DATAGRAM, Class::BestEffort, 0, &body);
+        match self.forward(now, to, bytes) {
+            Ok(()) => Ok(Response::Done),
+            Err(cause) => {
+                self.counters.drop(cause);
+                Err(Failure::NoRoom)
+            }
+        }
+    }
+
+    fn forward(&mut self, now: Time, to: NodeId, bytes: Vec<u8>) -> Result<(), Dropped> {
+        let (first, most) = (self.broken(Fault::BestEffortFirst), self.config.datagrams);
+        let next = self.config.routes.get(&to).ok_or(Dropped::Route)?;
+        let link = self.links.get_mut(next).ok_or(Dropped::Route)?;
+        if link.datagrams >= most {
+            return Err(Dropped::BestEffort);
+        }
+        link.datagrams += 1;
+        let frame = Frame { kind: Kind::Datagram, bytes };
+        if first {
+            link.first.push_back(frame);
+        } else {
+            link.offer(now, frame);
+        }
+        Ok(())
+    }
+
+    /// A datagram arrived: it is for a program here, or goes on.
+    pub(crate) fn on_datagram(&mut self, now: Time, header: &Header, payload: &[u8]) {
+        let Some((address, body)) = payload.split_first_chunk::<ADDRESS>() else {
+            return self.counters.drop(Dropped::Malformed);
+        };
+        let word = |at: usize| u32::from_be_bytes([address[at], address[at + 1], address[at + 2], address[at + 3]]);
+        let (to, port) = (NodeId(word(0)), Port(word(4)));
+        // A longer frame would block channels for longer than admission counts.
+        let fits = payload.len() <= self.config.packet as usize && header.fragments == 1;
+        if header.class != Class::BestEffort || !fits {
+            return self.counters.drop(Dropped::Malformed);
+        }
+        if to == self.config.node {
+            return self.keep_datagram(port, body);
+        }
+        if header.message >= MOST_HOPS {
+            return self.counters.drop(Dropped::Route);
+        }
+        let onward = Header { message: header.message + 1, timing: Timing::None, tag: None, ..*header };
+        let mut bytes = vec![0; HEADER_LEN + payload.len()];
+        match onward.encode(&mut bytes) {
+            Ok(behind) => behind.copy_from_slice(payload),
+            Err(_) => return self.counters.drop(Dropped::Malformed),
+        }
+        if let Err(cause) = self.forward(now, to, bytes) {
+            self.counters.drop(cause);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The data path of one contract of a channel at a node.
+
+use laxity_signalling::Held;
+use laxity_signalling::contract::Contract;
+use laxity_signalling::identity::{ChannelId, Version};
+use laxity_signalling::resources::{Place, ReservationId};
+use laxity_transport::{ChannelId as Wire, Header, Reassembly, Reservation, Sizes};
+use laxity_units::{Span, Time};
+
+/// A contract of a channel.
+pub(crate) type Key = (ChannelId, Version);
+
+/// The channel as a header names it; the epoch is a field of its own there.
+pub(crate) fn wire(channel: ChannelId) -> Wire {
+    Wire { node: channel.node.0, local: channel.local }
+}
+
+/// The contract that a packet belongs to.
+///
+/// A message number has the version of the contract in its upper half and the number of the message
+/// in its lower half. The latter goes on through changes.
+pub(crate) fn key(header: &Header) -> Key {
+    use laxity_signalling::identity::{Epoch, NodeId};
+    let Wire { node, local } = header.channel;
+    let channel = ChannelId { node: NodeId(node), epoch: Epoch(header.epoch), local };
+    (channel, Version((header.message >> 32) as u32))
+}
+
+/// The message number of a packet of `version`.
+pub(crate) fn number(version: Version, message: u32) -> u64 {
+    u64::from(version.0) << 32 | u64::from(message)
+}
+
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) reservation: ReservationId,
+    pub(crate) contract: Contract,
+    pub(crate) place: Place,
+    /// The local deadline; `None` while it is tentative.
+    pub(crate) deadline: Option<Span>,
+    /// At the source: the local deadlines of all nodes together.
+    pub(crate) total: Span,
+    /// Least logical arrival of the next message.
+    pub(crate) next: Time,
+    /// Logical arrival of the last message of which a packet left.
+    pub(crate) left: Option<Time>,
+    /// The last packet that was relayed: message, fragment, logical arrival.
+    pub(crate) last: Option<(u64, u32, Time)>,
+    /// Packets in the queue of the link.
+    pub(crate) waiting: u64,
+    /// The most of them.
+    pub(crate) most: u64,
+    pub(crate) sizes: Sizes,
+    /// At the destination.
+    pub(crate) reassembly: Option<Reassembly>,
+}
+
+impl Flow {
+    /// `None` for a contract that no packets can carry.
+    pub(crate) fn new(held: &Held, packet: u32) -> Option<Self> {
+        let Held { channel, contract, reservation, deadline, place, .. } = *held;
+        let message = u32::try_from(contract.max_message.get()).ok()?;
+        let sizes = Sizes { message, packet };
+        let messages = messages(&contract);
+        let reassembly = (place.to.is_none() && deadline.is_some()).then(|| {
+            let reservation = Reservation { sizes, buffers: 2, timeout: contract.deadline };
+            Reassembly::new(wire(channel), channel.epoch.0, reservation)
+        });
+        Some(Self {
+            reservation,
+            contract,
+            place,
+            deadline,
+            total: held.total.unwrap_or_default(),
+            next: Time::ZERO,
+            left: None,
+            last: None,
+            waiting: 0,
+            most: messages.saturating_mul(sizes.packets().into()),
+            sizes,
+            reassembly,
+        })
+    }
+
+    /// Until when link time that is used counts.
+    pub(crate) fn used_until(&self) -> Option<Time> {
+        self.left.map(|left| left.saturating_add(self.contract.min_interval))
+    }
+}
+
+/// Messages of a contract in a node at most: a burst, and those within the end-to-end deadline.
+pub(crate) fn messages(contract: &Contract) -> u64 {
+    u64::from(contract.burst).saturating_add(contract.deadline.div_ceil(contract.min_interval)).saturating_add(2)
+}

@@ -1,0 +1,116 @@
+//! The resources of a node: an admission table for each link.
+//!
+//! A link is a paced serial line, and the CPU costs of the node are not counted. The table of the
+//! ideal host fits: its CPU takes no time, and one packet in transmission is waited for. A frame of
+//! best effort, the longest that there is, may be this packet.
+
+use std::collections::BTreeMap;
+
+use laxity_admission::{BestEffort, Counting, Environment, Formula, ResourceModel};
+use laxity_qos::channel::{Block, Role};
+use laxity_qos::costs::HostCosts;
+use laxity_signalling::codec;
+use laxity_signalling::contract::Contract;
+use laxity_signalling::identity::{NodeId, Port};
+use laxity_signalling::refusal::Shortage;
+use laxity_signalling::resources::{Asked, Offer, Place, ReservationId, Resources};
+use laxity_signalling::tables::Tables;
+use laxity_units::{Bytes, Span};
+
+use crate::config::{LinkConfig, NodeConfig, NotANode};
+
+/// The admission tables of a node, with the signalling channel of each link reserved.
+#[derive(Debug, Clone)]
+pub struct Lines {
+    tables: Tables,
+    /// Reservations that the manager released and the node has not freed.
+    pub(crate) ended: Vec<ReservationId>,
+}
+
+fn environment(link: &LinkConfig, packet: Bytes) -> Environment {
+    let any = BestEffort {
+        max_message: packet,
+        min_message: Bytes::ZERO,
+        role: Role::Send,
+        elsewhere: false,
+        program: Span::ZERO,
+    };
+    Environment {
+        host: HostCosts::default(),
+        link: link.costs().into(),
+        packet,
+        model: ResourceModel::Ideal,
+        block_real_time: Block::Packets(1),
+        block_best_effort: Block::Packets(1),
+        depth: 1,
+        thread_per_message: false,
+        makes: None,
+        ahead: false,
+        levels: None,
+        counting: Counting::default(),
+        best_effort: vec![any],
+        slice: Span::ZERO,
+        interference: Vec::new(),
+        others: Vec::new(),
+        formula: Formula::Corrected,
+    }
+}
+
+impl Lines {
+    /// The tables of `config`.
+    ///
+    /// # Errors
+    /// The description is no node.
+    pub fn new(config: &NodeConfig) -> Result<Self, NotANode> {
+        if config.links.is_empty() || (config.packet as usize) < codec::LONGEST {
+            return Err(NotANode::Packet);
+        }
+        let packet = Bytes::new(config.packet.into());
+        let links: BTreeMap<_, _> =
+            config.links.iter().map(|(to, link)| (*to, (environment(link, packet), link.way))).collect();
+        let mut tables = Tables::new(links, config.places).map_err(NotANode::Link)?;
+        for to in config.links.keys() {
+            let asked = signalling(*to, config.signalling);
+            let offer = tables.reserve(&asked).map_err(NotANode::Signalling)?;
+            tables.commit(offer.id, config.signalling).map_err(NotANode::Signalling)?;
+        }
+        Ok(Self { tables, ended: Vec::new() })
+    }
+
+    /// Frees a released reservation.
+    pub(crate) fn free(&mut self, id: ReservationId) {
+        self.tables.release(id);
+    }
+}
+
+fn signalling(to: NodeId, interval: Span) -> Asked {
+    let contract = Contract {
+        max_message: Bytes::new(codec::LONGEST as u64),
+        min_message: Bytes::new(1),
+        min_interval: interval,
+        burst: 1,
+        deadline: interval,
+    };
+    Asked { contract, place: Place { from: None, to: Some(to), port: Port(0) }, balance: interval }
+}
+
+impl Resources for Lines {
+    type Snapshot = <Tables as Resources>::Snapshot;
+
+    fn reserve(&mut self, asked: &Asked) -> Result<Offer, Shortage> {
+        self.tables.reserve(asked)
+    }
+
+    fn commit(&mut self, id: ReservationId, deadline: Span) -> Result<(), Shortage> {
+        self.tables.commit(id, deadline)
+    }
+
+    /// The link time that the channel used is not free yet: see the documentation of the crate.
+    fn release(&mut self, id: ReservationId) {
+        self.ended.push(id);
+    }
+
+    fn snapshot(&self) -> Self::Snapshot {
+        self.tables.snapshot()
+    }
+}

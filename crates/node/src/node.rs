@@ -1,0 +1,397 @@
+//! The node: its parts, and what happens to them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use laxity_qos::discipline::{Class, EarlyPolicy};
+use laxity_signalling::event::{Event, Open};
+use laxity_signalling::identity::{ChannelId, NodeId, Port, Program, Version};
+use laxity_signalling::resources::{ReservationId, Resources};
+use laxity_signalling::{Jitter, Manager, codec};
+use laxity_transport::{ChannelId as Wire, HEADER_LEN, Header, Timing};
+use laxity_units::{Bytes, Time};
+
+use crate::command::{Answer, Command, Failure, Response};
+use crate::config::{NodeConfig, NotANode};
+use crate::counters::{Counters, Dropped};
+use crate::data::Source;
+use crate::faults::Fault;
+use crate::flow::{Flow, Key};
+use crate::line::Lines;
+use crate::link::{Frame, Kind, Link, is_promised};
+use crate::receive::Receiver;
+
+/// The local number of signalling packets.
+pub(crate) const SIGNALLING: u32 = u32::MAX;
+/// The local number of datagrams.
+pub(crate) const DATAGRAM: u32 = u32::MAX - 1;
+/// Signalling messages that may wait for a link.
+const SIGNALS: usize = 64;
+
+/// A node. See the documentation of the crate.
+///
+/// The owner passes frames, commands and timeouts with the time by the clock of the node. After
+/// each input it takes the frames of free links ([`poll_frame`](Self::poll_frame)), the answers and
+/// the next timeout.
+pub struct Node {
+    pub(crate) config: NodeConfig,
+    pub(crate) manager: Manager<Lines>,
+    pub(crate) links: BTreeMap<NodeId, Link>,
+    pub(crate) flows: BTreeMap<Key, Flow>,
+    pub(crate) sources: BTreeMap<ChannelId, Source>,
+    pub(crate) receivers: BTreeMap<ChannelId, Receiver>,
+    pub(crate) listeners: BTreeMap<Port, Program>,
+    /// Messages for programs, and how many of them are datagrams.
+    pub(crate) queues: BTreeMap<Port, VecDeque<(Option<ChannelId>, Vec<u8>)>>,
+    /// Reservations that ended, with link time that is used until then.
+    retained: Vec<(Time, ReservationId)>,
+    answers: VecDeque<Answer>,
+    pub(crate) counters: Counters,
+    fault: Option<Fault>,
+}
+
+impl Node {
+    /// A node that holds no channel; `jitter` spreads retransmissions.
+    ///
+    /// # Errors
+    /// The description is no node.
+    pub fn new(config: NodeConfig, jitter: Jitter) -> Result<Self, NotANode> {
+        Self::with(config, jitter, None)
+    }
+
+    /// The same with something that the node does wrong, for tests of the tests.
+    ///
+    /// # Errors
+    /// The description is no node.
+    #[cfg(feature = "faults")]
+    pub fn with_fault(config: NodeConfig, jitter: Jitter, fault: Option<Fault>) -> Result<Self, NotANode> {
+        Self::with(config, jitter, fault)
+    }
+
+    fn with(config: NodeConfig, jitter: Jitter, fault: Option<Fault>) -> Result<Self, NotANode> {
+        let lines = Lines::new(&config)?;
+        let manager = Manager::new(config.node, config.epoch, config.settings, lines, jitter);
+        let early = if fault == Some(Fault::EarlyNotHeld) { EarlyPolicy::CONSERVE } else { EarlyPolicy::HOLD };
+        Ok(Self {
+            manager: manager.with_quotas(config.quotas.clone()),
+            links: config.links.iter().map(|(to, link)| (*to, Link::new(*link, early))).collect(),
+            flows: BTreeMap::new(),
+            sources: BTreeMap::new(),
+            receivers: BTreeMap::new(),
+            listeners: BTreeMap::new(),
+            queues: BTreeMap::new(),
+            retained: Vec::new(),
+            answers: VecDeque::new(),
+            counters: Counters::default(),
+            config,
+            fault,
+        })
+    }
+
+    #[cfg(feature = "faults")]
+    pub(crate) fn broken(&self, fault: Fault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    #[cfg(not(feature = "faults"))]
+    pub(crate) const fn broken(&self, _: Fault) -> bool {
+        false
+    }
+
+    /// Handles a frame that arrived from the neighbour `from`. No bytes make it panic.
+    pub fn handle_frame(&mut self, now: Time, from: NodeId, frame: &[u8]) {
+        self.counters.frames += 1;
+        if !self.links.contains_key(&from) {
+            return self.counters.drop(Dropped::Link);
+        }
+        let Ok((header, payload)) = Header::decode(frame) else {
+            return self.counters.drop(Dropped::Malformed);
+        };
+        match header.channel.local {
+            SIGNALLING => match codec::decode(payload) {
+                Ok(message) => {
+                    self.manager.handle(now, from, message);
+                    self.settle(now);
+                }
+                Err(_) => self.counters.drop(Dropped::Signalling),
+            },
+            DATAGRAM => self.on_datagram(now, &header, payload),
+            _ => self.on_packet(now, from, &header, payload, frame),
+        }
+    }
+
+    /// Executes a command of `program`.
+    ///
+    /// # Errors
+    /// The command is refused at once and changes nothing.
+    pub fn command(&mut self, now: Time, program: Program, command: Command) -> Result<Response, Failure> {
+        let answer = match command {
+            Command::Listen(port) => self.listen(program, port),
+            Command::Open { owner, port, contract, route } => {
+                let channel = self.manager.open(now, Open { program, owner, port, contract, route });
+                self.sources.insert(channel, Source::new(program));
+                Ok(Response::Opening(channel))
+            }
+            Command::Change(channel, contract) => {
+                self.check(program, channel)?;
+                let version = self.manager.change(now, channel, contract).map_err(Failure::Unfit)?;
+                Ok(Response::Changing(version))
+            }
+            Command::Close(channel) => {
+                self.check(program, channel)?;
+                self.manager.close(now, channel).map_err(Failure::Unfit)?;
+                Ok(Response::Done)
+            }
+            Command::Send(channel, payload) => {
+                self.check(program, channel)?;
+                return self.send(now, channel, &payload);
+            }
+            Command::Receive(port) => return self.receive(program, port),
+            Command::Datagram { to, port, payload } => return self.datagram(now, to, port, &payload),
+            Command::Renew => {
+                self.manager.renew(now, program);
+                Ok(Response::Done)
+            }
+        };
+        self.settle(now);
+        answer
+    }
+
+    /// A channel is its source's, or at the destination the listener's.
+    fn check(&self, program: Program, channel: ChannelId) -> Result<(), Failure> {
+        let owner = match self.sources.get(&channel) {
+            Some(source) => Some(source.program),
+            None => self.receivers.get(&channel).and_then(|r| self.listeners.get(&r.port)).copied(),
+        };
+        if owner == Some(program) { Ok(()) } else { Err(Failure::NotYours) }
+    }
+
+    /// Does what is due at `now`.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.manager.handle_timeout(now);
+        self.settle(now);
+        for flow in self.flows.values_mut() {
+            if let Some(reassembly) = &mut flow.reassembly {
+                reassembly.handle_timeout(now);
+            }
+        }
+        self.release_due(now);
+    }
+
+    /// The next frame for the link to `to`, if the link is free and a frame may leave. The link is
+    /// then busy until [`transmitted`](Self::transmitted).
+    pub fn poll_frame(&mut self, now: Time, to: NodeId) -> Option<Vec<u8>> {
+        let broken = self.broken(Fault::RemainingNotReduced);
+        loop {
+            let link = self.links.get_mut(&to)?;
+            let (tag, mut frame) = link.select(now)?;
+            match frame.kind {
+                Kind::Signalling => link.signals -= 1,
+                Kind::Datagram => link.datagrams -= 1,
+                Kind::Packet(key) => {
+                    let Some(flow) = self.flows.get_mut(&key) else {
+                        self.counters.drop(Dropped::Ended);
+                        continue;
+                    };
+                    flow.waiting = flow.waiting.saturating_sub(1);
+                    flow.left = flow.left.max(Some(tag.logical_arrival));
+                }
+            }
+            if let (Kind::Packet(_), true) = (frame.kind, is_promised(&tag)) {
+                let end = now.saturating_add(link.config.transmission(frame.bytes.len()));
+                let whole = broken;
+                let from = if whole { tag.logical_arrival } else { end };
+                let left = tag.deadline.saturating_since(from);
+                Header::set_time(&mut frame.bytes, Timing::Remaining(left)).expect("a header of this node");
+            }
+            link.begin();
+            self.counters.sent += 1;
+            return Some(frame.bytes);
+        }
+    }
+
+    /// The link to `to` has transmitted its frame and is free.
+    pub fn transmitted(&mut self, to: NodeId) {
+        if let Some(link) = self.links.get_mut(&to) {
+            link.transmitted();
+        }
+    }
+
+    /// When the owner calls [`handle_timeout`](Self::handle_timeout) and polls the frames of free
+    /// links next, by the clock of the node.
+    pub fn poll_timeout(&mut self, now: Time) -> Option<Time> {
+        let partial = self.flows.values().filter_map(|flow| flow.reassembly.as_ref()?.poll_timeout());
+        let held = self.receivers.values().filter_map(Receiver::due);
+        let retained = self.retained.iter().map(|(at, _)| *at);
+        let other = partial.chain(held).chain(retained).chain(self.manager.poll_timeout()).min();
+        let links = self.links.values_mut().filter_map(|link| link.next_eligible(now)).min();
+        Time::earlier(other, links)
+    }
+
+    /// The next notification of a program.
+    pub fn poll_answer(&mut self) -> Option<Answer> {
+        self.answers.pop_front()
+    }
+
+    /// The counters.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The network manager.
+    pub fn manager(&self) -> &Manager<Lines> {
+        &self.manager
+    }
+
+    /// What is reserved in the tables, and the number of entries of the data path: flows, sources,
+    /// receivers, retained reservations.
+    pub fn holdings(&self) -> (<Lines as Resources>::Snapshot, [usize; 4]) {
+        let entries = [self.flows.len(), self.sources.len(), self.receivers.len(), self.retained.len()];
+        (self.manager.resources().snapshot(), entries)
+    }
+
+    /// Frames that wait for the link to `to`.
+    pub fn waiting(&self, to: NodeId) -> usize {
+        self.links.get(&to).map_or(0, Link::len)
+    }
+
+    /// After an input of the manager: the data path follows it, and its messages and events leave.
+    fn settle(&mut self, now: Time) {
+        self.follow(now);
+        while let Some((to, message)) = self.manager.poll_transmit() {
+            let mut payload = [0; codec::LONGEST];
+            match codec::encode(&message, &mut payload) {
+                Ok(length) => self.signal(now, to, &payload[..length]),
+                Err(_) => self.counters.drop(Dropped::Signalling),
+            }
+        }
+        while let Some(event) = self.manager.poll_event() {
+            self.notify(event);
+        }
+    }
+
+    /// The data path has a flow for each contract that the manager holds, and no other.
+    fn follow(&mut self, now: Time) {
+        let held: BTreeMap<Key, _> =
+            self.manager.held().map(|held| ((held.channel, held.version), held)).collect();
+        let ended = std::mem::take(&mut self.manager.resources_mut().ended);
+        for id in ended {
+            let used = self.flows.values().find(|flow| flow.reservation == id).and_then(Flow::used_until);
+            self.retained.push((used.unwrap_or(now), id));
+        }
+        if !self.broken(Fault::FlowKept) {
+            self.flows.retain(|key, flow| held.get(key).is_some_and(|h| h.reservation == flow.reservation));
+        }
+        for (key, held) in held {
+            let known = self.flows.get_mut(&key);
+            let same = known.as_ref().is_some_and(|flow| flow.deadline.is_some() == held.deadline.is_some());
+            match (known, same) {
+                (_, true) => {}
+                (Some(flow), _) if held.place.to.is_some() => {
+                    flow.deadline = held.deadline;
+                    flow.total = held.total.unwrap_or_default();
+                }
+                _ => {
+                    if let Some(flow) = Flow::new(&held, self.config.packet) {
+                        self.flows.insert(key, flow);
+                    }
+                }
+            }
+            if held.place.to.is_none() && held.deadline.is_some() {
+                let receiver = self.receivers.entry(key.0).or_insert_with(|| Receiver::new(held.place.port));
+                receiver.resize(key.1, &held.contract);
+            }
+        }
+        let flows = &self.flows;
+        self.receivers.retain(|channel, _| flows.keys().any(|(of, _)| of == channel));
+        self.free(now);
+    }
+
+    /// Frees the reservations of which the link time is over.
+    fn free(&mut self, now: Time) {
+        if self.broken(Fault::ReservationKept) {
+            return;
+        }
+        let lines = self.manager.resources_mut();
+        self.retained.retain(|(until, id)| {
+            if *until <= now {
+                lines.free(*id);
+            }
+            *until > now
+        });
+    }
+
+    fn release_due(&mut self, now: Time) {
+        self.free(now);
+        let due: Vec<ChannelId> = self.receivers.keys().copied().collect();
+        for channel in due {
+            self.deliver(now, channel);
+        }
+    }
+
+    fn signal(&mut self, now: Time, to: NodeId, payload: &[u8]) {
+        let (demoted, interval) = (self.broken(Fault::SignallingBestEffort), self.config.signalling);
+        let bytes = self.frame(SIGNALLING, Class::RealTime, 0, payload);
+        let Some(link) = self.links.get_mut(&to) else { return self.counters.drop(Dropped::Link) };
+        if link.signals >= SIGNALS {
+            return self.counters.drop(Dropped::Signalling);
+        }
+        link.signals += 1;
+        let frame = Frame { kind: Kind::Signalling, bytes };
+        if demoted {
+            return link.offer(now, frame);
+        }
+        let at = link.signalling.max(now);
+        link.signalling = at.saturating_add(interval);
+        link.promise(now, at, interval, frame);
+    }
+
+    /// A frame of one packet that belongs to no channel.
+    pub(crate) fn frame(&self, local: u32, class: Class, message: u64, payload: &[u8]) -> Vec<u8> {
+        let length = Bytes::new(payload.len() as u64);
+        let header = Header {
+            class,
+            channel: Wire { node: self.config.node.0, local },
+            epoch: self.config.epoch.0,
+            message,
+            fragment: 0,
+            fragments: 1,
+            message_length: length,
+            payload_length: length,
+            timing: Timing::None,
+            tag: None,
+        };
+        let mut bytes = vec![0; HEADER_LEN + payload.len()];
+        let behind = header.encode(&mut bytes).expect("a packet is below 4 GiB and has its space");
+        behind.copy_from_slice(payload);
+        bytes
+    }
+
+    fn notify(&mut self, event: Event) {
+        let listener = |node: &Self, port: &Port| node.listeners.get(port).copied();
+        let program = match event {
+            Event::Established { channel, .. }
+            | Event::Refused { channel, .. }
+            | Event::Changed { channel, .. }
+            | Event::ChangeRefused { channel, .. }
+            | Event::Closed { channel, .. }
+            | Event::Lost { channel } => self.sources.get(&channel).map(|source| source.program),
+            Event::Opened { channel, port } => {
+                if let Some(receiver) = self.receivers.get_mut(&channel) {
+                    receiver.port = port;
+                }
+                listener(self, &port)
+            }
+            // The receiver of the channel is gone with its last contract; the port is unknown then.
+            Event::Ended { .. } => None,
+        };
+        match event {
+            Event::Established { channel, .. } => self.promised(channel, Version::FIRST),
+            Event::Changed { channel, version, .. } => self.promised(channel, version),
+            Event::Refused { channel, .. } | Event::Closed { channel, .. } | Event::Lost { channel } => {
+                self.sources.remove(&channel);
+            }
+            _ => {}
+        }
+        self.answers.push_back(Answer { program, event });
+    }
+}

@@ -1,0 +1,150 @@
+//! Messages at their destination: order, and the queues of programs.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use laxity_signalling::contract::Contract;
+use laxity_signalling::identity::{ChannelId, Port, Program, Version};
+use laxity_transport::{Arrival, Header};
+use laxity_units::Time;
+
+use crate::command::{Failure, Response};
+use crate::counters::Dropped;
+use crate::faults::Fault;
+use crate::flow::{Key, messages};
+use crate::node::Node;
+
+/// The end of a channel.
+///
+/// Messages of a new contract may overtake those of the old one on the way. A complete message waits
+/// here for the messages before it, until it is due at the latest: all of them are due before.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    pub(crate) port: Port,
+    /// The next message.
+    expected: u32,
+    /// Complete messages, and when they are due.
+    held: BTreeMap<u32, (Time, Vec<u8>)>,
+    /// The most of them, by contract.
+    most: BTreeMap<Version, u64>,
+}
+
+impl Receiver {
+    pub(crate) fn new(port: Port) -> Self {
+        Self { port, expected: 0, held: BTreeMap::new(), most: BTreeMap::new() }
+    }
+
+    pub(crate) fn resize(&mut self, version: Version, contract: &Contract) {
+        self.most.insert(version, messages(contract));
+        while self.most.len() > 2 {
+            self.most.pop_first();
+        }
+    }
+
+    /// When a message is due that waits for others.
+    pub(crate) fn due(&self) -> Option<Time> {
+        self.held.values().map(|(due, _)| *due).min()
+    }
+}
+
+impl Node {
+    /// A packet arrived at its destination; its message is due at `due`.
+    pub(crate) fn on_arrival(&mut self, now: Time, of: Key, header: &Header, payload: &[u8], due: Time) {
+        let repeats = self.broken(Fault::DuplicateDelivered);
+        let Some(reassembly) = self.flows.get_mut(&of).and_then(|flow| flow.reassembly.as_mut()) else {
+            return self.counters.drop(Dropped::Unknown);
+        };
+        let number = header.message as u32;
+        let header = Header { message: number.into(), ..*header };
+        let message = match reassembly.accept(now, &header, payload) {
+            Arrival::Whole(message) => message.to_vec(),
+            Arrival::Complete(buffer) => {
+                let message = reassembly.message(&buffer).to_vec();
+                reassembly.release(buffer);
+                message
+            }
+            Arrival::Partial => return,
+            Arrival::Ignored(_) if repeats && header.fragments == 1 => {
+                let Some(receiver) = self.receivers.get(&of.0) else { return };
+                self.queues.entry(receiver.port).or_default().push_back((Some(of.0), payload.to_vec()));
+                return;
+            }
+            Arrival::Ignored(_) => return self.counters.drop(Dropped::Old),
+        };
+        let Some(receiver) = self.receivers.get_mut(&of.0) else { return };
+        if number < receiver.expected {
+            return self.counters.drop(Dropped::Old);
+        }
+        if receiver.held.len() as u64 >= receiver.most.values().sum::<u64>() {
+            return self.counters.drop(Dropped::Buffers);
+        }
+        receiver.held.insert(number, (due, message));
+        self.deliver(now, of.0);
+    }
+
+    /// Puts the messages that are next, or due, into the queue of the program.
+    pub(crate) fn deliver(&mut self, now: Time, channel: ChannelId) {
+        let unordered = self.broken(Fault::OrderIgnored);
+        let Some(receiver) = self.receivers.get_mut(&channel) else { return };
+        let queue = self.queues.entry(receiver.port).or_default();
+        // All messages before one that is due are given up or delivered.
+        let due = receiver.held.iter().filter(|(_, (due, _))| *due <= now).map(|(number, _)| *number).max();
+        while let Some((number, _)) = receiver.held.first_key_value() {
+            let number = *number;
+            if number != receiver.expected && due.is_none_or(|due| number > due) && !unordered {
+                break;
+            }
+            let Some((_, (_, message))) = receiver.held.pop_first() else { break };
+            receiver.expected = if unordered { 0 } else { number.saturating_add(1) };
+            let waiting = queue.iter().filter(|(of, _)| of.is_some()).count() as u64;
+            if waiting >= self.config.places {
+                self.counters.drop(Dropped::ReceiveQueue);
+                continue;
+            }
+            queue.push_back((Some(channel), message));
+            self.counters.delivered += 1;
+        }
+        if queue.is_empty() {
+            let port = receiver.port;
+            self.queues.remove(&port);
+        }
+    }
+
+    pub(crate) fn keep_datagram(&mut self, port: Port, body: &[u8]) {
+        let listens = self.listeners.contains_key(&port);
+        let queue: &mut VecDeque<_> = self.queues.entry(port).or_default();
+        let waiting = queue.iter().filter(|(of, _)| of.is_none()).count();
+        if listens && waiting < self.config.datagrams {
+            queue.push_back((None, body.to_vec()));
+        } else {
+            self.counters.drop(Dropped::BestEffort);
+        }
+        if queue.is_empty() {
+            self.queues.remove(&port);
+        }
+    }
+
+    pub(crate) fn listen(&mut self, program: Program, port: Port) -> Result<Response, Failure> {
+        match self.listeners.get(&port) {
+            Some(other) if *other != program => Err(Failure::NotYours),
+            Some(_) => Ok(Response::Done),
+            None if self.listeners.len() >= self.config.settings.entries => Err(Failure::NoRoom),
+            None => {
+                self.listeners.insert(port, program);
+                Ok(Response::Done)
+            }
+        }
+    }
+
+    pub(crate) fn receive(&mut self, program: Program, port: Port) -> Result<Response, Failure> {
+        if self.listeners.get(&port) != Some(&program) {
+            return Err(Failure::NotYours);
+        }
+        let keeps = self.broken(Fault::ReceiveKeeps);
+        let Some(queue) = self.queues.get_mut(&port) else { return Ok(Response::Empty) };
+        let first = if keeps { queue.front().cloned() } else { queue.pop_front() };
+        if queue.is_empty() {
+            self.queues.remove(&port);
+        }
+        Ok(first.map_or(Response::Empty, |(channel, message)| Response::Received(channel, message)))
+    }
+}

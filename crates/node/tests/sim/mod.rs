@@ -1,0 +1,625 @@
+//! A deterministic simulation of a network of nodes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use laxity_engine::{Seed, Stream};
+use laxity_node::faults::Fault;
+use laxity_node::{Command, LinkConfig, Node, NodeConfig, Response};
+use laxity_signalling::contract::Contract;
+use laxity_signalling::event::Event;
+use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program};
+use laxity_signalling::quota::Quotas;
+use laxity_signalling::routes::Topology;
+use laxity_signalling::settings::Settings;
+use laxity_transport::Header;
+use laxity_units::{ByteTime, Bytes, Rate, Span, Time};
+
+pub const PORT: Port = Port(9);
+pub const PROGRAM: Program = Program(1);
+
+pub fn settings() -> Settings {
+    Settings {
+        lease: Span::from_ms(300),
+        patience: Span::from_ms(150),
+        refresh: Span::from_ms(60),
+        program_lease: Span::from_ms(400),
+        retry: Span::from_ms(40),
+        longest_retry: Span::from_ms(80),
+        remembered: 16,
+        entries: 64,
+        peers: 32,
+        waiting: 64,
+        ..Settings::default()
+    }
+}
+
+enum Item {
+    Arrive { to: usize, from: usize, bytes: Vec<u8> },
+    Transmitted { node: usize, to: usize, life: u32 },
+    Wake(usize),
+    Open(u32),
+    Change(u32),
+    Close(u32),
+    Send(u32),
+    Crash(usize),
+    Restart(usize),
+    Cut(usize, usize),
+    Mend(usize, usize),
+    Renew,
+}
+
+struct Channel {
+    route: Vec<usize>,
+    contract: Contract,
+    wanted: Option<Contract>,
+    id: Option<ChannelId>,
+    greedy: bool,
+    /// Notifications: established or refused, closed or lost.
+    outcomes: [u32; 2],
+    established: bool,
+    crashed: bool,
+    /// A fault touched the path.
+    faulty: bool,
+    /// The least logical arrival of the next message, and of the last with its deadline.
+    next: Time,
+    sent: Vec<Sent>,
+    delivered: Option<u32>,
+    asked: Time,
+}
+
+struct Sent {
+    due: Time,
+    bytes: Vec<u8>,
+    faulty: bool,
+    must: bool,
+    arrived: bool,
+}
+
+pub struct Network {
+    nodes: Vec<Option<Node>>,
+    lives: Vec<u32>,
+    links: BTreeMap<(usize, usize), LinkConfig>,
+    cut: BTreeSet<(usize, usize)>,
+    topology: Topology,
+    now: Time,
+    calendar: BTreeMap<(Time, u64), Item>,
+    number: u64,
+    dice: Stream,
+    fates: [u64; 3],
+    calm: bool,
+    flood: bool,
+    channels: BTreeMap<u32, Channel>,
+    ids: BTreeMap<ChannelId, u32>,
+    fault: Option<Fault>,
+    seed: u64,
+    counts: [u64; 5],
+    broken: Option<String>,
+}
+
+/// Runs the network of `seed`; the counts, or the rule that is broken.
+pub fn run(seed: u64, fault: Option<Fault>) -> Result<[u64; 5], String> {
+    let mut network = Network::new(seed, fault);
+    network.phases().map_err(|what| format!("{:.6} s: {what}", network.now.as_secs_f64()))?;
+    Ok(network.counts)
+}
+
+fn below(dice: &mut Stream, n: usize) -> usize {
+    usize::try_from(dice.below(n as u64)).unwrap()
+}
+
+fn contract(dice: &mut Stream) -> Contract {
+    Contract {
+        max_message: Bytes::new(200 + dice.below(4000)),
+        min_message: Bytes::new(8),
+        min_interval: Span::from_ms(8 + dice.below(30)),
+        burst: 1 + u32::try_from(dice.below(3)).unwrap(),
+        deadline: Span::from_ms(10 + dice.below(60)),
+    }
+}
+
+impl Network {
+    fn new(seed: u64, fault: Option<Fault>) -> Self {
+        let mut dice = Seed::new(seed).stream("network");
+        let count = 2 + below(&mut dice, 7);
+        let mut links = BTreeMap::new();
+        let mut join = |dice: &mut Stream, a: usize, b: usize| {
+            let rate = Rate::of(Bytes::new(1_250_000 << dice.below(3)), Span::from_secs(1));
+            let way = Span::from_us(5 + dice.below(500));
+            let link = LinkConfig { per_byte: ByteTime::at(rate), way };
+            links.insert((a, b), link);
+            links.insert((b, a), link);
+        };
+        for node in 1..count {
+            let to = if dice.chance(0.6) { node - 1 } else { below(&mut dice, node) };
+            join(&mut dice, to, node);
+        }
+        let severity = dice.below(3);
+        let mut fate = |on: bool| if on && dice.chance(0.6) { dice.below(80) } else { 0 };
+        let fates = [fate(severity > 0), fate(severity > 0), fate(severity > 0)];
+        let topology = Topology::of(links.keys().map(|(a, b)| (NodeId(*a as u32), NodeId(*b as u32))));
+        let mut network = Self {
+            nodes: (0..count).map(|_| None).collect(),
+            lives: vec![0; count],
+            links,
+            cut: BTreeSet::new(),
+            topology,
+            now: Time::ZERO,
+            calendar: BTreeMap::new(),
+            number: 0,
+            dice,
+            fates,
+            calm: false,
+            flood: true,
+            channels: BTreeMap::new(),
+            ids: BTreeMap::new(),
+            fault,
+            seed,
+            counts: [0; 5],
+            broken: None,
+        };
+        for node in 0..count {
+            network.restart(node);
+        }
+        network.timeline(severity);
+        network
+    }
+
+    fn timeline(&mut self, severity: u64) {
+        let count = self.nodes.len();
+        for key in 0..4 + u32::try_from(self.dice.below(8)).unwrap() {
+            let (from, to) = (below(&mut self.dice, count), below(&mut self.dice, count));
+            let route = self.topology.route(NodeId(from as u32), NodeId(to as u32));
+            let Some(route) = route.filter(|route| route.len() > 1) else { continue };
+            let contract = contract(&mut self.dice);
+            let at = Time::ZERO + Span::from_us(self.dice.below(250_000));
+            self.channels.insert(
+                key,
+                Channel {
+                    route: route.iter().map(|node| node.0 as usize).collect(),
+                    contract,
+                    wanted: None,
+                    id: None,
+                    greedy: self.dice.chance(0.3),
+                    outcomes: [0; 2],
+                    established: false,
+                    crashed: false,
+                    faulty: false,
+                    next: Time::ZERO,
+                    sent: Vec::new(),
+                    delivered: None,
+                    asked: at,
+                },
+            );
+            self.at(at, Item::Open(key));
+            if self.dice.chance(0.5) {
+                let later = at + Span::from_us(30_000 + self.dice.below(200_000));
+                self.at(later, Item::Change(key));
+            }
+            if self.dice.chance(0.5) {
+                let later = at + Span::from_us(20_000 + self.dice.below(250_000));
+                self.at(later, Item::Close(key));
+            }
+        }
+        if severity > 1 {
+            for _ in 0..1 + self.dice.below(2) {
+                let node = below(&mut self.dice, count);
+                let at = Time::ZERO + Span::from_us(self.dice.below(400_000));
+                self.at(at, Item::Crash(node));
+                let later = at + Span::from_us(self.dice.below(200_000));
+                self.at(later, Item::Restart(node));
+            }
+            let pairs: Vec<_> = self.links.keys().copied().collect();
+            let (a, b) = pairs[below(&mut self.dice, pairs.len())];
+            let at = Time::ZERO + Span::from_us(self.dice.below(400_000));
+            self.at(at, Item::Cut(a, b));
+            let later = at + Span::from_us(self.dice.below(400_000));
+            self.at(later, Item::Mend(a, b));
+        }
+        self.at(Time::ZERO, Item::Renew);
+    }
+
+    fn at(&mut self, at: Time, item: Item) {
+        self.number += 1;
+        self.calendar.insert((at, self.number), item);
+    }
+
+    fn fresh(&self, node: usize, life: u32) -> Node {
+        let id = NodeId(node as u32);
+        let of = |((a, b), link): (&(usize, usize), &LinkConfig)| {
+            (*a == node).then_some((NodeId(*b as u32), *link))
+        };
+        let route = |to: usize| {
+            let to = NodeId(to as u32);
+            Some((to, *self.topology.route(id, to)?.get(1)?))
+        };
+        let config = NodeConfig {
+            node: id,
+            epoch: Epoch(life),
+            links: self.links.iter().filter_map(of).collect(),
+            routes: (0..self.nodes.len()).filter_map(route).collect(),
+            packet: 1000,
+            signalling: Span::from_ms(2),
+            datagrams: 24,
+            places: 64,
+            settings: settings(),
+            quotas: Quotas::default(),
+        };
+        let mut stream = Seed::new(self.seed).stream(&format!("jitter of {node} in life {life}"));
+        Node::with_fault(config, Box::new(move || stream.next_u64()), self.fault).unwrap()
+    }
+
+    fn restart(&mut self, node: usize) {
+        self.lives[node] += 1;
+        let mut fresh = self.fresh(node, self.lives[node]);
+        let now = self.clock(node, self.now);
+        fresh.command(now, PROGRAM, Command::Listen(PORT)).unwrap();
+        self.nodes[node] = Some(fresh);
+        self.at(self.now, Item::Wake(node));
+    }
+
+    /// The clocks differ by a constant.
+    fn clock(&self, node: usize, at: Time) -> Time {
+        at + Span::from_ms(777) * (node as u64 + 1)
+    }
+
+    fn phases(&mut self) -> Result<(), String> {
+        self.until(Time::ZERO + Span::from_ms(600))?;
+        self.calm = true;
+        self.cut.clear();
+        for node in 0..self.nodes.len() {
+            if self.nodes[node].is_none() {
+                self.restart(node);
+            }
+        }
+        self.until(self.now + Span::from_ms(250))?;
+        self.flood = false;
+        for key in self.channels.keys().copied().collect::<Vec<_>>() {
+            self.close(key);
+        }
+        self.until(self.now + settings().all_free(Span::from_ms(200)))?;
+        self.end()
+    }
+
+    fn until(&mut self, end: Time) -> Result<(), String> {
+        while let Some(entry) = self.calendar.first_entry().filter(|entry| entry.key().0 <= end) {
+            let ((at, _), item) = entry.remove_entry();
+            self.now = at;
+            self.step(item);
+            if let Some(broken) = self.broken.take() {
+                return Err(broken);
+            }
+        }
+        self.now = end;
+        Ok(())
+    }
+
+    fn step(&mut self, item: Item) {
+        match item {
+            Item::Arrive { to, from, bytes } => {
+                let now = self.clock(to, self.now);
+                if let Some(node) = &mut self.nodes[to] {
+                    node.handle_frame(now, NodeId(from as u32), &bytes);
+                    self.pump(to);
+                } else {
+                    self.spoil(&bytes, false);
+                }
+            }
+            Item::Transmitted { node, to, life } => {
+                if self.lives[node] == life
+                    && let Some(sender) = &mut self.nodes[node]
+                {
+                    sender.transmitted(NodeId(to as u32));
+                    self.pump(node);
+                }
+            }
+            Item::Wake(node) => {
+                let now = self.clock(node, self.now);
+                if let Some(awake) = &mut self.nodes[node] {
+                    awake.handle_timeout(now);
+                    self.pump(node);
+                }
+            }
+            Item::Open(key) => self.open(key),
+            Item::Change(key) => self.change(key),
+            Item::Close(key) => self.close(key),
+            Item::Send(key) => self.send(key),
+            Item::Crash(node) => {
+                self.nodes[node] = None;
+                for channel in self.channels.values_mut().filter(|channel| channel.route.contains(&node)) {
+                    channel.faulty = true;
+                    channel.crashed |= channel.route[0] == node && channel.id.is_some();
+                }
+            }
+            Item::Restart(node) => {
+                if self.nodes[node].is_none() {
+                    self.restart(node);
+                }
+            }
+            Item::Cut(a, b) => {
+                self.cut.extend([(a, b), (b, a)]);
+                for channel in self.channels.values_mut() {
+                    let crosses = |pair: &[usize]| pair == [a, b] || pair == [b, a];
+                    channel.faulty |= channel.route.windows(2).any(crosses);
+                }
+            }
+            Item::Mend(a, b) => {
+                self.cut.remove(&(a, b));
+                self.cut.remove(&(b, a));
+            }
+            Item::Renew => {
+                for node in 0..self.nodes.len() {
+                    let now = self.clock(node, self.now);
+                    if let Some(node) = &mut self.nodes[node] {
+                        node.command(now, PROGRAM, Command::Renew).unwrap();
+                    }
+                }
+                self.at(self.now + Span::from_ms(100), Item::Renew);
+            }
+        }
+    }
+
+    fn source(&mut self, key: u32) -> Option<(&mut Node, &mut Channel, Time)> {
+        let channel = self.channels.get_mut(&key)?;
+        let node = channel.route[0];
+        let now = self.now + Span::from_ms(777) * (node as u64 + 1);
+        Some((self.nodes[node].as_mut()?, channel, now)).filter(|(_, channel, _)| !channel.crashed)
+    }
+
+    fn open(&mut self, key: u32) {
+        let Some((node, channel, now)) = self.source(key) else { return };
+        let route = channel.route.iter().map(|node| NodeId(*node as u32)).collect();
+        let open = Command::Open { owner: Owner(1), port: PORT, contract: channel.contract, route };
+        let Ok(Response::Opening(id)) = node.command(now, PROGRAM, open) else { unreachable!() };
+        channel.id = Some(id);
+        let from = channel.route[0];
+        self.ids.insert(id, key);
+        self.pump(from);
+    }
+
+    fn change(&mut self, key: u32) {
+        let wanted = contract(&mut self.dice);
+        let Some((node, channel, now)) = self.source(key) else { return };
+        let (Some(id), true) = (channel.id, channel.established) else { return };
+        if node.command(now, PROGRAM, Command::Change(id, wanted)).is_ok() {
+            channel.wanted = Some(wanted);
+        }
+        let from = channel.route[0];
+        self.pump(from);
+    }
+
+    fn close(&mut self, key: u32) {
+        let Some((node, channel, now)) = self.source(key) else { return };
+        let Some(id) = channel.id else { return };
+        if node.command(now, PROGRAM, Command::Close(id)).is_ok() {
+            channel.over();
+        }
+        let from = channel.route[0];
+        self.pump(from);
+    }
+
+    fn send(&mut self, key: u32) {
+        let time = self.now;
+        let (length, pause, filler) = (self.dice.next_u64(), self.dice.chance(0.2), self.dice.next_u64());
+        let Some((node, channel, now)) = self.source(key) else { return };
+        let (Some(id), true) = (channel.id, channel.established) else { return };
+        let Contract { max_message, min_interval, burst, deadline, .. } = channel.contract;
+        let (from, greedy) = (channel.route[0], channel.greedy);
+        // A greedy program fills its burst and goes on; another one keeps its interval.
+        for _ in 0..if greedy { 3 } else { 1 } {
+            let length = 8 + (length % (max_message.get() - 7)) as usize;
+            let length = if filler % 3 == 0 { max_message.get() as usize } else { length };
+            let number = channel.sent.len() as u64;
+            let byte = |at: usize| (filler.rotate_left(at as u32 % 64) ^ at as u64 ^ number) as u8;
+            let bytes: Vec<u8> = (0..length).map(byte).collect();
+            let at = channel.next.max(now);
+            let conforms = at <= now + min_interval * u64::from(burst - 1);
+            match node.command(now, PROGRAM, Command::Send(id, bytes.clone())) {
+                Ok(Response::Accepted { due }) => {
+                    // Behind a change the first message may wait for the last one of the old contract.
+                    let behind = due.saturating_sub(deadline);
+                    if behind < at || behind > at && channel.wanted.is_none() && channel.next != Time::ZERO {
+                        let what = format!("logical arrival of {id} message {number} is wrong");
+                        self.broken = Some(what);
+                        return;
+                    }
+                    channel.next = behind + min_interval;
+                    let due = behind.saturating_sub(now.saturating_since(time)) + deadline;
+                    let must = !channel.faulty;
+                    channel.sent.push(Sent { due, bytes, faulty: channel.faulty, must, arrived: false });
+                }
+                other if conforms && channel.next != Time::ZERO => {
+                    let what = format!("conforming message of {id}: {other:?}");
+                    self.broken = Some(what);
+                    return;
+                }
+                _ => {}
+            }
+        }
+        let wait = if greedy { min_interval / 2 } else { min_interval * if pause { 2 } else { 1 } };
+        self.at(time + wait, Item::Send(key));
+        self.pump(from);
+    }
+
+    /// After an input of a node: frames leave, answers and messages are taken.
+    fn pump(&mut self, at: usize) {
+        let now = self.clock(at, self.now);
+        let neighbours: Vec<_> =
+            self.links.range((at, 0)..(at + 1, 0)).map(|((_, to), link)| (*to, *link)).collect();
+        for (to, link) in neighbours {
+            let Some(node) = &mut self.nodes[at] else { return };
+            let id = NodeId(to as u32);
+            while self.flood && node.waiting(id) < 20 {
+                let datagram = Command::Datagram { to: id, port: Port(1), payload: vec![7; 992] };
+                if node.command(now, PROGRAM, datagram).is_err() {
+                    break;
+                }
+            }
+            if let Some(bytes) = node.poll_frame(now, id) {
+                let end = self.now + link.transmission(bytes.len());
+                let life = self.lives[at];
+                self.at(end, Item::Transmitted { node: at, to, life });
+                self.travel(at, to, end + link.way, bytes);
+            }
+        }
+        while let Some(answer) = self.nodes[at].as_mut().and_then(Node::poll_answer) {
+            self.answer(answer.event);
+        }
+        while let Some(node) = &mut self.nodes[at] {
+            match node.command(now, PROGRAM, Command::Receive(PORT)) {
+                Ok(Response::Received(Some(id), bytes)) => self.received(id, &bytes),
+                _ => break,
+            }
+            if self.broken.is_some() {
+                return;
+            }
+        }
+        let due = self.nodes[at].as_mut().and_then(|node| node.poll_timeout(now));
+        if let Some(due) = due {
+            let wait = due.saturating_since(now).max(Span::from_ps(1));
+            self.at(self.now + wait, Item::Wake(at));
+        }
+    }
+
+    fn travel(&mut self, from: usize, to: usize, at: Time, bytes: Vec<u8>) {
+        let draw = [(); 3].map(|()| self.dice.below(1000));
+        let happens = |n: usize| !self.calm && draw[n] < self.fates[n];
+        let (lost, doubled, delayed) = (happens(0), happens(1), happens(2));
+        if lost || self.cut.contains(&(from, to)) {
+            return self.spoil(&bytes, false);
+        }
+        if doubled {
+            let later = at + Span::from_us(self.dice.below(3000));
+            self.at(later, Item::Arrive { to, from, bytes: bytes.clone() });
+        }
+        let late = if delayed { Span::from_us(self.dice.below(5000)) } else { Span::ZERO };
+        if delayed {
+            self.spoil(&bytes, true);
+        }
+        self.at(at + late, Item::Arrive { to, from, bytes });
+    }
+
+    /// A fault touched a frame: its message does not count, or its channel from now on.
+    fn spoil(&mut self, bytes: &[u8], all: bool) {
+        let Ok((header, _)) = Header::decode(bytes) else { return };
+        let channel = header.channel;
+        let id =
+            ChannelId { node: NodeId(channel.node), epoch: Epoch(header.epoch), local: channel.local };
+        let Some(channel) = self.ids.get(&id).and_then(|key| self.channels.get_mut(key)) else { return };
+        let number = (header.message & u64::from(u32::MAX)) as usize;
+        channel.faulty |= all;
+        for (at, sent) in channel.sent.iter_mut().enumerate() {
+            if all || at == number {
+                sent.faulty = true;
+                sent.must = false;
+            }
+        }
+    }
+
+    fn answer(&mut self, event: Event) {
+        let id = match event {
+            Event::Established { channel, .. }
+            | Event::Refused { channel, .. }
+            | Event::Changed { channel, .. }
+            | Event::ChangeRefused { channel, .. }
+            | Event::Closed { channel, .. }
+            | Event::Lost { channel } => channel,
+            Event::Opened { .. } | Event::Ended { .. } => return,
+        };
+        let Some(key) = self.ids.get(&id).copied() else {
+            // The answer to a request that the command is still returning.
+            return;
+        };
+        let Some(channel) = self.channels.get_mut(&key) else { return };
+        match event {
+            Event::Established { .. } | Event::Refused { .. } => {
+                channel.outcomes[0] += 1;
+                channel.established = matches!(event, Event::Established { .. });
+                self.counts[usize::from(!channel.established)] += 1;
+                let took = self.now.since(channel.asked);
+                let hops = channel.route.len() as u64 - 1;
+                // Five messages before ours on each link, both ways.
+                let bound = Span::from_ms(2 * 7) * hops * 2;
+                if self.fates == [0; 3] && !channel.faulty && took > bound {
+                    self.broken = Some(format!("the answer for {id} took {took} of {bound}"));
+                }
+                if channel.established {
+                    self.at(self.now, Item::Send(key));
+                }
+            }
+            Event::Changed { .. } => {
+                self.counts[2] += 1;
+                channel.contract = channel.wanted.take().expect("a change was asked for");
+                channel.next = Time::ZERO;
+            }
+            Event::ChangeRefused { .. } => channel.wanted = None,
+            Event::Closed { .. } | Event::Lost { .. } => {
+                channel.outcomes[1] += 1;
+                channel.over();
+            }
+            Event::Opened { .. } | Event::Ended { .. } => {}
+        }
+    }
+
+    fn received(&mut self, id: ChannelId, bytes: &[u8]) {
+        let Some(channel) = self.ids.get(&id).and_then(|key| self.channels.get_mut(key)) else {
+            self.broken = Some(format!("a message of {id}, which is unknown"));
+            return;
+        };
+        let from = channel.delivered.map_or(0, |number| number as usize + 1);
+        let Some(number) = (from..channel.sent.len()).find(|number| channel.sent[*number].bytes == bytes) else {
+            self.broken = Some(format!("a message of {id} is wrong, late in order, or a duplicate"));
+            return;
+        };
+        channel.delivered = Some(number as u32);
+        let (faulty, sent) = (channel.faulty, &mut channel.sent[number]);
+        sent.arrived = true;
+        self.counts[3] += 1;
+        if !sent.faulty && !faulty {
+            self.counts[4] += 1;
+            if self.now > sent.due {
+                let late = self.now.since(sent.due);
+                self.broken = Some(format!("message {number} of {id} is late by {late}"));
+            }
+        }
+    }
+
+    /// After the end of all channels and leases.
+    fn end(&mut self) -> Result<(), String> {
+        for (key, channel) in &self.channels {
+            let Some(id) = channel.id else { continue };
+            let missing =
+                channel.sent.iter().position(|sent| sent.must && !sent.arrived).filter(|_| !channel.faulty);
+            if let Some(number) = missing {
+                return Err(format!("message {number} of {id} is not delivered"));
+            }
+            let right = match (channel.outcomes, channel.established) {
+                ([1, 0], false) | ([1, 1], _) | ([0, 1], false) => true,
+                _ => channel.crashed,
+            };
+            if !right {
+                return Err(format!("notifications of {key}, {id}: {:?}", channel.outcomes));
+            }
+        }
+        for (number, node) in self.nodes.iter().enumerate() {
+            let node = node.as_ref().expect("every node was restarted");
+            let (held, fresh) = (node.holdings(), self.fresh(number, 1).holdings());
+            if held != fresh {
+                return Err(format!("node {number} holds {held:?}, not {fresh:?}"));
+            }
+            if !node.manager().quotas().is_unused() {
+                return Err(format!("node {number} has used quotas"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Channel {
+    /// Messages on the way need not arrive.
+    fn over(&mut self) {
+        self.established = false;
+        for sent in &mut self.sent {
+            sent.must = false;
+        }
+    }
+}
