@@ -78,6 +78,8 @@ struct Sent {
 pub struct Network {
     nodes: Vec<Option<Node>>,
     lives: Vec<u32>,
+    /// When each node is woken next.
+    wakes: Vec<Time>,
     links: BTreeMap<(usize, usize), LinkConfig>,
     cut: BTreeSet<(usize, usize)>,
     topology: Topology,
@@ -140,6 +142,7 @@ impl Network {
         let mut network = Self {
             nodes: (0..count).map(|_| None).collect(),
             lives: vec![0; count],
+            wakes: vec![Time::MAX; count],
             links,
             cut: BTreeSet::new(),
             topology,
@@ -254,7 +257,15 @@ impl Network {
         let now = self.clock(node, self.now);
         fresh.command(now, PROGRAM, Command::Listen(PORT)).unwrap();
         self.nodes[node] = Some(fresh);
-        self.at(self.now, Item::Wake(node));
+        self.wakes[node] = Time::MAX;
+        self.wake(node, self.now);
+    }
+
+    fn wake(&mut self, node: usize, at: Time) {
+        if at != self.wakes[node] {
+            self.wakes[node] = at;
+            self.at(at, Item::Wake(node));
+        }
     }
 
     /// The clocks differ by a constant.
@@ -312,7 +323,10 @@ impl Network {
                     self.pump(node);
                 }
             }
+            // Another wake-up took its place.
+            Item::Wake(node) if self.wakes[node] != self.now => {}
             Item::Wake(node) => {
+                self.wakes[node] = Time::MAX;
                 let now = self.clock(node, self.now);
                 if let Some(awake) = &mut self.nodes[node] {
                     awake.handle_timeout(now);
@@ -476,7 +490,7 @@ impl Network {
         let due = self.nodes[at].as_mut().and_then(|node| node.poll_timeout(now));
         if let Some(due) = due {
             let wait = due.saturating_since(now).max(Span::from_ps(1));
-            self.at(self.now + wait, Item::Wake(at));
+            self.wake(at, self.now + wait);
         }
     }
 
