@@ -51,7 +51,12 @@ impl Node {
     }
 
     /// Polices a message, cuts it and queues its packets.
-    pub(crate) fn send(&mut self, now: Time, channel: ChannelId, payload: &[u8]) -> Result<Response, Failure> {
+    pub(crate) fn send(
+        &mut self,
+        now: Time,
+        channel: ChannelId,
+        payload: &[u8],
+    ) -> Result<Response, Failure> {
         let unfit = Failure::Unfit(laxity_signalling::event::Unfit::NotHeld);
         let unpoliced = self.broken(Fault::ContractNotPoliced);
         let (whole, cut) = (self.broken(Fault::LocalDeadlineIgnored), self.broken(Fault::LastPacketLost));
@@ -66,9 +71,9 @@ impl Node {
             return Err(Failure::TooLong);
         }
         // Behind the last message of an earlier contract, at the source and at the destination.
-        let behind = source.last.map_or(Time::ZERO, |(last, due)| {
-            last.max(due.saturating_add(APART).saturating_sub(flow.total))
-        });
+        let behind = source
+            .last
+            .map_or(Time::ZERO, |(last, due)| last.max(due.saturating_add(APART).saturating_sub(flow.total)));
         let at = if unpoliced { now } else { flow.next.max(now).max(behind) };
         let packets = u64::from(length.div_ceil(flow.sizes.packet).max(1));
         let ahead = flow.contract.min_interval.saturating_mul(flow.contract.burst.into());
@@ -210,7 +215,8 @@ impl Node {
         let Some((address, body)) = payload.split_first_chunk::<ADDRESS>() else {
             return self.counters.drop(Dropped::Malformed);
         };
-        let word = |at: usize| u32::from_be_bytes([address[at], address[at + 1], address[at + 2], address[at + 3]]);
+        let word =
+            |at: usize| u32::from_be_bytes([address[at], address[at + 1], address[at + 2], address[at + 3]]);
         let (to, port) = (NodeId(word(0)), Port(word(4)));
         // A longer frame would block channels for longer than admission counts.
         let fits = payload.len() <= self.config.packet as usize && header.fragments == 1;

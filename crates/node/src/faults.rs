@@ -15,8 +15,6 @@ pub enum Fault {
     RemainingNotReduced,
     /// The source sends excess messages at once, with a deadline from their arrival.
     ContractNotPoliced,
-    /// Early packets are not held.
-    EarlyNotHeld,
     /// Best effort goes before signalling and channels.
     BestEffortFirst,
     /// A new contract starts its message numbers again.
@@ -40,7 +38,6 @@ impl Fault {
         Fault::ReservationKept,
         Fault::RemainingNotReduced,
         Fault::ContractNotPoliced,
-        Fault::EarlyNotHeld,
         Fault::BestEffortFirst,
         Fault::NumbersRestart,
         Fault::OrderIgnored,

@@ -90,5 +90,7 @@ impl Flow {
 
 /// Messages of a contract in a node at most: a burst, and those within the end-to-end deadline.
 pub(crate) fn messages(contract: &Contract) -> u64 {
-    u64::from(contract.burst).saturating_add(contract.deadline.div_ceil(contract.min_interval)).saturating_add(2)
+    u64::from(contract.burst)
+        .saturating_add(contract.deadline.div_ceil(contract.min_interval))
+        .saturating_add(2)
 }

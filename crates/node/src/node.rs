@@ -70,10 +70,9 @@ impl Node {
     fn with(config: NodeConfig, jitter: Jitter, fault: Option<Fault>) -> Result<Self, NotANode> {
         let lines = Lines::new(&config)?;
         let manager = Manager::new(config.node, config.epoch, config.settings, lines, jitter);
-        let early = if fault == Some(Fault::EarlyNotHeld) { EarlyPolicy::CONSERVE } else { EarlyPolicy::HOLD };
         Ok(Self {
             manager: manager.with_quotas(config.quotas.clone()),
-            links: config.links.iter().map(|(to, link)| (*to, Link::new(*link, early))).collect(),
+            links: config.links.iter().map(|(to, link)| (*to, Link::new(*link, EarlyPolicy::HOLD))).collect(),
             flows: BTreeMap::new(),
             sources: BTreeMap::new(),
             receivers: BTreeMap::new(),

@@ -14,10 +14,12 @@ use laxity_signalling::settings::Settings;
 use laxity_transport::Header;
 use laxity_units::{ByteTime, Bytes, Rate, Span, Time};
 
-pub const PORT: Port = Port(9);
-pub const PROGRAM: Program = Program(1);
+const PORT: Port = Port(9);
+/// Events of a run at most; a correct one has far fewer.
+const MOST_EVENTS: u64 = 1_000_000;
+const PROGRAM: Program = Program(1);
 
-pub fn settings() -> Settings {
+fn settings() -> Settings {
     Settings {
         lease: Span::from_ms(300),
         patience: Span::from_ms(150),
@@ -75,7 +77,7 @@ struct Sent {
     arrived: bool,
 }
 
-pub struct Network {
+struct Network {
     nodes: Vec<Option<Node>>,
     lives: Vec<u32>,
     /// When each node is woken next.
@@ -99,7 +101,7 @@ pub struct Network {
 }
 
 /// Runs the network of `seed`; the counts, or the rule that is broken.
-pub fn run(seed: u64, fault: Option<Fault>) -> Result<[u64; 5], String> {
+pub(crate) fn run(seed: u64, fault: Option<Fault>) -> Result<[u64; 5], String> {
     let mut network = Network::new(seed, fault);
     network.phases().map_err(|what| format!("{:.6} s: {what}", network.now.as_secs_f64()))?;
     Ok(network.counts)
@@ -296,6 +298,9 @@ impl Network {
             let ((at, _), item) = entry.remove_entry();
             self.now = at;
             self.step(item);
+            if self.number > MOST_EVENTS {
+                return Err("events have no end".to_owned());
+            }
             if let Some(broken) = self.broken.take() {
                 return Err(broken);
             }
@@ -402,10 +407,11 @@ impl Network {
     }
 
     fn close(&mut self, key: u32) {
+        let time = self.now;
         let Some((node, channel, now)) = self.source(key) else { return };
         let Some(id) = channel.id else { return };
         if node.command(now, PROGRAM, Command::Close(id)).is_ok() {
-            channel.over();
+            channel.over(time);
         }
         let from = channel.route[0];
         self.pump(from);
@@ -516,8 +522,7 @@ impl Network {
     fn spoil(&mut self, bytes: &[u8], all: bool) {
         let Ok((header, _)) = Header::decode(bytes) else { return };
         let channel = header.channel;
-        let id =
-            ChannelId { node: NodeId(channel.node), epoch: Epoch(header.epoch), local: channel.local };
+        let id = ChannelId { node: NodeId(channel.node), epoch: Epoch(header.epoch), local: channel.local };
         let Some(channel) = self.ids.get(&id).and_then(|key| self.channels.get_mut(key)) else { return };
         let number = (header.message & u64::from(u32::MAX)) as usize;
         channel.faulty |= all;
@@ -568,7 +573,7 @@ impl Network {
             Event::ChangeRefused { .. } => channel.wanted = None,
             Event::Closed { .. } | Event::Lost { .. } => {
                 channel.outcomes[1] += 1;
-                channel.over();
+                channel.over(self.now);
             }
             Event::Opened { .. } | Event::Ended { .. } => {}
         }
@@ -580,7 +585,8 @@ impl Network {
             return;
         };
         let from = channel.delivered.map_or(0, |number| number as usize + 1);
-        let Some(number) = (from..channel.sent.len()).find(|number| channel.sent[*number].bytes == bytes) else {
+        let Some(number) = (from..channel.sent.len()).find(|number| channel.sent[*number].bytes == bytes)
+        else {
             self.broken = Some(format!("a message of {id} is wrong, late in order, or a duplicate"));
             return;
         };
@@ -629,10 +635,10 @@ impl Network {
 }
 
 impl Channel {
-    /// Messages on the way need not arrive.
-    fn over(&mut self) {
+    /// Messages that are not due yet need not arrive.
+    fn over(&mut self, now: Time) {
         self.established = false;
-        for sent in &mut self.sent {
+        for sent in self.sent.iter_mut().filter(|sent| sent.due >= now) {
             sent.must = false;
         }
     }

@@ -79,7 +79,8 @@ impl<R: Resources> Manager<R> {
 
     /// Every contract that the node holds of `channel`.
     pub fn held_of(&self, channel: ChannelId) -> impl Iterator<Item = Held> + '_ {
-        let of = move |hop: &'_ Hop| hop.slots.iter().map(|slot| held(channel, hop, slot)).collect::<Vec<_>>();
+        let of =
+            move |hop: &'_ Hop| hop.slots.iter().map(|slot| held(channel, hop, slot)).collect::<Vec<_>>();
         self.hops.get(&channel).map(of).into_iter().flatten()
     }
 
