@@ -27,6 +27,9 @@ pub(crate) const DATAGRAM: u32 = u32::MAX - 1;
 /// Signalling messages that may wait for a link.
 const SIGNALS: usize = 64;
 
+/// Messages for a program, each with its channel, or none for a datagram.
+pub(crate) type Queue = VecDeque<(Option<ChannelId>, Vec<u8>)>;
+
 /// A node. See the documentation of the crate.
 ///
 /// The owner passes frames, commands and timeouts with the time by the clock of the node. After
@@ -40,8 +43,8 @@ pub struct Node {
     pub(crate) sources: BTreeMap<ChannelId, Source>,
     pub(crate) receivers: BTreeMap<ChannelId, Receiver>,
     pub(crate) listeners: BTreeMap<Port, Program>,
-    /// Messages for programs, and how many of them are datagrams.
-    pub(crate) queues: BTreeMap<Port, VecDeque<(Option<ChannelId>, Vec<u8>)>>,
+    /// Messages for programs.
+    pub(crate) queues: BTreeMap<Port, Queue>,
     /// Reservations that ended, with link time that is used until then.
     retained: Vec<(Time, ReservationId)>,
     answers: VecDeque<Answer>,
