@@ -1,0 +1,157 @@
+//! Programs of the simulated nodes: their commands, messages and answers.
+
+use super::*;
+
+impl Network {
+    pub(super) fn source(&mut self, key: u32) -> Option<(&mut Node, &mut Channel, Time)> {
+        let channel = self.channels.get_mut(&key)?;
+        let node = channel.route[0];
+        let now = self.now + Span::from_ms(777) * (node as u64 + 1);
+        Some((self.nodes[node].as_mut()?, channel, now)).filter(|(_, channel, _)| !channel.crashed)
+    }
+
+    pub(super) fn open(&mut self, key: u32) {
+        let Some((node, channel, now)) = self.source(key) else { return };
+        let route = channel.route.iter().map(|node| NodeId(*node as u32)).collect();
+        let open = Command::Open { owner: Owner(1), port: PORT, contract: channel.contract, route };
+        let Ok(Response::Opening(id)) = node.command(now, PROGRAM, open) else { unreachable!() };
+        channel.id = Some(id);
+        let from = channel.route[0];
+        self.ids.insert(id, key);
+        self.pump(from);
+    }
+
+    pub(super) fn change(&mut self, key: u32) {
+        let wanted = contract(&mut self.dice);
+        let Some((node, channel, now)) = self.source(key) else { return };
+        let (Some(id), true) = (channel.id, channel.established) else { return };
+        if node.command(now, PROGRAM, Command::Change(id, wanted)).is_ok() {
+            channel.wanted = Some(wanted);
+        }
+        let from = channel.route[0];
+        self.pump(from);
+    }
+
+    pub(super) fn close(&mut self, key: u32) {
+        let time = self.now;
+        let Some((node, channel, now)) = self.source(key) else { return };
+        let Some(id) = channel.id else { return };
+        if node.command(now, PROGRAM, Command::Close(id)).is_ok() {
+            channel.over(time);
+        }
+        let from = channel.route[0];
+        self.pump(from);
+    }
+
+    pub(super) fn send(&mut self, key: u32) {
+        let time = self.now;
+        let (length, pause, filler) = (self.dice.next_u64(), self.dice.chance(0.2), self.dice.next_u64());
+        let Some((node, channel, now)) = self.source(key) else { return };
+        let (Some(id), true) = (channel.id, channel.established) else { return };
+        let Contract { max_message, min_interval, burst, deadline, .. } = channel.contract;
+        let (from, greedy) = (channel.route[0], channel.greedy);
+        // A greedy program fills its burst and goes on; another one keeps its interval.
+        for _ in 0..if greedy { 3 } else { 1 } {
+            let length = 8 + (length % (max_message.get() - 7)) as usize;
+            let length = if filler % 3 == 0 { max_message.get() as usize } else { length };
+            let number = channel.sent.len() as u64;
+            let byte = |at: usize| (filler.rotate_left(at as u32 % 64) ^ at as u64 ^ number) as u8;
+            let bytes: Vec<u8> = (0..length).map(byte).collect();
+            let at = channel.next.max(now);
+            let conforms = at <= now + min_interval * u64::from(burst - 1);
+            match node.command(now, PROGRAM, Command::Send(id, bytes.clone())) {
+                Ok(Response::Accepted { due }) => {
+                    // Behind a change the first message may wait for the last one of the old contract.
+                    let behind = due.saturating_sub(deadline);
+                    if behind < at || behind > at && channel.wanted.is_none() && channel.next != Time::ZERO {
+                        let what = format!("logical arrival of {id} message {number} is wrong");
+                        self.broken = Some(what);
+                        return;
+                    }
+                    channel.next = behind + min_interval;
+                    let due = behind.saturating_sub(now.saturating_since(time)) + deadline;
+                    let must = !channel.faulty;
+                    channel.sent.push(Sent { due, bytes, faulty: channel.faulty, must, arrived: false });
+                }
+                other if conforms && channel.next != Time::ZERO => {
+                    let what = format!("conforming message of {id}: {other:?}");
+                    self.broken = Some(what);
+                    return;
+                }
+                _ => {}
+            }
+        }
+        let wait = if greedy { min_interval / 2 } else { min_interval * if pause { 2 } else { 1 } };
+        self.at(time + wait, Item::Send(key));
+        self.pump(from);
+    }
+
+    pub(super) fn answer(&mut self, event: Event) {
+        let id = match event {
+            Event::Established { channel, .. }
+            | Event::Refused { channel, .. }
+            | Event::Changed { channel, .. }
+            | Event::ChangeRefused { channel, .. }
+            | Event::Closed { channel, .. }
+            | Event::Lost { channel } => channel,
+            Event::Opened { .. } | Event::Ended { .. } => return,
+        };
+        let Some(key) = self.ids.get(&id).copied() else {
+            // The answer to a request that the command is still returning.
+            return;
+        };
+        let Some(channel) = self.channels.get_mut(&key) else { return };
+        match event {
+            Event::Established { .. } | Event::Refused { .. } => {
+                channel.outcomes[0] += 1;
+                channel.established = matches!(event, Event::Established { .. });
+                self.counts[usize::from(!channel.established)] += 1;
+                let took = self.now.since(channel.asked);
+                let hops = channel.route.len() as u64 - 1;
+                // Five messages before ours on each link, both ways.
+                let bound = Span::from_ms(2 * 7) * hops * 2;
+                if self.fates == [0; 3] && !channel.faulty && took > bound {
+                    self.broken = Some(format!("the answer for {id} took {took} of {bound}"));
+                }
+                if channel.established {
+                    self.at(self.now, Item::Send(key));
+                }
+            }
+            Event::Changed { .. } => {
+                self.counts[2] += 1;
+                channel.contract = channel.wanted.take().expect("a change was asked for");
+                channel.next = Time::ZERO;
+            }
+            Event::ChangeRefused { .. } => channel.wanted = None,
+            Event::Closed { .. } | Event::Lost { .. } => {
+                channel.outcomes[1] += 1;
+                channel.over(self.now);
+            }
+            Event::Opened { .. } | Event::Ended { .. } => {}
+        }
+    }
+
+    pub(super) fn received(&mut self, id: ChannelId, bytes: &[u8]) {
+        let Some(channel) = self.ids.get(&id).and_then(|key| self.channels.get_mut(key)) else {
+            self.broken = Some(format!("a message of {id}, which is unknown"));
+            return;
+        };
+        let from = channel.delivered.map_or(0, |number| number as usize + 1);
+        let Some(number) = (from..channel.sent.len()).find(|number| channel.sent[*number].bytes == bytes)
+        else {
+            self.broken = Some(format!("a message of {id} is wrong, late in order, or a duplicate"));
+            return;
+        };
+        channel.delivered = Some(number as u32);
+        let (faulty, sent) = (channel.faulty, &mut channel.sent[number]);
+        sent.arrived = true;
+        self.counts[3] += 1;
+        if !sent.faulty && !faulty {
+            self.counts[4] += 1;
+            if self.now > sent.due {
+                let late = self.now.since(sent.due);
+                self.broken = Some(format!("message {number} of {id} is late by {late}"));
+            }
+        }
+    }
+}
