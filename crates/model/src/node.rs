@@ -1,8 +1,7 @@
 //! A node: a host and its adapters, each connected by a driver.
 //!
-//! A packet from the host enters the adapter of a link, a response of the adapter interrupts the
-//! host, and both happen at the instant they are due. From outside, a node is one component with
-//! one deadline.
+//! A packet from the host enters the adapter of a link; a response of the adapter interrupts the
+//! host. From outside, a node is one component with one deadline.
 //!
 //! ```text
 //! Host ──Transmit──▶ transmit ──▶ Adapter     a packet goes down in one call, unless it has to wait in the driver
@@ -12,8 +11,7 @@
 //!
 //! Each component reports its outputs to an observer during the call; `device.rs` defines the
 //! observers. Outputs for the outside go to the node's caller. Adapters share the host's CPU, and
-//! perhaps a bus: one adapter's call may change the state of others, which are polled when the call
-//! is over, at that instant.
+//! perhaps a bus: one adapter's call may change the state of others, which are polled after it.
 
 mod device;
 mod driver;
@@ -252,8 +250,7 @@ impl Node {
 
     /// Advances to the time that [`next_deadline`](Self::next_deadline) named.
     pub fn timer(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        // Adapters first: a completion at the end of a step may change the next one, and real
-        // hardware would have raised it.
+        // Adapters first: a completion at the end of a step may change the next one.
         match mostly(self.devices.is_one()) {
             true => self.adapter_timer(now, LinkId::FIRST, tell),
             false => self.adapter_timers(now, tell),

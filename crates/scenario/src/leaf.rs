@@ -25,7 +25,6 @@ pub(crate) trait Bounds {
     const LIKE: &'static str;
 }
 
-/// A quantity with units.
 pub(crate) trait Quantity: FromStr<Err = UnitError> + Display + Ord + Copy {
     /// `a time`.
     const KIND: &'static str;
@@ -79,9 +78,7 @@ pub(crate) enum Interval {}
 pub(crate) enum Cost {}
 /// Cost of a byte.
 pub(crate) enum PerByte {}
-/// The length of a run.
 pub(crate) enum Length {}
-/// The size of a message.
 pub(crate) enum Size {}
 /// Memory, which may be none.
 pub(crate) enum Room {}

@@ -18,7 +18,6 @@ use crate::written::List;
 /// More messages than this are never queued.
 const MOST_SLOTS: u32 = 1_000_000;
 
-/// A longer burst than this outlasts every run.
 const LONGEST_BURST: Span = Span::from_secs(30 * 24 * 3600);
 
 pub(super) fn channels(
@@ -77,7 +76,6 @@ pub(super) fn channels(
     Ok(channels)
 }
 
-/// Joins channel `i`, which sends in rounds, and the one that it answers.
 fn join_rounds(
     cx: &mut Context<'_>,
     channels: &mut [ChannelSpec],
@@ -107,8 +105,7 @@ fn join_rounds(
     }
 }
 
-/// A channel, the one that its rounds answer, how many copies there are, the place of its name, and
-/// the ways that its copies take in turn.
+/// A channel, the one that it answers, its copies, the place of its name, and the copies' routes.
 type Read = (ChannelSpec, Option<Spanned<Name>>, usize, Range<usize>, Vec<Route>);
 
 fn channel(
@@ -433,9 +430,7 @@ fn channel(
     Ok((channel, source.after, count?, name.span(), routes))
 }
 
-/// The cores of a channel that goes those ways: of its handlers, of the application that sends, and
-/// of the program that receives. Each has to be there at every host that has several; where none
-/// has, there is only the first.
+/// The cores of a channel's handlers, sender and program, at each host with several cores.
 fn cores(
     cx: &mut Context<'_>,
     said: [Option<Written<CoreNumber>>; 3],
@@ -466,7 +461,6 @@ fn cores(
     Ok(ChannelCores { handler, application, reader })
 }
 
-/// The interface at which the channel arrives.
 fn interface(
     cx: &mut Context<'_>,
     name: Option<Written<Name>>,
@@ -488,7 +482,6 @@ fn interface(
     }
 }
 
-/// The program that takes the received packets.
 fn program(
     cx: &mut Context<'_>,
     name: Option<Written<Name>>,
