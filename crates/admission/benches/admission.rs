@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use laxity_admission::station::{Behind, Link, Phase, Stage, Station};
 use laxity_admission::{
-    AdmissionId, AdmissionTable, Counting, Decision, Early, Environment, Formula, Pays, RateRequest,
-    RateTable, Request, ResourceModel, Test,
+    AdmissionId, AdmissionTable, Decision, Early, Environment, Formula, Pays, RateRequest, RateTable,
+    Request, ResourceModel, Test,
 };
 use laxity_qos::channel::Block;
 use laxity_qos::costs::{Delay, HostCosts, LinkCosts};
@@ -22,33 +22,23 @@ const PROBES: usize = 201;
 const ODD: u64 = 21;
 
 fn host(formula: Formula) -> Environment {
+    let host = HostCosts {
+        context_switch: Span::from_ns(100),
+        cache_miss: Span::from_ns(100),
+        first_packet: Span::from_ns(800),
+        packet: Span::from_ns(300),
+        link_scheduling: Span::from_ns(100),
+        hand_over: Span::ZERO,
+        interrupt: Span::from_ns(100),
+        ..HostCosts::default()
+    };
+    let link = LinkCosts::new(Span::from_ns(100), Span::from_ps(100));
+    let packet = Bytes::from_kib(4);
     Environment {
-        host: HostCosts {
-            context_switch: Span::from_ns(100),
-            cache_miss: Span::from_ns(100),
-            first_packet: Span::from_ns(800),
-            packet: Span::from_ns(300),
-            link_scheduling: Span::from_ns(100),
-            hand_over: Span::ZERO,
-            interrupt: Span::from_ns(100),
-            ..HostCosts::default()
-        },
-        link: LinkCosts::new(Span::from_ns(100), Span::from_ps(100)).into(),
-        packet: Bytes::from_kib(4),
-        model: ResourceModel::O1,
         block_real_time: Block::Packets(4),
         block_best_effort: Block::Packets(4),
-        depth: 1,
-        thread_per_message: false,
-        makes: None,
-        ahead: false,
-        levels: None,
-        counting: Counting::default(),
-        best_effort: Vec::new(),
-        slice: Span::ZERO,
-        interference: Vec::new(),
-        others: Vec::new(),
         formula,
+        ..Environment::new(host, link, packet, ResourceModel::O1)
     }
 }
 

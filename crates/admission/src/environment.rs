@@ -204,6 +204,30 @@ impl fmt::Display for EnvironmentError {
 impl std::error::Error for EnvironmentError {}
 
 impl Environment {
+    /// A host with channels of real time only, no other work, and one packet at a time: blocks of
+    /// one packet, a depth of 1, EDF, and the formulas that hold. Other hosts differ by fields.
+    pub fn new(host: HostCosts, link: impl Into<Link>, packet: Bytes, model: ResourceModel) -> Self {
+        Self {
+            host,
+            link: link.into(),
+            packet,
+            model,
+            block_real_time: Block::Packets(1),
+            block_best_effort: Block::Packets(1),
+            depth: 1,
+            thread_per_message: false,
+            ahead: false,
+            makes: None,
+            levels: None,
+            counting: Counting::default(),
+            best_effort: Vec::new(),
+            slice: Span::ZERO,
+            interference: Vec::new(),
+            others: Vec::new(),
+            formula: Formula::Corrected,
+        }
+    }
+
     pub(super) fn check(&self) -> Result<(), EnvironmentError> {
         let empty = |block| block == Block::Packets(0);
         if self.packet.is_zero() {

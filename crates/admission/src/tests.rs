@@ -25,31 +25,21 @@ use laxity_qos::traffic::TrafficSpec;
 
 /// structuring Table 1 and resource §3.1.4: the profile of the papers' host.
 pub(super) fn mc68040(model: ResourceModel, p: u32, formula: Formula) -> Environment {
+    let host = HostCosts {
+        context_switch: Span::from_us(55),
+        cache_miss: Span::from_us(90),
+        first_packet: Span::from_us(420),
+        packet: Span::from_us(170),
+        link_scheduling: Span::from_us(160),
+        ..HostCosts::default()
+    };
+    let link = LinkCosts::new(Span::from_us(40), Span::from_ns(50));
+    let packet = Bytes::from_kib(4);
     Environment {
-        host: HostCosts {
-            context_switch: Span::from_us(55),
-            cache_miss: Span::from_us(90),
-            first_packet: Span::from_us(420),
-            packet: Span::from_us(170),
-            link_scheduling: Span::from_us(160),
-            ..HostCosts::default()
-        },
-        link: LinkCosts::new(Span::from_us(40), Span::from_ns(50)).into(),
-        packet: Bytes::from_kib(4),
-        model,
         block_real_time: Block::Packets(p),
         block_best_effort: Block::Packets(p),
-        depth: 1,
-        thread_per_message: false,
-        makes: None,
-        ahead: false,
-        levels: None,
-        counting: Counting::default(),
-        best_effort: Vec::new(),
-        slice: Span::ZERO,
-        interference: Vec::new(),
-        others: Vec::new(),
         formula,
+        ..Environment::new(host, link, packet, model)
     }
 }
 

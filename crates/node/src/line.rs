@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use laxity_admission::{BestEffort, Counting, Environment, Formula, ResourceModel};
-use laxity_qos::channel::{Block, Role};
+use laxity_admission::{BestEffort, Environment, ResourceModel};
+use laxity_qos::channel::Role;
 use laxity_qos::costs::HostCosts;
 use laxity_signalling::codec;
 use laxity_signalling::contract::Contract;
@@ -36,23 +36,8 @@ fn environment(link: &LinkConfig, packet: Bytes) -> Environment {
         program: Span::ZERO,
     };
     Environment {
-        host: HostCosts::default(),
-        link: link.costs().into(),
-        packet,
-        model: ResourceModel::Ideal,
-        block_real_time: Block::Packets(1),
-        block_best_effort: Block::Packets(1),
-        depth: 1,
-        thread_per_message: false,
-        makes: None,
-        ahead: false,
-        levels: None,
-        counting: Counting::default(),
         best_effort: vec![any],
-        slice: Span::ZERO,
-        interference: Vec::new(),
-        others: Vec::new(),
-        formula: Formula::Corrected,
+        ..Environment::new(HostCosts::default(), link.costs(), packet, ResourceModel::Ideal)
     }
 }
 

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::Instant;
 
-use laxity_admission::{Counting, Environment, Formula, ResourceModel};
+use laxity_admission::{Environment, ResourceModel};
 use laxity_qos::channel::Block;
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_signalling::Manager;
@@ -50,32 +50,21 @@ fn run(case: &str, channels: u32) {
 }
 
 fn environment() -> Environment {
+    let host = HostCosts {
+        context_switch: Span::from_ns(100),
+        cache_miss: Span::from_ns(100),
+        first_packet: Span::from_ns(800),
+        packet: Span::from_ns(300),
+        link_scheduling: Span::from_ns(100),
+        interrupt: Span::from_ns(100),
+        ..HostCosts::default()
+    };
+    let link = LinkCosts::new(Span::from_ns(100), Span::from_ps(100));
+    let packet = Bytes::from_kib(4);
     Environment {
-        host: HostCosts {
-            context_switch: Span::from_ns(100),
-            cache_miss: Span::from_ns(100),
-            first_packet: Span::from_ns(800),
-            packet: Span::from_ns(300),
-            link_scheduling: Span::from_ns(100),
-            interrupt: Span::from_ns(100),
-            ..HostCosts::default()
-        },
-        link: LinkCosts::new(Span::from_ns(100), Span::from_ps(100)).into(),
-        packet: Bytes::from_kib(4),
-        model: ResourceModel::O1,
         block_real_time: Block::Packets(4),
         block_best_effort: Block::Packets(4),
-        depth: 1,
-        thread_per_message: false,
-        makes: None,
-        ahead: false,
-        levels: None,
-        counting: Counting::default(),
-        best_effort: Vec::new(),
-        slice: Span::ZERO,
-        interference: Vec::new(),
-        others: Vec::new(),
-        formula: Formula::Corrected,
+        ..Environment::new(host, link, packet, ResourceModel::O1)
     }
 }
 

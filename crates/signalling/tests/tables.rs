@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use laxity_admission::{Counting, Environment, Formula, ResourceModel};
+use laxity_admission::{Environment, ResourceModel};
 use laxity_qos::channel::Block;
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_signalling::Manager;
@@ -15,32 +15,21 @@ use laxity_signalling::tables::Tables;
 use laxity_units::{Bytes, Span, Time};
 
 fn environment() -> Environment {
+    let host = HostCosts {
+        context_switch: Span::from_us(20),
+        cache_miss: Span::from_us(20),
+        first_packet: Span::from_us(80),
+        packet: Span::from_us(30),
+        link_scheduling: Span::from_us(10),
+        interrupt: Span::from_us(10),
+        ..HostCosts::default()
+    };
+    let link = LinkCosts::new(Span::from_us(10), Span::from_ns(20));
+    let packet = Bytes::from_kib(4);
     Environment {
-        host: HostCosts {
-            context_switch: Span::from_us(20),
-            cache_miss: Span::from_us(20),
-            first_packet: Span::from_us(80),
-            packet: Span::from_us(30),
-            link_scheduling: Span::from_us(10),
-            interrupt: Span::from_us(10),
-            ..HostCosts::default()
-        },
-        link: LinkCosts::new(Span::from_us(10), Span::from_ns(20)).into(),
-        packet: Bytes::from_kib(4),
-        model: ResourceModel::O1,
         block_real_time: Block::Packets(4),
         block_best_effort: Block::Packets(4),
-        depth: 1,
-        thread_per_message: false,
-        makes: None,
-        ahead: false,
-        levels: None,
-        counting: Counting::default(),
-        best_effort: Vec::new(),
-        slice: Span::ZERO,
-        interference: Vec::new(),
-        others: Vec::new(),
-        formula: Formula::Corrected,
+        ..Environment::new(host, link, packet, ResourceModel::O1)
     }
 }
 
