@@ -75,7 +75,7 @@ impl Node {
             .last
             .map_or(Time::ZERO, |(last, due)| last.max(due.saturating_add(APART).saturating_sub(flow.total)));
         let at = if unpoliced { now } else { flow.next.max(now).max(behind) };
-        let packets = u64::from(length.div_ceil(flow.sizes.packet).max(1));
+        let packets = u64::from(flow.sizes.packets_of(length));
         let ahead = flow.contract.min_interval.saturating_mul(flow.contract.burst.into());
         let next = source.message.checked_add(1).ok_or(Failure::NoRoom)?;
         if at > now.saturating_add(ahead) || flow.waiting + packets > flow.most && !unpoliced {
@@ -128,12 +128,20 @@ impl Node {
         let due = now.saturating_add(left);
         match flow.place.to {
             None => self.on_arrival(now, of, header, payload, due),
-            Some(to) => self.relay(now, (of, to), header, frame, due),
+            Some(to) => self.relay(now, (of, to), header, payload, frame, due),
         }
     }
 
     /// Regulates a packet by the arrivals of its channel and queues it for the next link.
-    fn relay(&mut self, now: Time, (of, to): (Key, NodeId), header: &Header, frame: &[u8], due: Time) {
+    fn relay(
+        &mut self,
+        now: Time,
+        (of, to): (Key, NodeId),
+        header: &Header,
+        payload: &[u8],
+        frame: &[u8],
+        due: Time,
+    ) {
         let whole = self.broken(Fault::LocalDeadlineIgnored);
         let (Some(flow), Some(link)) = (self.flows.get_mut(&of), self.links.get_mut(&to)) else { return };
         let Some(deadline) = flow.deadline else { return };
@@ -141,14 +149,10 @@ impl Node {
         if flow.last.is_some_and(|(message, fragment, _)| position <= (message, fragment)) {
             return self.counters.drop(Dropped::Old);
         }
-        let length = header.message_length.get();
-        let packet = u64::from(flow.sizes.packet);
-        let fragments = length.div_ceil(packet).max(1);
-        let offset = u64::from(header.fragment) * packet;
-        let fits = length <= flow.contract.max_message.get()
-            && length >= flow.contract.min_message.get()
-            && u64::from(header.fragments) == fragments
-            && header.payload_length.get() == length.saturating_sub(offset).min(packet);
+        let length = header.message_length;
+        let fits = length >= flow.contract.min_message
+            && length <= flow.contract.max_message
+            && flow.sizes.fits(length.get() as u32, header, payload);
         let at = match flow.last {
             Some((message, _, at)) if message == header.message => at,
             _ => due.max(flow.next),

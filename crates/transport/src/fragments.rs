@@ -33,7 +33,26 @@ impl Sizes {
 
     /// `N_pkts`: packets of the largest message.
     pub fn packets(&self) -> u32 {
-        self.message.div_ceil(self.packet).max(1)
+        self.packets_of(self.message)
+    }
+
+    /// Packets of a message of `length` bytes; an empty message is one empty packet.
+    pub fn packets_of(&self, length: u32) -> u32 {
+        // The fast path needs no division.
+        if length <= self.packet { 1 } else { length.div_ceil(self.packet) }
+    }
+
+    /// Whether `payload` is the packet that a message of `length` bytes has at the place that
+    /// `header` names.
+    pub fn fits(&self, length: u32, header: &Header, payload: &[u8]) -> bool {
+        // The fast path needs no division: one packet is the message.
+        if length <= self.packet {
+            return header.fragments == 1 && header.fragment == 0 && payload.len() == length as usize;
+        }
+        let cut = self.fragmentation(length);
+        cut.packets() == u64::from(header.fragments)
+            && header.fragment < header.fragments
+            && cut.size(header.fragment.into()).get() == payload.len() as u64
     }
 }
 
@@ -82,14 +101,13 @@ impl Sender {
     pub fn send<'a>(&mut self, message: &'a [u8], timing: Timing) -> Result<Fragments<'a>, TooLong> {
         let length = u32::try_from(message.len()).ok().filter(|length| *length <= self.sizes.message);
         let length = length.ok_or(TooLong { length: message.len(), largest: self.sizes.message })?;
-        let fragments = if length <= self.sizes.packet { 1 } else { length.div_ceil(self.sizes.packet) };
         let header = Header {
             class: self.class,
             channel: self.channel,
             epoch: self.epoch,
             message: self.next,
             fragment: 0,
-            fragments,
+            fragments: self.sizes.packets_of(length),
             message_length: Bytes::new(length.into()),
             payload_length: Bytes::ZERO,
             timing,

@@ -208,7 +208,7 @@ impl Reassembly {
         let sizes = self.reservation.sizes;
         let length =
             u32::try_from(header.message_length.get()).ok().filter(|length| *length <= sizes.message);
-        let Some(length) = length.filter(|length| fits(sizes, *length, header, payload)) else {
+        let Some(length) = length.filter(|length| sizes.fits(*length, header, payload)) else {
             return Arrival::Ignored(Ignored::Sizes);
         };
         // No number follows the last one.
@@ -312,16 +312,4 @@ impl Reassembly {
 /// Words of marks for the packets of one message.
 fn marks(sizes: Sizes) -> usize {
     sizes.packets().div_ceil(64) as usize
-}
-
-/// Whether a packet is the one that a message of `length` has at this place.
-fn fits(sizes: Sizes, length: u32, header: &Header, payload: &[u8]) -> bool {
-    // The fast path needs no division: one packet is the message.
-    if length <= sizes.packet {
-        return header.fragments == 1 && header.fragment == 0 && payload.len() == length as usize;
-    }
-    let cut = sizes.fragmentation(length);
-    cut.packets() == u64::from(header.fragments)
-        && header.fragment < header.fragments
-        && cut.size(header.fragment.into()).get() == payload.len() as u64
 }
