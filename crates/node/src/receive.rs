@@ -88,19 +88,19 @@ impl Node {
         let queue = self.queues.entry(receiver.port).or_default();
         // All messages before one that is due are given up or delivered.
         let due = receiver.held.iter().filter(|(_, (due, _))| *due <= now).map(|(number, _)| *number).max();
-        while let Some((number, _)) = receiver.held.first_key_value() {
-            let number = *number;
+        let mut waiting = queue.iter().filter(|(of, _)| of.is_some()).count() as u64;
+        while let Some((&number, _)) = receiver.held.first_key_value() {
             if number != receiver.expected && due.is_none_or(|due| number > due) && !unordered {
                 break;
             }
             let Some((_, (_, message))) = receiver.held.pop_first() else { break };
             receiver.expected = if unordered { 0 } else { number.saturating_add(1) };
-            let waiting = queue.iter().filter(|(of, _)| of.is_some()).count() as u64;
             if waiting >= self.config.places {
                 self.counters.drop(Dropped::ReceiveQueue);
                 continue;
             }
             queue.push_back((Some(channel), message));
+            waiting += 1;
             self.counters.delivered += 1;
         }
         if queue.is_empty() {
