@@ -49,6 +49,7 @@ pub struct Node {
     retained: Vec<(Time, ReservationId)>,
     answers: VecDeque<Answer>,
     pub(crate) counters: Counters,
+    #[cfg(feature = "faults")]
     fault: Option<Fault>,
 }
 
@@ -58,19 +59,6 @@ impl Node {
     /// # Errors
     /// The description is no node.
     pub fn new(config: NodeConfig, jitter: Jitter) -> Result<Self, NotANode> {
-        Self::with(config, jitter, None)
-    }
-
-    /// The same with something that the node does wrong, for tests of the tests.
-    ///
-    /// # Errors
-    /// The description is no node.
-    #[cfg(feature = "faults")]
-    pub fn with_fault(config: NodeConfig, jitter: Jitter, fault: Option<Fault>) -> Result<Self, NotANode> {
-        Self::with(config, jitter, fault)
-    }
-
-    fn with(config: NodeConfig, jitter: Jitter, fault: Option<Fault>) -> Result<Self, NotANode> {
         let lines = Lines::new(&config)?;
         let manager = Manager::new(config.node, config.epoch, config.settings, lines, jitter);
         Ok(Self {
@@ -85,8 +73,18 @@ impl Node {
             answers: VecDeque::new(),
             counters: Counters::default(),
             config,
-            fault,
+            #[cfg(feature = "faults")]
+            fault: None,
         })
+    }
+
+    /// The same with something that the node does wrong, for tests of the tests.
+    ///
+    /// # Errors
+    /// The description is no node.
+    #[cfg(feature = "faults")]
+    pub fn with_fault(config: NodeConfig, jitter: Jitter, fault: Option<Fault>) -> Result<Self, NotANode> {
+        Ok(Self { fault, ..Self::new(config, jitter)? })
     }
 
     #[cfg(feature = "faults")]
@@ -182,7 +180,7 @@ impl Node {
     /// The next frame for the link to `to`, if the link is free and a frame may leave. The link is
     /// then busy until [`transmitted`](Self::transmitted).
     pub fn poll_frame(&mut self, now: Time, to: NodeId) -> Option<Vec<u8>> {
-        let broken = self.broken(Fault::RemainingNotReduced);
+        let whole = self.broken(Fault::RemainingNotReduced);
         loop {
             let link = self.links.get_mut(&to)?;
             let (tag, mut frame) = link.select(now)?;
@@ -200,7 +198,6 @@ impl Node {
             }
             if let (Kind::Packet(_), true) = (frame.kind, is_promised(&tag)) {
                 let end = now.saturating_add(link.config.transmission(frame.bytes.len()));
-                let whole = broken;
                 let from = if whole { tag.logical_arrival } else { end };
                 let left = tag.deadline.saturating_since(from);
                 Header::set_time(&mut frame.bytes, Timing::Remaining(left)).expect("a header of this node");
