@@ -91,13 +91,6 @@ pub struct Ask {
     pub hops: Vec<Needs>,
 }
 
-impl Body {
-    /// Whether the message travels from the source to the destination.
-    pub fn is_forward(&self) -> bool {
-        matches!(self, Body::Ask(_) | Body::Refresh { .. } | Body::Release { .. })
-    }
-}
-
 /// Whether `route` is one: 2 to [`MOST_HOPS`] nodes, all different, so that it has no loop.
 pub fn is_route(route: &[NodeId]) -> bool {
     let distinct = |(at, node): (usize, &NodeId)| !route[..at].contains(node);
