@@ -2,10 +2,9 @@
 //!
 //! The obvious answer, to add up rates, gives no deadline. A message waits for the packets and
 //! handlers of others, for work that cannot be preempted, and for the interrupts of other links'
-//! transmissions. [`AdmissionTable`] therefore keeps the channels of a host in a priority order and
-//! bounds the response time of each, from the logical arrival of a message to the end of the
-//! transmission of its last packet, as the least fixed point of (Kandlur, Shin and Ferrari 1994;
-//! resource §4)
+//! transmissions. [`AdmissionTable`] therefore keeps the channels of a host in a priority order. The
+//! response time of a message runs from its logical arrival to the end of the transmission of its
+//! last packet. Its bound is the least fixed point of (Kandlur, Shin and Ferrari 1994; resource §4)
 //!
 //! ```text
 //! r = W + S_i + Σ_{j ∈ hp(i)} ⌈r/I_j⌉ S_j + Σ_g (burst_g + ⌈r/interval_g⌉) A_g
@@ -16,12 +15,12 @@
 //! handlers.
 //!
 //! Several readings of `W` and `S` exist side by side ([`Formula`]). `papers.rs` has the formulas
-//! in print, which describe a lone message and its predicted throughput well, and are *not* sound.
-//! `o1.rs`, `o2.rs`, `o3.rs`, `ideal.rs` and `handed.rs` beside it have bounds proved for the
-//! subsystem of [`laxity_qos::channel`]; what they share, and the proof, is in `trajectory.rs`;
-//! that they hold under EDF as well as under fixed priorities is proved in `table.rs`. EDF can do
-//! more than any fixed priorities: `demand.rs` has the test for it, from the same `W` and `S`,
-//! which also allows deadlines beyond `I_min` ([`Test`]).
+//! in print. They describe a lone message and its predicted throughput well, and are *not* sound.
+//! `o1.rs`, `o2.rs`, `o3.rs`, `ideal.rs` and `handed.rs` have bounds proved for the subsystem of
+//! [`laxity_qos::channel`]. Their common part, and the proof, is in `trajectory.rs`. `table.rs`
+//! proves that they hold under EDF as well as under fixed priorities. EDF can do more than any fixed
+//! priorities: `demand.rs` has the test for it, from the same `W` and `S`, which also allows
+//! deadlines beyond `I_min` ([`Test`]).
 //!
 //! A link that is shared by rates has a table of its own, `rates.rs`; where a CPU makes what goes
 //! over it `rated_host.rs` is both. A host with several cores has `cores.rs`.

@@ -14,16 +14,23 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), ", build ", env!("LAXIT
 /// An experiment is a file that describes a host, an adapter, a workload and the claims that the
 /// outcome must meet. Running it prints bound beside measurement and a verdict per claim.
 ///
-/// The exit code is the first of these that applies. 3: the work could not be done, or an output
-/// file could not be written; a full disk costs the files, but the table and the verdicts are still
-/// printed. 2: the input is bad: an argument, a file, or the script of a claim. 1: a claim is
-/// contradicted, a channel without `refusal = "expected"` is refused, a guaranteed channel missed
-/// its deadline without `misses = "expected"`, or a run exceeded a proved bound. 4: a claim is not
-/// judged because its figures were not measured well enough; a run was given up because it made no
-/// progress; a run without claims carried no message, or none on a channel with a bound; `tune`
-/// measured no setting; or `admit` could not decide, because no analysis covers the host, admission
-/// is off beside a deadline, or copies of a channel are counted. 0: every claim holds, at least
-/// within a stated range, and every channel is admitted as expected.
+/// The exit code is the first of these that applies.
+///
+/// 3: the work could not be done, or an output file could not be written. A full disk costs the
+/// files; the table and the verdicts are still printed.
+///
+/// 2: the input is bad: an argument, a file, or the script of a claim.
+///
+/// 1: a claim is contradicted; a channel without `refusal = "expected"` is refused; a guaranteed
+/// channel missed its deadline without `misses = "expected"`; or a run exceeded a proved bound.
+///
+/// 4: a claim is not judged because its figures were not measured well enough; a run was given up
+/// because it made no progress; or a run without claims carried no message, or none on a channel
+/// with a bound. `tune` also exits with 4 if it measured no setting. `admit` does if it could not
+/// decide: no analysis covers the host, admission is off beside a deadline, or copies of a channel
+/// are counted.
+///
+/// 0: every claim holds, at least within a stated range, and every channel is admitted as expected.
 ///
 /// Results go to standard output, all else to standard error; colours only to a terminal, and not
 /// if NO_COLOR is set.

@@ -1,11 +1,13 @@
 //! Judges claims and presents results: tables, figures and files for people and machines.
 //!
 //! Everything is made from one [`Results`](laxity_world::results::Results) value, which also holds
-//! the run's provenance, clock and machine; the code here does not depend on them. [`claims`]
-//! compiles and judges the scripts of a scenario; [`present`] makes the terminal's table, SVG
-//! figures, the HTML report, JSON and Parquet; [`glossary`] explains every word that they use, from
-//! the word's definition; [`capture`] writes a run's packets as an analyser reads them; [`output`]
-//! writes the files that a user names.
+//! the run's provenance, clock and machine. The code here does not depend on them.
+//!
+//! - [`claims`] compiles and judges the scripts of a scenario.
+//! - [`present`] makes the terminal's table, SVG figures, the HTML report, JSON and Parquet.
+//! - [`glossary`] explains every word that they use, from the word's definition.
+//! - [`capture`] writes a run's packets as an analyser reads them.
+//! - [`output`] writes the files that a user names.
 //!
 //! ```text
 //! Results ──claims──▶ Verdicts ──present──▶ text, SVG, HTML, Parquet ──output──▶ files

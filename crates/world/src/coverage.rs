@@ -24,13 +24,12 @@
 //! A channel without a bound is still admitted as far as its path is covered, and reserves capacity
 //! there, which protects the other channels.
 //!
-//! The proofs are in `laxity_admission`: `trajectory.rs` for the common part, `o1.rs`, `o2.rs` and
-//! `ideal.rs` for how CPU and link are shared, `table.rs` for EDF against fixed priorities,
-//! `demand.rs` for EDF by the requested deadlines. `rates.rs` and `rated_host.rs` are for
-//! rate-based links and stages, `levelled_host.rs` for a CPU by fixed priorities before a link by
-//! EDF, `levels.rs` for too few priorities, `buffers.rs` for buffers. `laxity_admission::station`
-//! has the adapter of several stages, and `coverage/station.rs` and `row.rs` say which adapters it
-//! covers. A host that receives at interfaces has a proof and a decision of its own: see
+//! The proofs are in `laxity_admission`. `trajectory.rs` has the common part. `o1.rs`, `o2.rs` and
+//! `ideal.rs` prove how CPU and link are shared, `table.rs` EDF against fixed priorities, and
+//! `demand.rs` EDF by the requested deadlines. `rates.rs` and `rated_host.rs` are for rate-based
+//! links and stages. `levelled_host.rs` is for a CPU by fixed priorities before a link by EDF,
+//! `levels.rs` for too few priorities, and `buffers.rs` for buffers. `laxity_admission::station` has
+//! the adapter of several stages; `coverage/station.rs` and `row.rs` say which adapters it covers. A host that receives at interfaces has a proof and a decision of its own: see
 //! `coverage/receiving.rs`.
 //!
 //! *Early work* is always covered. An early handler or packet is below everything current. To a

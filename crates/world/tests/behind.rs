@@ -17,9 +17,9 @@ use laxity_world::{Assembly, Elsewhere, Input, Notice, Outside, limits};
 const DELAY: Span = Span::from_ms(10);
 /// The time of a message beside the delay, with all that may be before it: a world that lags reads
 /// everything at once. One of these and one of `busy` in turn take 145 us of the sender's CPU and
-/// less of the receiver's; there are at most 59 of these, and of the others, one each two
-/// milliseconds, fewer in the run: so less than 9 ms. (At a tenth of that speed twenty and three
-/// that were read 3.6 ms later took longer than this.)
+/// less of the receiver's. The run has at most 59 of these, and fewer of the others, one each two
+/// milliseconds. The sum is therefore less than 9 ms. (At a tenth of that speed, twenty messages and
+/// three that were read 3.6 ms later took longer than this.)
 const QUEUED: Span = Span::from_ms(20);
 
 fn experiment() -> Experiment {

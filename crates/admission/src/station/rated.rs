@@ -11,12 +11,12 @@
 //!
 //! # A stage by rates
 //!
-//! The published bounds are about a single server that takes the next packet when it is done with
-//! one, and that no stage behind it holds up. (Figueira and Pasquale 1995 for VirtualClock, Parekh
-//! and Gallager 1993 for WFQ, Bennett and Zhang 1997 for WF2Q+, Golestani 1994 for SCFQ, Goyal, Vin
-//! and Cheng 1997 for SFQ, Stiliadis and Varma 1998 for DRR; each discipline's page has it.) They
-//! ask of a packet's service that it is no longer than `X(L) = a + b L`, which is made of the
-//! stage's phases,
+//! The published bounds are about a single server that takes the next packet at the end of each
+//! service, without back-pressure from a stage behind it. Each discipline's page has its source:
+//! Figueira and Pasquale 1995 for VirtualClock, Parekh and Gallager 1993 for WFQ, Bennett and Zhang
+//! 1997 for WF2Q+, Golestani 1994 for SCFQ, Goyal, Vin and Cheng 1997 for SFQ, Stiliadis and Varma
+//! 1998 for DRR. The service of a packet must be no longer than `X(L) = a + b L`, which is made of
+//! the stage's phases,
 //!
 //! ```text
 //! X(L) = Σ_phases (fixed + per_packet + per_segment) + L Σ_phases (max(per_byte, per_byte_past) + per_segment/segment) ≥ s(L)             (1)

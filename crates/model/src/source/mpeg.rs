@@ -26,10 +26,10 @@
 //! *(2)* `scene` and `long` are normal autoregressive processes of order one from cycle to cycle
 //! with time constants of 8 and 150 cycles (3 s and a minute), common to all kinds, and `noise` is
 //! each frame's own. This is fitted to the one long film at hand, *Jurassic Park* in MPEG-4 (89 998
-//! frames; Fitzek and Reisslein's library, 2001), whose logarithms of I-frame sizes are correlated
-//! over 1, 5, 10, 20, 50, 100 and 200 cycles by 0.91, 0.69, 0.54, 0.40, 0.30, 0.21 and 0.14; the
-//! model by 0.86, 0.66, 0.51, 0.38, 0.27, 0.19 and 0.10. Logarithms of the P and the B frames'
-//! means of a cycle are correlated by 0.97 there, of P and I by 0.79; in common components of the
+//! frames; Fitzek and Reisslein's library, 2001). Its logarithms of I-frame sizes are correlated
+//! over 1, 5, 10, 20, 50, 100 and 200 cycles by 0.91, 0.69, 0.54, 0.40, 0.30, 0.21 and 0.14. Those
+//! of the model are correlated by 0.86, 0.66, 0.51, 0.38, 0.27, 0.19 and 0.10. Logarithms of the P
+//! and the B frames' means of a cycle are correlated by 0.97 there, of P and I by 0.79; in common components of the
 //! model by 1. Beyond minutes films depend on themselves more than this (Rose finds Hurst
 //! parameters above one half), but then their length is what counts.
 //!

@@ -8,9 +8,9 @@
 //! own here, and the next item is chosen when there is room for it:
 //!
 //! * **By stamps**, items within their bandwidth. Each queue has a clock, `auxVC ←
-//!   max(came, auxVC) + Vtick`, as in VirtualClock, where `came` is when a doorbell *was rung* and not when it is
-//!   noticed. (Otherwise a message that waited would advance the clock of all that follow, and a
-//!   sender within its rate would get less.) An item is within the bandwidth while `auxVC` is at
+//!   max(came, auxVC) + Vtick`, as in VirtualClock. `came` is the time at which a doorbell *was
+//!   rung*, not the time at which it is noticed. (Otherwise a message that waited would advance the
+//!   clock of all that follow, and a sender within its rate would get less.) An item is within the bandwidth while `auxVC` is at
 //!   most one message interval ahead of time. So a sender of one message per interval, each up to
 //!   an interval later than the one before, is always within it, and precedes all excess.
 //! * **In turn**, all other items: processes take turns, and the queues of a process take turns in

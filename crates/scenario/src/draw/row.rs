@@ -1,9 +1,9 @@
 //! Switches in a row, three to six, with hosts at its ends and beside it, and perhaps one in it
 //! that hands on.
 //!
-//! What goes ahead of its time does so further with every station that lets it, so bounds beside it
-//! are tried only where several do, one behind the other: a row has horizons at most of its ports,
-//! deadlines of many intervals, and ports by rates among those by deadline.
+//! An early packet gets earlier at every station with a horizon, so bounds beside early packets need
+//! several such stations one behind the other. A row has horizons at most of its ports, deadlines of
+//! many intervals, and ports by rates among those by deadline.
 
 use laxity_units::Span;
 

@@ -1,9 +1,10 @@
-//! Which adapters have a bound that have each packet as it is made, and so queues of their own in the order of its choosing: `laxity_admission::station::open` has the
-//! proof.
+//! The adapters with a bound that take each packet as it is made, and order packets in queues of
+//! their own. `laxity_admission::station::open` has the proof.
 //!
-//! What it takes of their queues is that real time goes before best effort in each, by deadline, as it came, or by rates and in whatever order else (`lines.rs`). Where they have one queue for both, first come, first served, or by rates and
-//! best effort has one, a host that makes packets no
-//! faster than the adapter is done with them cannot fill it (*fed by a slower host* there).
+//! In each queue real time goes before best effort: by deadline, in order of arrival, by rates, or
+//! in another order (`lines.rs`). An adapter may have one queue for both, in order of arrival, or by
+//! rates with a rate for best effort. A host that makes packets no faster than the adapter serves
+//! them cannot fill such a queue (*fed by a slower host* there).
 
 use std::sync::Arc;
 
@@ -35,7 +36,8 @@ struct AtOnce {
     shared: bool,
 }
 
-/// An adapter that has each packet at once, and whether it goes by the same order as the host, not just by class.
+/// An adapter that has each packet at once, and whether it keeps the order of the host, not only
+/// that of classes.
 pub(super) fn open(
     experiment: &Experiment,
     node: usize,
@@ -52,7 +54,8 @@ pub(super) fn open(
     fed_or_alike(experiment, node, open, passing, filled)
 }
 
-/// The same with stages that keep rates apart, so that nothing is asked of what others send: `laxity_admission::station::Rated` has the proof.
+/// The same with rate-based stages, which need no bound on the traffic of others:
+/// `laxity_admission::station::Rated` has the proof.
 pub(super) fn rated(
     experiment: &Experiment,
     node: usize,
