@@ -29,7 +29,8 @@
 //! `demand.rs` EDF by the requested deadlines. `rates.rs` and `rated_host.rs` are for rate-based
 //! links and stages. `levelled_host.rs` is for a CPU by fixed priorities before a link by EDF,
 //! `levels.rs` for too few priorities, and `buffers.rs` for buffers. `laxity_admission::station` has
-//! the adapter of several stages; `coverage/station.rs` and `row.rs` say which adapters it covers. A host that receives at interfaces has a proof and a decision of its own: see
+//! the adapter of several stages; `coverage/station.rs` and `row.rs` say which adapters it covers. A
+//! host that receives at interfaces has a proof and a decision of its own: see
 //! `coverage/receiving.rs`.
 //!
 //! *Early work* is always covered. An early handler or packet is below everything current. To a

@@ -29,8 +29,8 @@
 //! frames; Fitzek and Reisslein's library, 2001). Its logarithms of I-frame sizes are correlated
 //! over 1, 5, 10, 20, 50, 100 and 200 cycles by 0.91, 0.69, 0.54, 0.40, 0.30, 0.21 and 0.14. Those
 //! of the model are correlated by 0.86, 0.66, 0.51, 0.38, 0.27, 0.19 and 0.10. Logarithms of the P
-//! and the B frames' means of a cycle are correlated by 0.97 there, of P and I by 0.79; in common components of the
-//! model by 1. Beyond minutes films depend on themselves more than this (Rose finds Hurst
+//! and the B frames' means of a cycle are correlated by 0.97 there, of P and I by 0.79; in common
+//! components of the model by 1. Beyond minutes films depend on themselves more than this (Rose finds Hurst
 //! parameters above one half), but then their length is what counts.
 //!
 //! # The fit
