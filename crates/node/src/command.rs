@@ -5,7 +5,7 @@ use std::fmt;
 use laxity_signalling::contract::Contract;
 use laxity_signalling::event::{Event, Unfit};
 use laxity_signalling::identity::{ChannelId, NodeId, Owner, Port, Program, Version};
-use laxity_units::Time;
+use laxity_units::{Span, Time};
 
 /// A command of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +44,40 @@ pub enum Command {
     Renew,
 }
 
+/// A message in the queue of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Its channel; `None` for a datagram.
+    pub channel: Option<ChannelId>,
+    /// The bytes.
+    pub payload: Vec<u8>,
+    /// From the logical arrival at the source to the delivery into the queue, as the nodes on the
+    /// route counted it, with the longest propagation delay of each link; zero for a datagram.
+    pub delay: Span,
+}
+
+/// A packet of a channel, or of the signalling channel of a link, that began to leave this node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departure {
+    /// The channel; `None` for signalling.
+    pub channel: Option<ChannelId>,
+    /// The neighbour.
+    pub to: NodeId,
+    /// The logical arrival at this node.
+    pub logical_arrival: Time,
+    /// The local deadline of the node.
+    pub deadline: Time,
+    /// The end of the transmission.
+    pub end: Time,
+}
+
+impl Departure {
+    /// By how much the packet leaves after its local deadline.
+    pub fn lateness(&self) -> Span {
+        self.end.saturating_since(self.deadline)
+    }
+}
+
 /// The immediate result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Response {
@@ -58,8 +92,8 @@ pub enum Response {
         /// Logical arrival and end-to-end bound together.
         due: Time,
     },
-    /// A message, with its channel, or none for a datagram.
-    Received(Option<ChannelId>, Vec<u8>),
+    /// A message.
+    Received(Message),
     /// The queue is empty.
     Empty,
 }

@@ -19,17 +19,22 @@ pub struct LinkConfig {
     pub per_byte: ByteTime,
     /// The longest propagation delay.
     pub way: Span,
+    /// The longest time that the hosts at both ends take: from the instant of a clock until the frame
+    /// is on the link, and from its arrival until the node handles it.
+    pub hosts: Span,
+    /// Bytes on the link around each frame: headers below, seal, preamble and gap.
+    pub around: u32,
 }
 
 impl LinkConfig {
     /// Transmission time of a frame of `length` bytes, header included.
     pub fn transmission(&self, length: usize) -> Span {
-        self.per_byte.time(Bytes::new(length as u64))
+        self.per_byte.time(Bytes::new(length as u64 + u64::from(self.around)))
     }
 
-    /// The costs of a packet with `HEADER_LEN` bytes around its payload.
+    /// The costs of a packet with its header and what is around the frame.
     pub(crate) fn costs(&self) -> LinkCosts {
-        let around = Bytes::new(HEADER_LEN as u64);
+        let around = Bytes::new(HEADER_LEN as u64 + u64::from(self.around));
         let per_byte = self.per_byte;
         LinkCosts { startup: Span::ZERO, per_byte, shortest: Bytes::ZERO, around, gap: Span::ZERO }
     }

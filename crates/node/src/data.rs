@@ -98,7 +98,8 @@ impl Node {
             let mut bytes = vec![0; HEADER_LEN + fragment.payload.len()];
             let header = Header { message, ..fragment.header };
             header.encode(&mut bytes).expect("the space is there").copy_from_slice(fragment.payload);
-            link.promise(now, at, within, Frame { kind: Kind::Packet((channel, version)), bytes });
+            let frame = Frame { kind: Kind::Packet((channel, version)), bytes, age: (Span::ZERO, at) };
+            link.promise(now, at, within, frame);
         }
         Ok(Response::Accepted { due })
     }
@@ -169,7 +170,8 @@ impl Node {
         flow.last = Some((header.message, header.fragment, at));
         flow.waiting += 1;
         let within = if whole { flow.contract.deadline } else { deadline };
-        link.promise(now, at, within, Frame { kind: Kind::Packet(of), bytes: frame.to_vec() });
+        let age = (header.age, now);
+        link.promise(now, at, within, Frame { kind: Kind::Packet(of), bytes: frame.to_vec(), age });
     }
 
     /// Sends a datagram.
@@ -205,7 +207,7 @@ impl Node {
             return Err(Dropped::BestEffort);
         }
         link.datagrams += 1;
-        let frame = Frame { kind: Kind::Datagram, bytes };
+        let frame = Frame { kind: Kind::Datagram, bytes, age: (Span::ZERO, now) };
         if first {
             link.first.push_back(frame);
         } else {

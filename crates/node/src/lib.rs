@@ -37,7 +37,7 @@ mod link;
 mod node;
 mod receive;
 
-pub use command::{Answer, Command, Failure, Response};
+pub use command::{Answer, Command, Departure, Failure, Message, Response};
 pub use config::{LinkConfig, NodeConfig, NotANode};
 pub use counters::{Counters, Dropped};
 pub use line::Lines;

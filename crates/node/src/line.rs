@@ -51,8 +51,11 @@ impl Lines {
             return Err(NotANode::Packet);
         }
         let packet = Bytes::new(config.packet.into());
-        let links: BTreeMap<_, _> =
-            config.links.iter().map(|(to, link)| (*to, (environment(link, packet), link.way))).collect();
+        let links: BTreeMap<_, _> = config
+            .links
+            .iter()
+            .map(|(to, link)| (*to, (environment(link, packet), link.way.saturating_add(link.hosts))))
+            .collect();
         let mut tables = Tables::new(links, config.places).map_err(NotANode::Link)?;
         for to in config.links.keys() {
             let asked = signalling(*to, config.signalling);

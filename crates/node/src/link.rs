@@ -23,6 +23,8 @@ pub(crate) enum Kind {
 pub(crate) struct Frame {
     pub(crate) kind: Kind,
     pub(crate) bytes: Vec<u8>,
+    /// Age of the message when the frame came to this node, and when that was.
+    pub(crate) age: (Span, Time),
 }
 
 #[derive(Debug)]

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use laxity_qos::discipline::{Class, EarlyPolicy};
+use laxity_qos::discipline::{Class, EarlyPolicy, Tag};
 use laxity_signalling::event::{Event, Open};
 use laxity_signalling::identity::{ChannelId, NodeId, Port, Program, Version};
 use laxity_signalling::resources::{ReservationId, Resources};
 use laxity_signalling::{Jitter, Manager, codec};
 use laxity_transport::{ChannelId as Wire, HEADER_LEN, Header, Timing};
-use laxity_units::{Bytes, Time};
+use laxity_units::{Bytes, Span, Time};
 
-use crate::command::{Answer, Command, Failure, Response};
+use crate::command::{Answer, Command, Departure, Failure, Message, Response};
 use crate::config::{NodeConfig, NotANode};
 use crate::counters::{Counters, Dropped};
 use crate::data::Source;
@@ -27,8 +27,8 @@ pub(crate) const DATAGRAM: u32 = u32::MAX - 1;
 /// Signalling messages that may wait for a link.
 const SIGNALS: usize = 64;
 
-/// Messages for a program, each with its channel, or none for a datagram.
-pub(crate) type Queue = VecDeque<(Option<ChannelId>, Vec<u8>)>;
+/// Messages for a program.
+pub(crate) type Queue = VecDeque<Message>;
 
 /// A node. See the documentation of the crate.
 ///
@@ -47,6 +47,8 @@ pub struct Node {
     pub(crate) queues: BTreeMap<Port, Queue>,
     /// Reservations that ended, with link time that is used until then.
     retained: Vec<(Time, ReservationId)>,
+    /// The last promised packet that left.
+    departure: Option<Departure>,
     answers: VecDeque<Answer>,
     pub(crate) counters: Counters,
     #[cfg(feature = "faults")]
@@ -70,6 +72,7 @@ impl Node {
             listeners: BTreeMap::new(),
             queues: BTreeMap::new(),
             retained: Vec::new(),
+            departure: None,
             answers: VecDeque::new(),
             counters: Counters::default(),
             config,
@@ -196,16 +199,40 @@ impl Node {
                     flow.left = flow.left.max(Some(tag.logical_arrival));
                 }
             }
+            let end = now.saturating_add(link.config.transmission(frame.bytes.len()));
+            if is_promised(&tag) {
+                let channel = if let Kind::Packet((channel, _)) = frame.kind { Some(channel) } else { None };
+                let Tag { logical_arrival, deadline, .. } = tag;
+                self.departure = Some(Departure { channel, to, logical_arrival, deadline, end });
+            }
             if let (Kind::Packet(_), true) = (frame.kind, is_promised(&tag)) {
-                let end = now.saturating_add(link.config.transmission(frame.bytes.len()));
                 let from = if whole { tag.logical_arrival } else { end };
                 let left = tag.deadline.saturating_since(from);
-                Header::set_time(&mut frame.bytes, Timing::Remaining(left)).expect("a header of this node");
+                let (age, since) = frame.age;
+                let age = age.saturating_add(end.saturating_since(since)).saturating_add(link.config.way);
+                let timing = Timing::Remaining(left);
+                Header::set_time(&mut frame.bytes, timing, age).expect("a header of this node");
             }
             link.begin();
             self.counters.sent += 1;
             return Some(frame.bytes);
         }
+    }
+
+    /// The promised packet that the last frame of [`poll_frame`](Self::poll_frame) is, if it is one
+    /// and was not taken before.
+    pub fn poll_departure(&mut self) -> Option<Departure> {
+        self.departure.take()
+    }
+
+    /// The neighbours for datagrams, by destination.
+    pub fn set_routes(&mut self, routes: BTreeMap<NodeId, NodeId>) {
+        self.config.routes = routes;
+    }
+
+    /// The queues of programs in which messages wait.
+    pub fn ready(&self) -> impl Iterator<Item = (Port, Option<Program>)> {
+        self.queues.keys().map(|port| (*port, self.listeners.get(port).copied()))
     }
 
     /// The link to `to` has transmitted its frame and is free.
@@ -335,7 +362,7 @@ impl Node {
             return self.counters.drop(Dropped::Signalling);
         }
         link.signals += 1;
-        let frame = Frame { kind: Kind::Signalling, bytes };
+        let frame = Frame { kind: Kind::Signalling, bytes, age: (Span::ZERO, now) };
         if demoted {
             return link.offer(now, frame);
         }
@@ -358,6 +385,7 @@ impl Node {
             payload_length: length,
             timing: Timing::None,
             tag: None,
+            age: Span::ZERO,
         };
         let mut bytes = vec![0; HEADER_LEN + payload.len()];
         let behind = header.encode(&mut bytes).expect("a packet is below 4 GiB and has its space");

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use laxity_signalling::contract::Contract;
 use laxity_signalling::identity::{ChannelId, Port, Program, Version};
 use laxity_transport::{Arrival, Header};
-use laxity_units::Time;
+use laxity_units::{Span, Time};
 
-use crate::command::{Failure, Response};
+use crate::command::{Failure, Message, Response};
 use crate::counters::Dropped;
 use crate::faults::Fault;
 use crate::flow::{Key, messages};
@@ -22,10 +22,19 @@ pub(crate) struct Receiver {
     pub(crate) port: Port,
     /// The next message.
     expected: u32,
-    /// Complete messages, and when they are due.
-    held: BTreeMap<u32, (Time, Vec<u8>)>,
+    /// Complete messages.
+    held: BTreeMap<u32, Held>,
     /// The most of them, by contract.
     most: BTreeMap<Version, u64>,
+}
+
+/// A complete message.
+#[derive(Debug)]
+struct Held {
+    due: Time,
+    payload: Vec<u8>,
+    /// Its age when its last packet arrived, and when that was.
+    age: (Span, Time),
 }
 
 impl Receiver {
@@ -42,7 +51,7 @@ impl Receiver {
 
     /// When a message is due that waits for others.
     pub(crate) fn due(&self) -> Option<Time> {
-        self.held.values().map(|(due, _)| *due).min()
+        self.held.values().map(|held| held.due).min()
     }
 }
 
@@ -65,7 +74,11 @@ impl Node {
             Arrival::Partial => return,
             Arrival::Ignored(_) if repeats && header.fragments == 1 => {
                 let Some(receiver) = self.receivers.get(&of.0) else { return };
-                self.queues.entry(receiver.port).or_default().push_back((Some(of.0), payload.to_vec()));
+                self.queues.entry(receiver.port).or_default().push_back(Message {
+                    channel: Some(of.0),
+                    payload: payload.to_vec(),
+                    delay: header.age,
+                });
                 return;
             }
             Arrival::Ignored(_) => return self.counters.drop(Dropped::Old),
@@ -77,7 +90,7 @@ impl Node {
         if receiver.held.len() as u64 >= receiver.most.values().sum::<u64>() {
             return self.counters.drop(Dropped::Buffers);
         }
-        receiver.held.insert(number, (due, message));
+        receiver.held.insert(number, Held { due, payload: message, age: (header.age, now) });
         self.deliver(now, of.0);
     }
 
@@ -87,19 +100,21 @@ impl Node {
         let Some(receiver) = self.receivers.get_mut(&channel) else { return };
         let queue = self.queues.entry(receiver.port).or_default();
         // All messages before one that is due are given up or delivered.
-        let due = receiver.held.iter().filter(|(_, (due, _))| *due <= now).map(|(number, _)| *number).max();
-        let mut waiting = queue.iter().filter(|(of, _)| of.is_some()).count() as u64;
+        let due = receiver.held.iter().filter(|(_, held)| held.due <= now).map(|(number, _)| *number).max();
+        let mut waiting = queue.iter().filter(|message| message.channel.is_some()).count() as u64;
         while let Some((&number, _)) = receiver.held.first_key_value() {
             if number != receiver.expected && due.is_none_or(|due| number > due) && !unordered {
                 break;
             }
-            let Some((_, (_, message))) = receiver.held.pop_first() else { break };
+            let Some((_, held)) = receiver.held.pop_first() else { break };
             receiver.expected = if unordered { 0 } else { number.saturating_add(1) };
             if waiting >= self.config.places {
                 self.counters.drop(Dropped::ReceiveQueue);
                 continue;
             }
-            queue.push_back((Some(channel), message));
+            let (age, arrived) = held.age;
+            let delay = age.saturating_add(now.saturating_since(arrived));
+            queue.push_back(Message { channel: Some(channel), payload: held.payload, delay });
             waiting += 1;
             self.counters.delivered += 1;
         }
@@ -112,9 +127,9 @@ impl Node {
     pub(crate) fn keep_datagram(&mut self, port: Port, body: &[u8]) {
         let listens = self.listeners.contains_key(&port);
         let queue: &mut VecDeque<_> = self.queues.entry(port).or_default();
-        let waiting = queue.iter().filter(|(of, _)| of.is_none()).count();
+        let waiting = queue.iter().filter(|message| message.channel.is_none()).count();
         if listens && waiting < self.config.datagrams {
-            queue.push_back((None, body.to_vec()));
+            queue.push_back(Message { channel: None, payload: body.to_vec(), delay: Span::ZERO });
         } else {
             self.counters.drop(Dropped::BestEffort);
         }
@@ -145,6 +160,6 @@ impl Node {
         if queue.is_empty() {
             self.queues.remove(&port);
         }
-        Ok(first.map_or(Response::Empty, |(channel, message)| Response::Received(channel, message)))
+        Ok(first.map_or(Response::Empty, Response::Received))
     }
 }

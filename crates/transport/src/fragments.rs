@@ -12,7 +12,7 @@ use std::fmt;
 
 use laxity_qos::discipline::Class;
 use laxity_qos::fragment::Fragmentation;
-use laxity_units::Bytes;
+use laxity_units::{Bytes, Span};
 
 use crate::header::{ChannelId, HEADER_LEN, Header, Timing, WireError};
 
@@ -112,6 +112,7 @@ impl Sender {
             payload_length: Bytes::ZERO,
             timing,
             tag: None,
+            age: Span::ZERO,
         };
         self.next += 1;
         Ok(Fragments { rest: message, header, packet: self.sizes.packet as usize })

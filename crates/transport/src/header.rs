@@ -1,6 +1,6 @@
 //! The header of a packet, version 2.
 //!
-//! 64 bytes, big-endian, at fixed places:
+//! 72 bytes, big-endian, at fixed places:
 //!
 //! ```text
 //!  0  magic "LX"   2  version (2)   3  flags
@@ -10,6 +10,7 @@
 //! 32  message length (u32)         36  payload length (u32)
 //! 40  remaining time or deadline, ns (u64)
 //! 48  authentication tag (16 bytes)
+//! 64  age, ns (u64)
 //! ```
 //!
 //! Flags: bit 0 is best effort, bits 1 and 2 are the meaning of the time (0 none, 1 remaining, 2
@@ -20,10 +21,14 @@
 //! number for it. The epoch changes whenever the node restarts, so that packets of its former self
 //! are recognised.
 //!
+//! The age is the time since the logical arrival of the message at its source. Each node adds the
+//! time that the packet spends in it and on the link before, so the destination knows the delay of
+//! each message without synchronised clocks.
+//!
 //! Bytes from a network are not trusted. [`Header::decode`] reads in place and accepts no header
 //! that contradicts itself; a decoded header encodes to the same bytes. Nodes on the route change
-//! the time alone ([`Header::set_time`]), so a tag from end to end covers the packet without the
-//! meaning and bytes 40 to 64.
+//! the time and the age alone ([`Header::set_time`]), so a tag from end to end covers the packet without the
+//! meaning and bytes 40 to 72.
 
 use std::fmt;
 
@@ -31,7 +36,7 @@ use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
 /// Length of an encoded header, in bytes.
-pub const HEADER_LEN: usize = 64;
+pub const HEADER_LEN: usize = 72;
 
 const MAGIC: [u8; 2] = *b"LX";
 const VERSION: u8 = 2;
@@ -42,6 +47,7 @@ const MEANING: u8 = 3 << 1;
 const TAGGED: u8 = 1 << 3;
 const TIME: usize = 40;
 const TAG: usize = 48;
+const AGE: usize = 64;
 
 /// Identity of a channel in the whole network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,6 +93,8 @@ pub struct Header {
     pub timing: Timing,
     /// Authentication tag, if there is one.
     pub tag: Option<[u8; 16]>,
+    /// Time since the logical arrival at the source, in whole nanoseconds.
+    pub age: Span,
 }
 
 /// Why bytes are not a packet, or a header has no bytes.
@@ -184,7 +192,8 @@ impl Header {
         header[32..36].copy_from_slice(&message.to_be_bytes());
         header[36..40].copy_from_slice(&payload.to_be_bytes());
         header[TIME..TAG].copy_from_slice(&time.to_be_bytes());
-        header[TAG..].copy_from_slice(&self.tag.unwrap_or_default());
+        header[TAG..AGE].copy_from_slice(&self.tag.unwrap_or_default());
+        header[AGE..].copy_from_slice(&(self.age.as_ps() / 1000).to_be_bytes());
         Ok(behind)
     }
 
@@ -208,7 +217,7 @@ impl Header {
         }
         let class = if flags & BEST_EFFORT == 0 { Class::RealTime } else { Class::BestEffort };
         let timing = Timing::decoded(flags, long(header, TIME))?;
-        let tag: [u8; 16] = header[TAG..].try_into().expect("sixteen bytes");
+        let tag: [u8; 16] = header[TAG..AGE].try_into().expect("sixteen bytes");
         let tagged = flags & TAGGED != 0;
         if !tagged && tag != [0; 16] {
             return Err(WireError::Tag);
@@ -233,17 +242,18 @@ impl Header {
             payload_length: Bytes::new(payload_length.into()),
             timing,
             tag: tagged.then_some(tag),
+            age: long(header, AGE).checked_mul(1000).map(Span::from_ps).ok_or(WireError::Time)?,
         };
         Ok((decoded, payload))
     }
 
-    /// Replaces the time of an encoded packet in place, as each node on the route does.
+    /// Replaces the time and the age of an encoded packet in place, as each node on the route does.
     ///
     /// # Errors
     ///
     /// [`WireError`] if `packet` does not begin with a header of this version. `packet` is then
     /// unchanged.
-    pub fn set_time(packet: &mut [u8], timing: Timing) -> Result<(), WireError> {
+    pub fn set_time(packet: &mut [u8], timing: Timing, age: Span) -> Result<(), WireError> {
         let header = packet.get_mut(..HEADER_LEN).ok_or(WireError::Short)?;
         if header[..2] != MAGIC {
             return Err(WireError::Magic);
@@ -254,6 +264,7 @@ impl Header {
         let (meaning, time) = timing.encoded();
         header[3] = header[3] & !MEANING | meaning;
         header[TIME..TAG].copy_from_slice(&time.to_be_bytes());
+        header[AGE..].copy_from_slice(&(age.as_ps() / 1000).to_be_bytes());
         Ok(())
     }
 }

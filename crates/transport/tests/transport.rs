@@ -156,13 +156,14 @@ proptest! {
                     held.push(buffer);
                 }
                 prop_assert!(receiver.in_use() <= buffers as usize);
-                Header::set_time(packet, Timing::Deadline(Time::from_ns(77))).unwrap();
+                Header::set_time(packet, Timing::Deadline(Time::from_ns(77)), Span::from_ns(5)).unwrap();
                 let (changed, _) = Header::decode(packet).unwrap();
-                prop_assert_eq!(changed, Header { timing: Timing::Deadline(Time::from_ns(77)), ..header });
+                let timing = Timing::Deadline(Time::from_ns(77));
+                prop_assert_eq!(changed, Header { timing, age: Span::from_ns(5), ..header });
             } else {
                 // A damaged header may still have its time replaced, but no length of bytes makes
                 // it panic.
-                let _ = Header::set_time(packet, Timing::None);
+                let _ = Header::set_time(packet, Timing::None, Span::ZERO);
                 prop_assert_eq!(packet.len(), before.len());
             }
         }
@@ -188,6 +189,7 @@ fn header() -> Header {
         payload_length: Bytes::new(2),
         timing: Timing::Deadline(Time::from_ps(1_000_999)),
         tag: Some([0xAA; 16]),
+        age: Span::from_ns(0x0102_0304),
     }
 }
 
@@ -204,6 +206,7 @@ fn a_header_is_these_bytes() {
         // 1000 ns, the picoseconds cut off.
         &[0, 0, 0, 0, 0, 0, 3, 0xE8],
         &[0xAA; 16],
+        &[0, 0, 0, 0, 1, 2, 3, 4],
         &[0, 0],
     ];
     assert_eq!(frame[..], expected.concat());
@@ -211,10 +214,14 @@ fn a_header_is_these_bytes() {
         class: Class::RealTime,
         timing: Timing::Remaining(Span::from_ns(258)),
         tag: None,
+        age: Span::from_ns(9),
         ..header()
     };
     plain.encode(&mut frame).unwrap();
-    assert_eq!((frame[3], &frame[46..]), (0b10, [[1, 2].as_slice(), &[0; 18]].concat().as_slice()));
+    assert_eq!(
+        (frame[3], &frame[46..]),
+        (0b10, [[1, 2].as_slice(), &[0; 23], &[9, 0, 0]].concat().as_slice())
+    );
     let before = frame;
     assert_eq!(header().encode(&mut frame[..HEADER_LEN - 1]).err(), Some(WireError::Short));
     let huge = Header { message_length: Bytes::new(1 << 32), ..header() };
@@ -251,11 +258,11 @@ fn each_fault_has_its_error() {
         "one packet, half a message"
     );
     let mut short = vec![0; HEADER_LEN - 1];
-    assert_eq!(Header::set_time(&mut short, Timing::None), Err(WireError::Short));
+    assert_eq!(Header::set_time(&mut short, Timing::None, Span::ZERO), Err(WireError::Short));
     let mut other = vec![0; HEADER_LEN];
-    assert_eq!(Header::set_time(&mut other, Timing::None), Err(WireError::Magic));
+    assert_eq!(Header::set_time(&mut other, Timing::None, Span::ZERO), Err(WireError::Magic));
     other[..3].copy_from_slice(b"LX\x01");
-    assert_eq!(Header::set_time(&mut other, Timing::None), Err(WireError::Version(1)));
+    assert_eq!(Header::set_time(&mut other, Timing::None, Span::ZERO), Err(WireError::Version(1)));
     let errors = [
         WireError::Short,
         WireError::Magic,

@@ -11,6 +11,7 @@ pub use crate::descriptor::{MOST_BYTES, Posted};
 pub use crate::doorbell::{Doorbell, Hearer, Which};
 pub use crate::memory::Memory;
 pub use crate::socket::{Datagram, Socket};
+pub use crate::wait::{sleep, wake};
 
 use crate::completion;
 use crate::control::{Fault, State};

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Sleeps while `word` is `seen`, for at most `most`; may return earlier. `awaited` flags the
 /// sleeper.
-pub(crate) fn sleep(word: &AtomicU32, seen: u32, awaited: &AtomicU32, most: Duration) {
+pub fn sleep(word: &AtomicU32, seen: u32, awaited: &AtomicU32, most: Duration) {
     awaited.store(1, Ordering::Relaxed);
     fence(Ordering::SeqCst);
     let time = libc::timespec {
@@ -25,7 +25,7 @@ pub(crate) fn sleep(word: &AtomicU32, seen: u32, awaited: &AtomicU32, most: Dura
 
 /// Wakes the threads that sleep on `word`, which has changed, if `awaited` is set.
 #[inline]
-pub(crate) fn wake(word: &AtomicU32, awaited: &AtomicU32) {
+pub fn wake(word: &AtomicU32, awaited: &AtomicU32) {
     fence(Ordering::SeqCst);
     if awaited.load(Ordering::Relaxed) != 0 {
         awaited.store(0, Ordering::Relaxed);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_engine::{Seed, Stream};
 use laxity_node::faults::Fault;
-use laxity_node::{Command, LinkConfig, Node, NodeConfig, Response};
+use laxity_node::{Command, LinkConfig, Message, Node, NodeConfig, Response};
 use laxity_signalling::contract::Contract;
 use laxity_signalling::event::Event;
 use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program};
@@ -131,7 +131,7 @@ impl Network {
         let mut join = |dice: &mut Stream, a: usize, b: usize| {
             let rate = Rate::of(Bytes::new(1_250_000 << dice.below(3)), Span::from_secs(1));
             let way = Span::from_us(5 + dice.below(500));
-            let link = LinkConfig { per_byte: ByteTime::at(rate), way };
+            let link = LinkConfig { per_byte: ByteTime::at(rate), way, hosts: Span::ZERO, around: 0 };
             links.insert((a, b), link);
             links.insert((b, a), link);
         };
@@ -405,7 +405,9 @@ impl Network {
         }
         while let Some(node) = &mut self.nodes[at] {
             match node.command(now, PROGRAM, Command::Receive(PORT)) {
-                Ok(Response::Received(Some(id), bytes)) => self.received(id, &bytes),
+                Ok(Response::Received(Message { channel: Some(id), payload, .. })) => {
+                    self.received(id, &payload)
+                }
                 _ => break,
             }
             if self.broken.is_some() {
