@@ -1,4 +1,6 @@
 //! A run without limits under the real clock ends when the process is asked to stop.
+//!
+//! This test is a program of its own, because the signal is for the whole process.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The express path, instant by instant. A property of `tests/adapter.rs` checks that it agrees
+//! The express path, instant by instant. A property of `tests/suite/adapter.rs` checks that it agrees
 //! with the stepwise simulation.
 
 use super::*;

@@ -1,0 +1,92 @@
+//! Exit codes of commands that had no work.
+
+use crate::common::{CAMERA, Here};
+
+/// An attack without a bound that could be exceeded gives no new knowledge.
+#[test]
+fn an_attack_of_nothing_is_not_judged() {
+    let here = Here::new("attack-of-nothing");
+    let refused = CAMERA.replace("deadline = \"30 ms\"", "deadline = \"1 us\"\nrefusal = \"expected\"");
+    assert_ne!(refused, CAMERA);
+    here.write("refused.toml", &refused);
+    let output = here.laxity("attack refused.toml");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("not attacked"), "{said}");
+    assert_eq!(output.status.code(), Some(4), "{said}");
+}
+
+/// The camera without a claim, changed as said.
+fn unclaimed(changes: &[(&str, &str)]) -> String {
+    let mut text = CAMERA[..CAMERA.find("[[claim]]").unwrap()].to_string();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    text
+}
+
+#[test]
+fn a_run_that_carried_nothing_is_not_judged_and_says_so() {
+    let here = Here::new("nothing-carried");
+    let late = ("kind = \"periodic\"", "kind = \"periodic\", phase = \"5 s\"");
+    let off = ("[run]", "[admission]\nformula = \"off\"\n\n[run]");
+    let refused = ("deadline = \"30 ms\"", "deadline = \"1 us\"\nrefusal = \"expected\"");
+    let sweep = "[[channel]]\nname = \"bulk\"\nclass = \"best_effort\"\nmax_message = \"4 KiB\"\nburst = 2\nsource = { kind = \"continuous\" }\n\
+                 \n[[sweep]]\nname = \"phase\"\nkey = \"channel.camera.source.phase\"\nvalues = [\"0 s\", \"5 s\"]\n";
+    let swept = unclaimed(&[("kind = \"periodic\"", "kind = \"periodic\", phase = \"0 s\"")]) + sweep;
+    for (name, text, code, says) in [
+        ("kept.toml", unclaimed(&[]), 0, None),
+        ("late.toml", unclaimed(&[late]), 4, Some("not judged: nothing was sent in the window")),
+        ("off.toml", unclaimed(&[late, off]), 4, Some("not judged: nothing was sent in the window")),
+        ("refused.toml", unclaimed(&[refused]), 4, Some("not judged: nothing was")),
+        ("swept.toml", swept, 4, Some("not judged at phase = 5 s: channel `camera` has a bound")),
+    ] {
+        here.write(name, &text);
+        let output = here.laxity(&format!("run --no-report {name}"));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let failed = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{name}: {said}{failed}");
+        assert!(
+            said.split_whitespace().collect::<Vec<_>>().join(" ").contains(says.unwrap_or("camera")),
+            "{name}: {said}"
+        );
+    }
+}
+
+#[test]
+fn the_best_of_settings_at_which_nothing_happens_is_not_known() {
+    let here = Here::new("tune-nothing");
+    let tune = "[[sweep]]\nname = \"P\"\nkey = \"host.subsystem.preemption\"\nvalues = [1, 2]\n\n\
+                [tune]\nover = [\"P\"]\nleast = \"utilisation\"\n";
+    for (name, phase, code) in [("busy.toml", "0 s", 0), ("idle.toml", "5 s", 4)] {
+        let source = format!("kind = \"periodic\", phase = \"{phase}\"");
+        here.write(name, &(unclaimed(&[("kind = \"periodic\"", &source)]) + tune));
+        let output = here.laxity(&format!("tune {name}"));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let failed = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{name}: {said}{failed}");
+        assert_eq!(said.contains("nothing was sent in the window"), code == 4, "{said}");
+    }
+}
+
+#[test]
+fn what_admission_was_not_asked_is_not_judged() {
+    let here = Here::new("admit-off");
+    let off = ("[run]", "[admission]\nformula = \"off\"\n\n[run]");
+    let deadline = ("min_interval = \"40 ms\"\ndeadline = \"30 ms\"\n", "");
+    for (name, text, code) in [
+        ("on.toml", unclaimed(&[]), 0),
+        ("off.toml", unclaimed(&[off]), 4),
+        (
+            "best-effort.toml",
+            unclaimed(&[off, deadline, ("real_time", "best_effort"), ("periodic", "continuous")]),
+            0,
+        ),
+    ] {
+        here.write(name, &text);
+        let output = here.laxity(&format!("admit {name}"));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let failed = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{name}: {said}{failed}");
+    }
+}

@@ -1,0 +1,76 @@
+//! `laxity reproduce --check`: that a table is what its experiments give.
+
+use std::fs;
+
+use crate::common::{CAMERA, Here};
+
+/// The experiment: its claim shows a figure, which a table can have wrong.
+fn experiment() -> String {
+    CAMERA.replace("'\"it does not\"'", "'runs.map(|r| r.rt[0].delivered)'")
+}
+
+/// With the experiment and its table in it.
+fn here(name: &str) -> Here {
+    let here = Here::new(name);
+    here.write("experiments/system/camera.toml", &experiment());
+    let made = here.laxity("reproduce");
+    assert!(made.status.success(), "{made:?}");
+    assert_eq!(here.laxity("reproduce --check").status.code(), Some(0));
+    here
+}
+
+/// Asks for a check that fails; what it printed.
+fn differs(here: &Here) -> String {
+    let output = here.laxity("reproduce --check");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+}
+
+#[test]
+fn a_number_that_changed_is_shown_as_it_was_and_is() {
+    let here = here("number");
+    let table = "docs/reproduction.md";
+    let then = here.read(table);
+    let row = then.lines().find(|line| line.starts_with("| on-time |")).unwrap();
+    let other = row.replace("holds | ", "holds | 9");
+    here.write(table, &then.replace(row, &other));
+    let said = differs(&here);
+    assert!(said.contains(&format!("- {other}\n+ {row}\n")), "{said}");
+    assert!(said.contains("other rows of experiments/system/camera.toml"), "{said}");
+    assert_ne!(here.read(table), then, "a check writes nothing");
+}
+
+#[test]
+fn experiments_that_changed_came_or_went_are_named() {
+    let here = here("files");
+    here.write("experiments/system/camera.toml", &experiment().replace("\"2 s\"", "\"3 s\""));
+    assert!(differs(&here).contains("was made from another experiments/system/camera.toml"));
+    here.write("experiments/system/camera.toml", &experiment());
+    here.write("experiments/system/new.toml", &experiment());
+    assert!(differs(&here).contains("has nothing of experiments/system/new.toml"));
+    fs::rename(here.path("experiments/system/camera.toml"), here.path("experiments/system/other.toml"))
+        .unwrap();
+    assert!(differs(&here).contains("has rows of experiments/system/camera.toml, which is not there"));
+}
+
+#[test]
+fn a_verdict_that_hangs_on_the_length_of_a_run_is_shown() {
+    let here = Here::new("longer");
+    let path = "experiments/system/camera.toml";
+    here.write(path, &experiment());
+    let output = here.laxity("reproduce --longer 3");
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(
+        said.contains("experiments/system/camera.toml: 1 of 1 verdicts the same 3 times as long"),
+        "{said}"
+    );
+    assert!(!here.path("docs").exists(), "it writes nothing");
+    // Fifty messages in two seconds, and as many again in each two more.
+    here.write(path, &experiment().replace("c.missed_messages == 0", "c.messages < 100"));
+    let output = here.laxity("reproduce --longer 3");
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("0 of 1 verdicts the same"), "{said}");
+    assert!(said.contains("- on-time holds") && said.contains("+ on-time contradicted"), "{said}");
+}

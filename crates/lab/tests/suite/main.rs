@@ -1,0 +1,11 @@
+//! Campaigns over scenario files: bounds, laws, attacks, scripts and documents.
+
+mod attacks;
+mod bounds;
+mod exceeded;
+mod laws;
+mod links;
+mod metrics;
+mod pieces;
+mod readme;
+mod scripts;

@@ -1,0 +1,26 @@
+//! Experiments that are assembled, bounded and run.
+//!
+//! `tests/memory.rs` is a program of its own, because it counts with its own allocator.
+
+mod ahead;
+mod another_order;
+mod arrivals;
+mod behind;
+mod bytes;
+mod common;
+mod cores;
+mod faults;
+mod framing;
+mod goodput;
+mod links;
+mod networks;
+mod notices;
+mod promised;
+mod refusal;
+mod rows;
+mod stalls;
+mod steps;
+mod uncovered;
+mod ways;
+mod whole;
+mod windows;
