@@ -54,13 +54,13 @@
 //! *Programs that exceed their contract* do not occur here: a program with a promise holds a
 //! message until its logical arrival, and a refused one is not connected. A program at an emulated
 //! adapter may, and this module promises no bound beside it. Its effect is still known, and
-//! `emulator/tests/via_beside.rs` holds adapters to it. At the sender it has two stamps at once and
-//! then one in each interval, since a stamp is given when its clock is an interval ahead at most.
-//! At the receiver arrive its messages with stamps, as they are, and those without, when its clock
-//! has reached the present. Let the last of those be stamped at `p` in a window from `s` to `t`.
-//! They are no more than one and one in each interval until `p`, and then those stamped at the
-//! sender, two and one in each interval, each as late as possible. A message behind one without a
-//! stamp is treated like it, so these three are all. A stamp takes the processor's time once for
+//! `emulator/tests/suite/via/beside.rs` holds adapters to it. At the sender it has two stamps at
+//! once and then one in each interval, since a stamp is given when its clock is an interval ahead
+//! at most. At the receiver arrive its messages with stamps, as they are, and those without, when
+//! its clock has reached the present. Let the last of those be stamped at `p` in a window from `s`
+//! to `t`. They are no more than one and one in each interval until `p`, and then those stamped at
+//! the sender, two and one in each interval, each as late as possible. A message behind one without
+//! a stamp is treated like it, so these three are all. A stamp takes the processor's time once for
 //! each message that was admitted without one.
 //!
 //! Under **SVIA** P gets one request for the whole message at a side, its transfers included, since

@@ -1,5 +1,5 @@
-//! The express path, instant by instant. A property of `tests/suite/adapter.rs` checks that it agrees
-//! with the stepwise simulation.
+//! The express path, instant by instant. A property of `tests/suite/adapter.rs` checks that it
+//! agrees with the stepwise simulation.
 
 use super::*;
 use crate::adapter::Late;

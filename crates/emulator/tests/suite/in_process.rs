@@ -1,14 +1,14 @@
 //! A host in a thread beside an emulated adapter: order and accounting are asserted, no times.
 
-#![cfg(target_os = "linux")]
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, RwLockWriteGuard};
 
 use laxity_emulator::Runner;
 use laxity_machine::{claim_core, place};
 use laxity_scenario::Scenario;
 use laxity_world::experiment::Experiment;
 use laxity_world::results::Run;
+
+use crate::common::alone;
 
 fn experiment(text: &str) -> Experiment {
     let scenario =
@@ -65,13 +65,12 @@ source = {{ kind = "poisson", rate = "1 MiB/s" }}
 
 /// Lock of one test, or `None` without two processors: two concurrent runs would be four spinning
 /// threads, which compete for processors.
-fn turn() -> Option<MutexGuard<'static, ()>> {
+fn turn() -> Option<RwLockWriteGuard<'static, ()>> {
     if place::cores().len() < 2 {
         println!("skipped: END and its host need two processors");
         return None;
     }
-    static ALONE: Mutex<()> = Mutex::new(());
-    Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner))
+    Some(alone())
 }
 
 /// Runs the scenario in real time, unless there are too few processors.

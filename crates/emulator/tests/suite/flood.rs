@@ -1,24 +1,19 @@
 //! A flood at a port, beside frames of a real-time channel, while no frame is read: the kernel
 //! drops only frames of the flood. Order and accounting are asserted, no times. Skipped, with the
 //! reason, where TAP devices, namespaces and programs for frames are not permitted.
-#![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "a thread's capabilities are taken away by no safe call")]
-
-#[path = "support/ports.rs"]
-mod ports;
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::process::id;
 use std::sync::Arc;
 use std::time::Duration;
 
-use laxity_emulator::emulate::{Emulation, Options, no_reports, start};
-use laxity_emulator::tap_port::{Ports, Site, TapBell};
+use crate::common::{alone, at_ports, permitted, ports};
+use laxity_emulator::emulate::{Options, start};
+use laxity_emulator::tap_port::{Ports, Site};
 use laxity_engine::{Dilation, Epoch, Ticks};
 use laxity_scenario::Scenario;
 use laxity_units::Span;
-use laxity_world::experiment::Task;
-use ports::ports;
 
 /// Several times the capacity of a queue of the kernel.
 const FLOOD: u32 = 20_000;
@@ -84,16 +79,10 @@ fn two_namespaces() -> String {
 
 #[test]
 fn a_flood_pushes_out_nothing_of_a_real_time_channel() {
+    let _turn = alone();
     let scenario = scenario();
     let experiment = Arc::new(scenario.experiment(&scenario.points().next().unwrap()));
-    let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };
-    let site = match Site::new(&experiment) {
-        Err(refused) if refused.capability().is_some() => {
-            println!("skipped: {refused}");
-            return;
-        }
-        site => site.unwrap(),
-    };
+    let Some(site) = permitted(Site::new(&experiment)) else { return };
     if let [why, ..] = site.unsteered() {
         println!("skipped: {why}");
         return;
@@ -119,17 +108,7 @@ fn a_flood_pushes_out_nothing_of_a_real_time_channel() {
 
     let epoch = Epoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
     let ports = Ports::new(&experiment, site.taps()).unwrap().timed_by(move || epoch.now());
-    let emulation = Emulation {
-        experiment: experiment.clone(),
-        length,
-        doorbell: TapBell::new(&ports, epoch),
-        channels: ports.channels(),
-        outside: ports,
-        hosts: Vec::new(),
-        epoch,
-        reports: no_reports(),
-        journal: None,
-    };
+    let emulation = at_ports(&experiment, ports, epoch, None);
     let driven = start(emulation, &Options::on(None)).unwrap().watch(&mut |_| {});
 
     let mut received = Vec::new();
@@ -172,6 +151,7 @@ fn without_programs() {
 
 #[test]
 fn where_the_kernel_takes_no_program_there_is_one_queue_and_it_is_said() {
+    let _turn = alone();
     let closed = std::fs::read_to_string("/proc/sys/kernel/unprivileged_bpf_disabled");
     if closed.is_ok_and(|closed| closed.trim() == "0") {
         println!("skipped: the kernel takes programs of this kind from everybody");
@@ -187,13 +167,7 @@ fn where_the_kernel_takes_no_program_there_is_one_queue_and_it_is_said() {
         without_programs();
         Site::new(&experiment)
     });
-    let site = match made.join().unwrap() {
-        Err(refused) if refused.capability().is_some() => {
-            println!("skipped: {refused}");
-            return;
-        }
-        site => site.unwrap(),
-    };
+    let Some(site) = permitted(made.join().unwrap()) else { return };
     let [said] = site.unsteered() else { panic!("one port has a real-time channel: {:?}", site.unsteered()) };
     assert!(said.contains("node 0") && said.contains(&a) && said.contains("CAP_BPF"), "{said}");
     assert!(site.taps().values().all(|tap| tap.queues() == 1));

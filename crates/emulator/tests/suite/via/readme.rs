@@ -1,19 +1,14 @@
 //! The program with a virtual interface in docs/vi.md, and the figures there.
 
-#![cfg(target_os = "linux")]
-
-#[path = "via/support.rs"]
-mod support;
-
 mod film {
-    include!("../examples/vi/film.rs");
+    include!("../../../examples/vi/film.rs");
 
     pub(super) fn run() {
         main().unwrap();
     }
 }
 mod sink {
-    include!("../examples/vi/sink.rs");
+    include!("../../../examples/vi/sink.rs");
 
     pub(super) fn run() {
         main().unwrap();
@@ -21,19 +16,19 @@ mod sink {
 }
 
 mod ping {
-    include!("../examples/vi/ping.rs");
+    include!("../../../examples/vi/ping.rs");
 
     pub(super) fn run() {
         main().unwrap();
     }
 }
 
+use super::support::{Role, Site, adapter};
 use laxity_model::via::{Firmware, Limits, ViaConfig};
 use laxity_units::Rate;
-use support::{Role, Site, adapter};
 
-const PAGE: &str = include_str!("../../../docs/vi.md");
-const PROGRAM: &str = include_str!("../examples/vi/film.rs");
+const PAGE: &str = include_str!("../../../../../docs/vi.md");
+const PROGRAM: &str = include_str!("../../../examples/vi/film.rs");
 
 #[test]
 fn the_page_has_the_program_as_it_is() {
@@ -65,7 +60,7 @@ fn beside_a_flood(config: ViaConfig, test: &'static str) -> [u64; 2] {
 
 #[test]
 fn the_program_keeps_its_bandwidth_beside_a_flood() {
-    let test = "the_program_keeps_its_bandwidth_beside_a_flood";
+    let test = "via::readme::the_program_keeps_its_bandwidth_beside_a_flood";
     // Both have as many messages in flight, so first come, first served delivers equal numbers.
     // With a rate for best effort, best-effort traffic waits outside of the doorbell queue.
     let [film, flood] = beside_a_flood(adapter(Firmware::Parallel), test);
@@ -80,7 +75,10 @@ fn the_program_keeps_its_bandwidth_beside_a_flood() {
 fn ping_pong_and_ping_bulk_come_to_their_end() {
     Role::new("answers").play(|_| ping::run());
     Role::new("plays").play(|_| ping::run());
-    let site = Site::new("ping_pong_and_ping_bulk_come_to_their_end", adapter(Firmware::QualityOfService));
+    let site = Site::new(
+        "via::readme::ping_pong_and_ping_bulk_come_to_their_end",
+        adapter(Firmware::QualityOfService),
+    );
     let mut answers = site.start("answers", 1);
     answers.waits_for("ready");
     let played = site.start("plays", 0).ended_well();

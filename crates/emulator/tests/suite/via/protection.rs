@@ -1,18 +1,13 @@
 //! Violations affect only their own program: invalid descriptors, false lengths, foreign virtual
 //! interfaces, deregistered memory.
 
-#![cfg(target_os = "linux")]
-
-#[path = "via/raw.rs"]
-mod raw;
-#[path = "via/support.rs"]
-mod support;
-
 use std::io::Cursor;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::raw::{Raw, sent, write_send};
+use super::support::{Role, Site, adapter, results, zero};
 use laxity_emulator::log::Log;
 use laxity_emulator::via::replay;
 use laxity_model::via::{Engine, Engines, Firmware, ViaConfig};
@@ -22,8 +17,6 @@ use laxity_vi::{
     Access, Address, Bandwidth, Descriptor, Fault, Nic, Refusal, Region, Reliability, Segment, State, Status,
     Tag, Vi, ViAttributes,
 };
-use raw::{Raw, sent, write_send};
-use support::{Role, Site, adapter, results, zero};
 
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
 
@@ -80,7 +73,7 @@ fn site(test: &'static str) -> Site {
 
 #[test]
 fn a_segment_that_is_not_all_ones_own_is_a_protection_error() {
-    let site = site("a_segment_that_is_not_all_ones_own_is_a_protection_error");
+    let site = site("via::protection::a_segment_that_is_not_all_ones_own_is_a_protection_error");
     let (mut here, mut there) = pair(&site, Reliability::Unreliable);
     there.receive(0..100);
     let good = here.memory.segment(0..10);
@@ -109,7 +102,8 @@ fn a_segment_that_is_not_all_ones_own_is_a_protection_error() {
 
 #[test]
 fn a_message_that_has_no_room_is_a_length_error_and_breaks_what_is_reliable() {
-    let site = site("a_message_that_has_no_room_is_a_length_error_and_breaks_what_is_reliable");
+    let site =
+        site("via::protection::a_message_that_has_no_room_is_a_length_error_and_breaks_what_is_reliable");
     for reliability in [Reliability::Unreliable, Reliability::Reliable] {
         let (mut here, mut there) = pair(&site, reliability);
         there.receive(0..8);
@@ -139,7 +133,7 @@ fn a_message_that_has_no_room_is_a_length_error_and_breaks_what_is_reliable() {
 
 #[test]
 fn a_message_without_a_descriptor_is_lost_or_breaks_what_is_reliable() {
-    let site = site("a_message_without_a_descriptor_is_lost_or_breaks_what_is_reliable");
+    let site = site("via::protection::a_message_without_a_descriptor_is_lost_or_breaks_what_is_reliable");
     let (mut here, mut there) = pair(&site, Reliability::Unreliable);
     let segment = [here.memory.segment(0..4)];
     for _ in 0..3 {
@@ -161,7 +155,7 @@ fn a_message_without_a_descriptor_is_lost_or_breaks_what_is_reliable() {
 
 #[test]
 fn rdma_touches_what_is_registered_for_it_and_nothing_else() {
-    let site = site("rdma_touches_what_is_registered_for_it_and_nothing_else");
+    let site = site("via::protection::rdma_touches_what_is_registered_for_it_and_nothing_else");
     let (mut here, mut there) = pair(&site, Reliability::Unreliable);
     here.memory.write(0, b"written there");
     there.memory.write(500, b"and this is read");
@@ -208,7 +202,7 @@ fn memory_that_is_given_back_in_mid_transfer_is_not_touched() {
     let slow = Engine { startup: Span::from_ms(100), per_byte: Span::ZERO };
     let engines = Engines { down: slow, ..zero(Firmware::QualityOfService).engines };
     let config = ViaConfig { engines, ..zero(Firmware::QualityOfService) };
-    let site = Site::new("memory_that_is_given_back_in_mid_transfer_is_not_touched", config);
+    let site = Site::new("via::protection::memory_that_is_given_back_in_mid_transfer_is_not_touched", config);
     let (mut here, mut there) = pair(&site, Reliability::Unreliable);
     there.receive(0..16);
     there.receive(16..32);
@@ -239,7 +233,8 @@ fn memory_that_is_given_back_in_mid_transfer_is_not_touched() {
 
 #[test]
 fn descriptors_and_doorbells_that_lie_complete_in_error_or_break_their_own() {
-    let site = site("descriptors_and_doorbells_that_lie_complete_in_error_or_break_their_own");
+    let site =
+        site("via::protection::descriptors_and_doorbells_that_lie_complete_in_error_or_break_their_own");
     let (mut here, mut there) = pair(&site, Reliability::Unreliable);
     let mut raw = Raw::open(&site.socket(0));
     let (tag, _) = raw.make(Request::CreateTag);
@@ -298,7 +293,10 @@ fn descriptors_and_doorbells_that_lie_complete_in_error_or_break_their_own() {
 
 #[test]
 fn what_is_asked_for_wrongly_is_refused() {
-    let site = Site::new("what_is_asked_for_wrongly_is_refused", adapter(Firmware::QualityOfService));
+    let site = Site::new(
+        "via::protection::what_is_asked_for_wrongly_is_refused",
+        adapter(Firmware::QualityOfService),
+    );
     let raw = Raw::open(&site.socket(0));
     let (tag, _) = raw.make(Request::CreateTag);
     let (_memory, file) = Memory::create("raw", 4096).unwrap();
@@ -371,7 +369,7 @@ fn a_process_that_dies_leaves_nothing_and_its_partner_knows() {
         program.vi.wait_send(PATIENCE).unwrap();
         std::process::abort();
     });
-    let test = "a_process_that_dies_leaves_nothing_and_its_partner_knows";
+    let test = "via::protection::a_process_that_dies_leaves_nothing_and_its_partner_knows";
     let site = Site::new(test, adapter(Firmware::QualityOfService));
     let mut there = Program::new(&site.socket(1), Reliability::Unreliable);
     there.receive(0..4);
@@ -400,7 +398,8 @@ fn what_was_on_its_way_when_a_connection_ended_comes_to_nothing() {
     let slow = Engine { startup: Span::from_ms(100), per_byte: Span::ZERO };
     let engines = Engines { up: slow, ..zero(Firmware::QualityOfService).engines };
     let config = ViaConfig { engines, ..zero(Firmware::QualityOfService) };
-    let site = Site::new("what_was_on_its_way_when_a_connection_ended_comes_to_nothing", config);
+    let site =
+        Site::new("via::protection::what_was_on_its_way_when_a_connection_ended_comes_to_nothing", config);
     let (mut here, mut there) = pair(&site, Reliability::Unreliable);
     there.receive(0..4);
     assert!(here.send(&[here.memory.segment(0..4)]).is_done());
@@ -420,7 +419,7 @@ fn what_was_on_its_way_when_a_connection_ended_comes_to_nothing() {
 /// and never ends the program.
 #[test]
 fn a_log_that_is_cut_off_or_damaged_is_known_for_that() {
-    let mut site = site("a_log_that_is_cut_off_or_damaged_is_known_for_that");
+    let mut site = site("via::protection::a_log_that_is_cut_off_or_damaged_is_known_for_that");
     let (mut here, mut there) = pair(&site, Reliability::Unreliable);
     for number in 0..40 {
         there.receive(0..100);
@@ -457,7 +456,7 @@ fn a_log_that_is_cut_off_or_damaged_is_known_for_that() {
 #[test]
 fn a_program_is_the_channel_at_whose_place_it_calls() {
     for (discriminator, is) in [(1, true), (2, false), (0, false), (u64::MAX, false)] {
-        let site = site("a_program_is_the_channel_at_whose_place_it_calls");
+        let site = site("via::protection::a_program_is_the_channel_at_whose_place_it_calls");
         let (mut here, mut there) = pair_at(&site, Reliability::Unreliable, discriminator);
         (0..3).for_each(|_| there.receive(0..100));
         here.receive(0..100);

@@ -2,13 +2,12 @@
 //! Times are those of the adapters, which here advance with events, so the figures are
 //! reproducible. `-- --nocapture` prints them.
 
-#![cfg(target_os = "linux")]
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::common::together;
 use laxity_emulator::via::{Setup, Stepped};
 use laxity_model::via::{Doorbells, Firmware, Limits, ViaConfig};
 use laxity_scenario::Scenario;
@@ -271,6 +270,7 @@ const MESSAGE: Span = Span::from_us(80);
 
 #[test]
 fn a_round_is_as_much_longer_as_eight_doorbells_of_a_share_take() {
+    let _turn = together();
     let set_aside = |adapter: ViaConfig| ViaConfig {
         limits: Limits { best_effort: Some(Rate::from_bytes_per_sec(10_000_000)), ..adapter.limits },
         ..adapter
@@ -379,6 +379,7 @@ fn promised_by(file: &str, others: &str) -> Option<Span> {
 /// turn.
 #[test]
 fn told_apart_whoever_keeps_a_bandwidth_has_what_it_is_promised() {
+    let _turn = together();
     let qos = ViaConfig::table_1(Firmware::QualityOfService);
     let apart =
         ViaConfig { limits: Limits { doorbells: Doorbells::Apart { ahead: 4 }, ..qos.limits }, ..qos };
@@ -428,6 +429,7 @@ fn told_apart_whoever_keeps_a_bandwidth_has_what_it_is_promised() {
 /// the longest round.
 #[test]
 fn played_out_rounds_are_the_same_whatever_a_hostile_process_does() {
+    let _turn = together();
     let qos = ViaConfig::table_1(Firmware::QualityOfService);
     let apart =
         ViaConfig { limits: Limits { doorbells: Doorbells::Apart { ahead: 4 }, ..qos.limits }, ..qos };

@@ -1,11 +1,7 @@
 //! Adapters in this process, and programs in others: the test's own executable, restarted in a
 //! role.
 
-#![allow(dead_code, reason = "not all of it is of every test")]
 #![allow(unsafe_code, reason = "a file without pages is made by a system call")]
-
-#[path = "../support/written.rs"]
-mod written;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -14,8 +10,9 @@ use std::io::{BufRead, BufReader, Cursor};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::RwLockWriteGuard;
 
+use crate::common::{Written, alone};
 use laxity_emulator::log::{End, Header, Log, Recorded, Recorder};
 use laxity_emulator::via::{Beside, Served, Service, Setup, log, replay, serve_beside, socket_of};
 use laxity_machine::place::Placement;
@@ -25,14 +22,10 @@ use laxity_units::Span;
 use laxity_world::Observed;
 use laxity_world::experiment::RunLength;
 use laxity_world::results::Run;
-use written::Written;
 
 /// Environment variables: role of a process, and its adapter's socket.
 const ROLE: &str = "LAXITY_TEST_ROLE";
 const SOCKET: &str = "LAXITY_TEST_SOCKET";
-
-/// Lock for the processors.
-static ALONE: Mutex<()> = Mutex::new(());
 
 pub(crate) struct Role(&'static str);
 
@@ -97,14 +90,15 @@ pub(crate) struct Site {
     file: Written,
     recorder: Option<Recorder>,
     service: Option<Service>,
-    _alone: MutexGuard<'static, ()>,
+    _alone: RwLockWriteGuard<'static, ()>,
 }
 
 impl Site {
-    /// Site for the test of that name, by which processes in a role find it.
+    /// Site for the test of that path, by which processes in a role find it.
     pub(crate) fn new(test: &'static str, config: ViaConfig) -> Self {
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let directory = env::temp_dir().join(format!("laxity-vi-{}-{test}", std::process::id()));
+        let alone = alone();
+        let name = test.rsplit("::").next().unwrap_or(test);
+        let directory = env::temp_dir().join(format!("laxity-vi-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let setup = Setup {
             adapter: config,

@@ -1,8 +1,6 @@
 //! Program without the library: it talks to the provider directly, and writes arbitrary words into
 //! shared memory.
 
-#![allow(dead_code, reason = "not all of it is of every test")]
-
 use std::os::fd::OwnedFd;
 use std::path::Path;
 

@@ -1,6 +1,5 @@
 //! Three hosts at one emulated switch: every host reaches every other, and broadcasts reach all.
 //! Skipped, with the reason, where TAP devices and namespaces are not permitted.
-#![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "an answer that does not come is waited for so long")]
 #![allow(
     unsafe_code,
@@ -14,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::common::{alone, permitted};
 use laxity_emulator::emulate::{Emulation, Options, no_reports, start};
 use laxity_emulator::tap_port::{Counts, Ports, Site, TapBell};
 use laxity_engine::{Dilation, Doorbell, Epoch, Ticks};
@@ -147,15 +147,10 @@ impl<O: Outside> Outside for Stopped<O> {
 
 #[test]
 fn every_host_reaches_every_other_and_a_broadcast_reaches_all() {
+    let _turn = alone();
     let experiment = Arc::new(scenario());
     let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };
-    let site = match Site::new(&experiment) {
-        Err(refused) if refused.capability().is_some() => {
-            println!("skipped: {refused}");
-            return;
-        }
-        site => site.unwrap(),
-    };
+    let Some(site) = permitted(Site::new(&experiment)) else { return };
     let ports = Ports::new(&experiment, site.taps()).unwrap();
     let epoch = Epoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
     let ports = ports.timed_by(move || epoch.now());

@@ -1,10 +1,6 @@
 //! Bulk TCP between two namespaces through a link with delay and loss: all bytes arrive intact, in
 //! frames as on a link, and none early. Skipped, with the reason, where TAP devices and namespaces
 //! are not permitted.
-#![cfg(target_os = "linux")]
-
-#[path = "support/ports.rs"]
-mod ports;
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
@@ -12,13 +8,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use laxity_emulator::emulate::{Emulation, Options, no_reports, start};
-use laxity_emulator::tap_port::{Ports, Site, TapBell};
+use crate::common::{alone, at_ports, permitted, ports};
+use laxity_emulator::emulate::{Options, start};
+use laxity_emulator::tap_port::{Ports, Site};
 use laxity_engine::{Dilation, Epoch, Ticks};
 use laxity_scenario::Scenario;
 use laxity_units::Span;
-use laxity_world::experiment::Task;
-use ports::ports;
 
 const BYTES: usize = 2_000_000;
 /// Timeout, so that the test does not wait for a run that has ended.
@@ -78,11 +73,13 @@ fn sent() -> Vec<u8> {
 
 #[test]
 fn bulk_goes_through_as_frames_and_arrives_whole() {
+    let _turn = alone();
     through("4", IpAddr::from([10, 77, 4, 1]), IpAddr::from([10, 77, 4, 2]));
 }
 
 #[test]
 fn so_it_does_by_the_new_protocol() {
+    let _turn = alone();
     let end = |number| IpAddr::from([0xfd77, 4, 0, 0, 0, 0, 0, number]);
     through("6", end(1), end(2));
 }
@@ -91,29 +88,12 @@ fn through(name: &str, from: IpAddr, to: IpAddr) {
     let text = scenario(name, from, to);
     let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
     let experiment = Arc::new(scenario.first());
-    let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };
-    let site = match Site::new(&experiment) {
-        Err(refused) if refused.capability().is_some() => {
-            println!("skipped: {refused}");
-            return;
-        }
-        site => site.unwrap(),
-    };
+    let Some(site) = permitted(Site::new(&experiment)) else { return };
     let inside = |node: usize| site.namespace_at(node).expect("each node has a namespace");
     let listener = inside(1).within(|| TcpListener::bind((to, 7009))).unwrap().unwrap();
     let epoch = Epoch::starting_in(Span::from_ms(20), Ticks::calibrate(), Dilation::NONE);
     let ports = Ports::new(&experiment, site.taps()).unwrap().timed_by(move || epoch.now());
-    let emulation = Emulation {
-        experiment: experiment.clone(),
-        length,
-        doorbell: TapBell::new(&ports, epoch),
-        channels: ports.channels(),
-        outside: ports,
-        hosts: Vec::new(),
-        epoch,
-        reports: no_reports(),
-        journal: None,
-    };
+    let emulation = at_ports(&experiment, ports, epoch, None);
     let running = start(emulation, &Options::on(None)).unwrap();
     let receiver = thread::spawn(move || {
         let mut bytes = Vec::new();

@@ -1,10 +1,6 @@
 //! Datagrams written together through a real device: a program reads each as it was sent. Skipped,
 //! with the reason, where TAP devices and namespaces are not permitted.
-#![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "that a kernel is to cut what is sent is an option that no safe call sets")]
-
-#[path = "support/ports.rs"]
-mod ports;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::common::{permitted, ports, together};
 use laxity_emulator::tap_port::{Ports, Site, Wire};
 use laxity_machine::offload::Offload;
 use laxity_machine::tap::Tap;
@@ -21,7 +18,6 @@ use laxity_scenario::Scenario;
 use laxity_units::{Span, Time};
 use laxity_world::experiment::Experiment;
 use laxity_world::{Input, Notice, Outside};
-use ports::ports;
 
 struct Watched {
     tap: Arc<Tap>,
@@ -96,29 +92,26 @@ fn sent() -> Vec<(usize, Vec<u8>)> {
 
 #[test]
 fn a_program_reads_what_was_sent() {
+    let _turn = together();
     through("4", IpAddr::from([10, 77, 6, 1]), IpAddr::from([10, 77, 6, 2]), false);
 }
 
 #[test]
 fn so_it_does_by_the_new_protocol() {
+    let _turn = together();
     let end = |number| IpAddr::from([0xfd77, 6, 0, 0, 0, 0, 0, number]);
     through("6", end(1), end(2), false);
 }
 
 #[test]
 fn so_it_does_behind_a_kernel_that_does_not_know_bulks_of_datagrams() {
+    let _turn = together();
     through("o", IpAddr::from([10, 77, 7, 1]), IpAddr::from([10, 77, 7, 2]), true);
 }
 
 fn through(name: &str, from: IpAddr, to: IpAddr, refuses: bool) {
     let experiment = experiment(name, from, to);
-    let site = match Site::new(&experiment) {
-        Err(refused) if refused.capability().is_some() => {
-            println!("skipped: {refused}");
-            return;
-        }
-        site => site.unwrap(),
-    };
+    let Some(site) = permitted(Site::new(&experiment)) else { return };
     let socket = |node: usize, at: (IpAddr, u16)| {
         let namespace = site.namespace_at(node).expect("each node has a namespace");
         namespace.within(|| UdpSocket::bind(at)).unwrap().unwrap()

@@ -1,22 +1,18 @@
 //! Effects on a program when the adapters' process dies, or ends. Order and accounting are
 //! asserted, no times.
 
-#![cfg(target_os = "linux")]
-
-#[path = "via/support.rs"]
-mod support;
-
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use super::support::zero;
+use crate::common::alone;
 use laxity_emulator::via::{Setup, serve, socket_of};
 use laxity_machine::place::Placement;
 use laxity_model::via::Firmware;
 use laxity_units::Span;
 use laxity_vi::{Address, CompletionQueue, Descriptor, Error, Nic, Region, State, Status, Vi, ViAttributes};
-use support::zero;
 
 const DIRECTORY: &str = "LAXITY_TEST_ADAPTERS";
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
@@ -39,7 +35,8 @@ struct Elsewhere {
 
 impl Elsewhere {
     fn begin(test: &str) -> Self {
-        let directory = std::env::temp_dir().join(format!("laxity-vi-{test}-{}", std::process::id()));
+        let name = test.rsplit("::").next().unwrap_or(test);
+        let directory = std::env::temp_dir().join(format!("laxity-vi-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", test, "--nocapture", "--test-threads", "1"]);
@@ -145,8 +142,9 @@ fn seen(directory: &Path, ends: impl FnOnce()) {
 
 #[test]
 fn who_waits_is_woken_when_the_adapters_process_is_killed() {
+    let _turn = alone();
     play();
-    let mut elsewhere = Elsewhere::begin("who_waits_is_woken_when_the_adapters_process_is_killed");
+    let mut elsewhere = Elsewhere::begin("via::lost::who_waits_is_woken_when_the_adapters_process_is_killed");
     let directory = elsewhere.directory.clone();
     seen(&directory, || elsewhere.kill());
     // The files of its sockets still exist, and block no run.
@@ -161,6 +159,7 @@ fn who_waits_is_woken_when_the_adapters_process_is_killed() {
 
 #[test]
 fn who_waits_is_woken_when_the_adapters_are_closed() {
+    let _turn = alone();
     let directory = std::env::temp_dir().join(format!("laxity-vi-closed-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let service = serve(setup(), &directory, Placement::default()).unwrap();
@@ -170,8 +169,9 @@ fn who_waits_is_woken_when_the_adapters_are_closed() {
 
 #[test]
 fn who_rings_is_not_held_up_by_adapters_that_are_gone() {
+    let _turn = alone();
     play();
-    let mut elsewhere = Elsewhere::begin("who_rings_is_not_held_up_by_adapters_that_are_gone");
+    let mut elsewhere = Elsewhere::begin("via::lost::who_rings_is_not_held_up_by_adapters_that_are_gone");
     let [mut here, _there] = sides(&elsewhere.directory.clone());
     elsewhere.kill();
     // More doorbells than the queue holds, without a consumer.

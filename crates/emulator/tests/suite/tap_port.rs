@@ -1,11 +1,5 @@
 //! Real programs through an emulated network, and a replay from the log. Skipped, with the reason,
 //! where TAP devices and namespaces are not permitted.
-#![cfg(target_os = "linux")]
-
-#[path = "support/ports.rs"]
-mod ports;
-#[path = "support/written.rs"]
-mod written;
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -13,17 +7,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use laxity_emulator::emulate::{Emulation, Options, no_reports, replay, start};
+use crate::common::{Written, alone, at_ports, permitted, ports};
+use laxity_emulator::emulate::{Options, replay, start};
 use laxity_emulator::log::{End, Header, Log, Recorded, Recorder};
-use laxity_emulator::tap_port::{Ports, Site, TapBell};
+use laxity_emulator::tap_port::{Ports, Site};
 use laxity_engine::{Dilation, Epoch, Ticks};
 use laxity_scenario::Scenario;
 use laxity_scenario::claim::Unread;
 use laxity_units::Span;
 use laxity_world::experiment::Task;
 use laxity_world::results::Run;
-use ports::ports;
-use written::Written;
 
 /// They are read only at the end: fewer than a socket's default buffer holds, whatever its
 /// overhead.
@@ -68,6 +61,7 @@ fn scenario() -> String {
 
 #[test]
 fn datagrams_go_through_in_order_and_the_log_replays_them() {
+    let _turn = alone();
     let path = PathBuf::from("test.toml");
     let files = BTreeMap::from([(path.clone(), scenario().into_bytes())]);
     let files = Recorded::of(&files);
@@ -75,13 +69,7 @@ fn datagrams_go_through_in_order_and_the_log_replays_them() {
     let point = scenario.points().next().unwrap();
     let experiment = Arc::new(scenario.experiment(&point));
     let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };
-    let site = match Site::new(&experiment) {
-        Err(refused) if refused.capability().is_some() => {
-            println!("skipped: {refused}");
-            return;
-        }
-        site => site.unwrap(),
-    };
+    let Some(site) = permitted(Site::new(&experiment)) else { return };
     let socket = |node: usize, address: [u8; 4], port: u16| {
         let namespace = site.namespace_at(node).expect("each node has a namespace");
         namespace.within(|| UdpSocket::bind((Ipv4Addr::from(address), port))).unwrap().unwrap()
@@ -96,17 +84,7 @@ fn datagrams_go_through_in_order_and_the_log_replays_them() {
     let (journal, recorder) = Recorder::start(file.clone(), &header).unwrap();
     let epoch = Epoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
     let ports = ports.timed_by(move || epoch.now());
-    let emulation = Emulation {
-        experiment: experiment.clone(),
-        length,
-        doorbell: TapBell::new(&ports, epoch),
-        channels: ports.channels(),
-        outside: ports,
-        hosts: Vec::new(),
-        epoch,
-        reports: no_reports(),
-        journal: Some(journal),
-    };
+    let emulation = at_ports(&experiment, ports, epoch, Some(journal));
     let running = start(emulation, &Options::on(None)).unwrap();
     for number in 0..SENT {
         from.send_to(&number.to_be_bytes(), (Ipv4Addr::new(10, 77, 9, 2), 7009)).unwrap();

@@ -1,18 +1,11 @@
 //! For any words and files at the control socket, END responds or hangs up, and serves the next
 //! program.
 
-#![cfg(target_os = "linux")]
-
-#[path = "via/raw.rs"]
-mod raw;
-#[path = "via/support.rs"]
-mod support;
-
+use super::raw::Raw;
+use super::support::{Site, adapter, sparse};
 use laxity_model::via::Firmware;
 use laxity_vi::provider::{Answer, Memory, Request, Socket};
 use laxity_vi::{Access, Nic, ViAttributes};
-use raw::Raw;
-use support::{Site, adapter};
 
 /// Number of random requests.
 const REQUESTS: usize = 6000;
@@ -35,9 +28,9 @@ impl Chance {
 
 #[test]
 fn no_request_ends_the_adapters() {
-    let site = Site::new("no_request_ends_the_adapters", adapter(Firmware::QualityOfService));
+    let site = Site::new("via::asked::no_request_ends_the_adapters", adapter(Firmware::QualityOfService));
     let (_memory, small) = Memory::create("asked", 4096).unwrap();
-    let files = [small, support::sparse(1 << 30), std::fs::File::open("/dev/null").unwrap().into()];
+    let files = [small, sparse(1 << 30), std::fs::File::open("/dev/null").unwrap().into()];
     let mut chance = Chance(41);
     let open = |place: usize| Raw::open(&site.socket(place % 2));
     let mut programs: Vec<Raw> = (0..4).map(open).collect();

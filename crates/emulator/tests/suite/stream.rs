@@ -1,23 +1,18 @@
 //! A program that sends at its contract's rate beside a flood, and measures the delays of its
 //! datagrams. Order and accounting are asserted, and that none is early; delays are printed.
 //! Skipped, with the reason, where TAP devices and namespaces are not permitted.
-#![cfg(target_os = "linux")]
-
-#[path = "support/ports.rs"]
-mod ports;
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use laxity_emulator::emulate::{Emulation, Options, no_reports, start};
-use laxity_emulator::tap_port::{Ports, Site, TapBell};
+use crate::common::{alone, at_ports, permitted, ports};
+use laxity_emulator::emulate::{Options, start};
+use laxity_emulator::tap_port::{Ports, Site};
 use laxity_engine::{Dilation, Epoch, Ticks};
 use laxity_scenario::Scenario;
 use laxity_units::{Span, Time};
-use laxity_world::experiment::Task;
-use ports::ports;
 
 const SENT: u64 = 60;
 const INTERVAL: Span = Span::from_ms(10);
@@ -74,17 +69,11 @@ fn scenario() -> String {
 
 #[test]
 fn a_stream_beside_a_flood_is_whole_in_order_and_never_early() {
+    let _turn = alone();
     let scenario = Scenario::from_text("test.toml", scenario()).unwrap_or_else(|errors| panic!("{errors}"));
     let experiment = Arc::new(scenario.first());
     assert_eq!(experiment.channels[0].spec.min_message.get(), 42, "not what the virtual source would send");
-    let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };
-    let site = match Site::new(&experiment) {
-        Err(refused) if refused.capability().is_some() => {
-            println!("skipped: {refused}");
-            return;
-        }
-        site => site.unwrap(),
-    };
+    let Some(site) = permitted(Site::new(&experiment)) else { return };
     let socket = |node: usize, address: Ipv4Addr, port: u16| {
         let namespace = site.namespace_at(node).expect("each node has a namespace");
         namespace.within(|| UdpSocket::bind((address, port))).unwrap().unwrap()
@@ -97,17 +86,7 @@ fn a_stream_beside_a_flood_is_whole_in_order_and_never_early() {
 
     let epoch = Epoch::starting_in(Span::from_ms(20), Ticks::calibrate(), Dilation::NONE);
     let ports = Ports::new(&experiment, site.taps()).unwrap().timed_by(move || epoch.now());
-    let emulation = Emulation {
-        experiment: experiment.clone(),
-        length,
-        doorbell: TapBell::new(&ports, epoch),
-        channels: ports.channels(),
-        outside: ports,
-        hosts: Vec::new(),
-        epoch,
-        reports: no_reports(),
-        journal: None,
-    };
+    let emulation = at_ports(&experiment, ports, epoch, None);
     let running = start(emulation, &Options::on(None)).unwrap();
     let sender = thread::spawn(move || {
         let mut next = Time::ZERO + Span::from_ms(30);

@@ -1,21 +1,14 @@
 //! Programs in separate processes that exchange messages through virtual interfaces of emulated
 //! adapters. Order and accounting are asserted, no times.
 
-#![cfg(target_os = "linux")]
-
-#[path = "via/raw.rs"]
-mod raw;
-#[path = "via/support.rs"]
-mod support;
-
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::raw::{BELLS, QUEUES, Raw, write_send};
+use super::support::{Role, Site, adapter, zero};
 use laxity_model::via::Firmware;
 use laxity_vi::provider::{Answer, Memory, Request};
 use laxity_vi::{Address, Bandwidth, Descriptor, Nic, Reliability, Status, Vi, ViAttributes};
-use raw::{QUEUES, Raw, write_send};
-use support::{Role, Site, adapter, zero};
 
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
 
@@ -76,7 +69,7 @@ fn two_processes_play_ping_pong_through_an_adapter_that_keeps_bandwidths() {
     Role::new("ping").play(|socket| ping_pong(socket, true, rate, 500));
     Role::new("pong").play(|socket| ping_pong(socket, false, Bandwidth::None, 500));
     let site = Site::new(
-        "two_processes_play_ping_pong_through_an_adapter_that_keeps_bandwidths",
+        "via::messages::two_processes_play_ping_pong_through_an_adapter_that_keeps_bandwidths",
         adapter(Firmware::QualityOfService),
     );
     let players = [site.start("pong", 1), site.start("ping", 0)];
@@ -96,7 +89,8 @@ fn it_is_the_same_under_every_firmware_and_without_stage_times() {
     let firmwares =
         [Firmware::Sequential { overlap: false }, Firmware::Sequential { overlap: true }, Firmware::Parallel];
     for config in firmwares.map(adapter).into_iter().chain([zero(Firmware::QualityOfService)]) {
-        let site = Site::new("it_is_the_same_under_every_firmware_and_without_stage_times", config);
+        let site =
+            Site::new("via::messages::it_is_the_same_under_every_firmware_and_without_stage_times", config);
         let players = [site.start("pong", 1), site.start("ping", 0)];
         players.into_iter().for_each(|player| assert!(player.ended_well().contains("100 rounds")));
         assert_eq!(site.end().tally.received, 200, "{config:?}");
@@ -182,7 +176,7 @@ fn hold(socket: &std::path::Path) {
 fn what_is_held_ends_with_its_connection() {
     Role::new("hold").play(hold);
     for config in [adapter(Firmware::QualityOfService), zero(Firmware::Parallel)] {
-        let site = Site::new("what_is_held_ends_with_its_connection", config);
+        let site = Site::new("via::messages::what_is_held_ends_with_its_connection", config);
         assert!(site.start("hold", 0).ended_well().contains("goes on"));
         assert_eq!(site.end().violations, Default::default());
     }
@@ -227,10 +221,11 @@ fn rage(socket: &std::path::Path, seed: u64) -> ! {
             let (vi, queues) = &vis[random() as usize % vis.len()];
             match random() % 16 {
                 0 => raw.bells.word32(0).store(random() as u32, Ordering::Release),
-                1 => raw
-                    .bells
-                    .word64(8 * (random() as usize % (raw::BELLS / 8)))
-                    .store(random(), Ordering::Relaxed),
+                1 => {
+                    raw.bells
+                        .word64(8 * (random() as usize % (BELLS / 8)))
+                        .store(random(), Ordering::Relaxed);
+                }
                 2..=4 => {
                     queues.word64(8 * (random() as usize % (QUEUES / 8))).store(random(), Ordering::Relaxed);
                 }
@@ -273,7 +268,7 @@ fn what_a_hostile_process_does_others_do_not_notice() {
     Role::new("slow pong").play(|socket| ping_pong(socket, false, rate, 30));
     Role::new("rage").play(|socket| rage(socket, 0x9e37_79b9));
     Role::new("more rage").play(|socket| rage(socket, 0x1234_5677));
-    let test = "what_a_hostile_process_does_others_do_not_notice";
+    let test = "via::messages::what_a_hostile_process_does_others_do_not_notice";
     for (config, rounds, parts) in [
         (zero(Firmware::QualityOfService), 2000, ["pong", "ping"]),
         (zero(Firmware::Parallel), 2000, ["pong", "ping"]),

@@ -1,14 +1,11 @@
 //! Worlds under a real clock: order and accounting, without assertions about time.
-#![cfg(target_os = "linux")]
-
-#[path = "support/written.rs"]
-mod written;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::common::{Written, alone};
 use laxity_emulator::emulate::{Emulation, Options, ReplayError, drive, no_reports, replay, start};
 use laxity_emulator::log::{End, Header, Log, Recorded, Recorder};
 use laxity_engine::trace::NoTrace;
@@ -19,7 +16,6 @@ use laxity_scenario::claim::Unread;
 use laxity_units::{Bytes, Span, Time};
 use laxity_world::experiment::{Experiment, RunLength, Task};
 use laxity_world::{Assembly, Elsewhere, Input, Nothing, Notice, Outside};
-use written::Written;
 
 /// A periodic channel and one for the outside, between two nodes.
 fn scenario(time: &str) -> ((Scenario, BTreeMap<PathBuf, Vec<u8>>), PathBuf) {
@@ -136,6 +132,7 @@ impl Outside for Ringed {
 
 #[test]
 fn a_world_in_real_time_is_the_world_in_virtual_time() {
+    let _turn = alone();
     let (spec, length) = experiment("230 ms");
     let mut nothing = NoTrace;
     let elsewhere = Elsewhere { hosts: &[], channels: &[1] };
@@ -160,6 +157,7 @@ fn a_world_in_real_time_is_the_world_in_virtual_time() {
 
 #[test]
 fn every_input_is_answered_and_what_is_taken_is_delivered_in_order() {
+    let _turn = alone();
     const COUNT: u32 = 200;
     let message = |handle| Input::Message { channel: 1, size: Bytes::new(200), handle };
     let (outside, watcher) = Ringed::of(&(0..COUNT).map(message).collect::<Vec<_>>());
@@ -174,6 +172,7 @@ fn every_input_is_answered_and_what_is_taken_is_delivered_in_order() {
 
 #[test]
 fn a_log_replays_the_run_from_itself_alone() {
+    let _turn = alone();
     let (scenario, path) = scenario("3600 s");
     let point = scenario.0.points().next().unwrap();
     let experiment = scenario.0.experiment(&point);
@@ -245,6 +244,7 @@ fn a_log_replays_the_run_from_itself_alone() {
 
 #[test]
 fn an_outside_that_says_stop_ends_the_run() {
+    let _turn = alone();
     let (outside, watcher) = Ringed::of(&[Input::Stop]);
     let driven = drive(emulation("3600 s", outside, watcher), &Options::on(None), &mut |_| {}).unwrap();
     assert_eq!(driven.stop, Stop::Finished);
@@ -268,6 +268,7 @@ impl Outside for Slow {
 /// fewer than half of the events of 400 ms happen within 400 ms.
 #[test]
 fn a_run_that_ends_by_the_clock_ends_however_late_its_events_are() {
+    let _turn = alone();
     let emulation = Emulation { channels: Vec::new(), ..emulation("400 ms", Slow, || true) };
     let epoch = emulation.epoch;
     let options = Options { by_clock: true, ..Options::on(None) };

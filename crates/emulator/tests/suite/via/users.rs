@@ -1,27 +1,21 @@
 //! Resources remain for another user, whatever the programs of one user take. Skipped, with the
 //! reason, where threads may not change their user.
 
-#![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "a silent connection is ended after so long")]
 #![allow(
     unsafe_code,
     reason = "the user of one thread alone is changed by a system call that no safe call wraps"
 )]
 
-#[path = "via/raw.rs"]
-mod raw;
-#[path = "via/support.rs"]
-mod support;
-
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use super::raw::Raw;
+use super::support::{Site, sparse, zero};
 use laxity_model::via::Firmware;
 use laxity_vi::provider::{Answer, Memory, Request, Socket};
 use laxity_vi::{Access, Nic, Reliability, ViAttributes};
-use raw::Raw;
-use support::{Site, zero};
 
 /// A user other than this process's.
 const OTHER: libc::c_long = 65_534;
@@ -57,7 +51,7 @@ fn works(socket: &PathBuf) -> bool {
 
 #[test]
 fn silent_connections_lock_out_no_other_user_and_are_ended() {
-    let (site, socket) = site("silent_connections_lock_out_no_other_user_and_are_ended");
+    let (site, socket) = site("via::users::silent_connections_lock_out_no_other_user_and_are_ended");
     let began = Instant::now();
     let silent: Vec<Socket> = (0..200).map_while(|_| Socket::connect(&socket).ok()).collect();
     let other = as_another_user(|| works(&socket));
@@ -76,12 +70,12 @@ fn silent_connections_lock_out_no_other_user_and_are_ended() {
 
 #[test]
 fn what_one_user_takes_leaves_room_for_another() {
-    let (site, socket) = site("what_one_user_takes_leaves_room_for_another");
+    let (site, socket) = site("via::users::what_one_user_takes_leaves_room_for_another");
     let mut programs = Vec::new();
     let (mut interfaces, mut registered) = (Vec::new(), 0_u64);
     // A sparse file.
     let (_memory, file) = Memory::create("raw", 4096).unwrap();
-    let long = support::sparse(256 << 20);
+    let long = sparse(256 << 20);
     for _ in 0..12 {
         let raw = Raw::open(&socket);
         let (tag, _) = raw.make(Request::CreateTag);
