@@ -135,6 +135,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
             Adapter::Null(link) if covered.model == ResourceModel::Handed => {
                 medium(experiment, node)?;
                 patient(&hosts[*host], *link)?;
+                station::without_window(experiment, node)?;
                 let (link, ranked) = at_once::at_a_link(experiment, node, *link)?;
                 let levels = if ranked { covered.levels } else { Some(1) };
                 return Ok(Covered { link, levels, ..covered });

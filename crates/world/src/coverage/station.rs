@@ -45,9 +45,7 @@ pub(super) fn covered(
     };
     let most = under_way(experiment, node, depth);
     if host.model == ResourceModel::Handed {
-        if depth < u32::MAX && most == depth {
-            return Err(Uncovered("packets that the adapter schedules wait for a window before that"));
-        }
+        without_window(experiment, node)?;
         let by_rates = rated(experiment, node, description, &window(u32::MAX, !host.ahead));
         let by_rates = by_rates.and_then(|(rated, shared)| match host.by_level {
             true => Err(Uncovered("stages by rates are analysed behind a CPU that goes by multi-class EDF")),
@@ -97,6 +95,16 @@ pub(super) fn covered(
 fn goes_by_rates(description: &Description) -> bool {
     let mut queues = description.transmit.iter().flat_map(|stage| &stage.queues);
     queues.any(|queue| queue.order.serves_rates_first())
+}
+
+/// Refuses a host whose packets wait for the adapter's window: completions then select packets, and
+/// `handed` has no part for that.
+pub(super) fn without_window(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
+    let depth = experiment.host(node).subsystem.link.depth;
+    if depth < u32::MAX && under_way(experiment, node, depth) == depth {
+        return Err(Uncovered("packets that the adapter schedules wait for a window before that"));
+    }
+    Ok(())
 }
 
 /// Packets that are under way at `node`, at most: `depth`, or as many as there are buffers for,
