@@ -1,10 +1,16 @@
 //! The arguments, which are also their own documentation: `docs/cli.md` is made from here.
 
+mod service;
+
 use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use laxity_units::Span;
+
+pub(crate) use service::{
+    Channel, ChannelCommand, ContractOptions, Daemon, MakeKeys, Ping, Recv, Send, Serve, ShowNode, Top,
+};
 
 /// Text of `--version`.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), ", build ", env!("LAXITY_BUILD"));
@@ -108,6 +114,29 @@ pub(crate) enum Command {
     Emulate(Emulate),
     /// Runs an emulation again from its log, at the speed of a simulation, and prints the same outcome.
     Replay(Replay),
+    /// Runs the daemon of a node: guaranteed channels between real programs on real hosts.
+    ///
+    /// Reads a node file: the node, its links and neighbours. Programs connect at
+    /// `/run/laxity/NAME.sock`. Ends in order with SIGINT or SIGTERM, and leaves no discipline,
+    /// socket or reservation behind. With `interface` on a link it needs CAP_NET_ADMIN.
+    Serve(Serve),
+    /// Makes a test authority, and a certificate and a key for each node.
+    Keys(MakeKeys),
+    /// Sends standard input over a channel: pieces of `--size` bytes, as fast as the contract lets.
+    ///
+    /// Exit code 1 if the channel is refused, or breaks.
+    Send(Send),
+    /// Receives at a name, and writes the payload of messages to standard output.
+    Recv(Recv),
+    /// Measures round trips to a receiver that `laxity recv NAME --echo` runs: two channels, with the
+    /// bound beside the worst case.
+    Ping(Ping),
+    /// Shows or closes the channels at the local node.
+    Channel(Channel),
+    /// Shows the local node: links, names, counters.
+    Node(ShowNode),
+    /// Shows the channels at the local node, live: the bound beside the worst case.
+    Top(Top),
     /// Prints the JSON schema of scenario files, for editors.
     Schema(Schema),
     /// Says what a key of a scenario or a word of tables, reports and claims means.

@@ -20,6 +20,7 @@ mod replay;
 mod reproduce;
 mod reproduction;
 mod run;
+mod service;
 mod stamp;
 mod terminal;
 mod trace;
@@ -94,6 +95,14 @@ fn main() -> ExitCode {
         Command::Adapter(options) => adapter::adapter(&options.command, &mut terminal),
         Command::Emulate(options) => emulate::emulate(options, &mut terminal),
         Command::Replay(options) => replay::replay(options, &mut terminal),
+        Command::Serve(options) => service::serve(options, &mut terminal),
+        Command::Keys(options) => service::keys(options, &mut terminal),
+        Command::Send(options) => service::send::send(options, &mut terminal),
+        Command::Recv(options) => service::receive::receive(options, &mut terminal),
+        Command::Ping(options) => service::ping::ping(options, &mut terminal),
+        Command::Channel(options) => service::show::channel(&options.command, &mut terminal),
+        Command::Node(options) => service::show::node(options, &mut terminal),
+        Command::Top(options) => service::show::top(options, &mut terminal),
         Command::Schema(options) => {
             let schema = match (options.profile, options.adapter) {
                 (true, _) => laxity_scenario::profile_schema(),

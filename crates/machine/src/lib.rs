@@ -36,6 +36,8 @@ pub mod signal;
 pub mod socket;
 #[cfg(target_os = "linux")]
 pub mod tap;
+#[cfg(target_os = "linux")]
+pub mod udp;
 
 #[cfg(target_os = "linux")]
 pub use core_claim::{CoreClaim, claim_core, claim_two_cores};

@@ -12,6 +12,9 @@ use laxity_units::{Span, Time};
 pub enum Command {
     /// Registers the program as the receiver of a queue.
     Listen(Port),
+    /// The program receives no more from a queue. Its messages are dropped, and its channels are
+    /// closed.
+    Unlisten(Port),
     /// Asks for a channel; the outcome is an [`Answer`].
     Open {
         /// Pays for the channel.

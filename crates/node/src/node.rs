@@ -129,6 +129,7 @@ impl Node {
     pub fn command(&mut self, now: Time, program: Program, command: Command) -> Result<Response, Failure> {
         let answer = match command {
             Command::Listen(port) => self.listen(program, port),
+            Command::Unlisten(port) => self.unlisten(now, program, port),
             Command::Open { owner, port, contract, route } => {
                 let channel = self.manager.open(now, Open { program, owner, port, contract, route });
                 self.sources.insert(channel, Source::new(program));
@@ -275,6 +276,21 @@ impl Node {
         (self.manager.resources().snapshot(), entries)
     }
 
+    /// The part of the link to `to` that channels have reserved, in millionths.
+    pub fn reserved(&self, to: NodeId) -> u32 {
+        let Some(link) = self.links.get(&to) else { return 0 };
+        let held = self.manager.held().filter(|held| held.place.to == Some(to));
+        let share = |held: laxity_signalling::Held| {
+            let Ok(message) = u32::try_from(held.contract.max_message.get()) else { return 0 };
+            let sizes = laxity_transport::Sizes { message, packet: self.config.packet };
+            let headers = sizes.packets() as usize * (HEADER_LEN + link.config.around as usize);
+            let time = link.config.per_byte.time(Bytes::new(message as u64 + headers as u64));
+            u128::from(time.as_ps()) * 1_000_000 / u128::from(held.contract.min_interval.as_ps().max(1))
+        };
+        let total: u128 = held.map(share).sum();
+        u32::try_from(total).unwrap_or(u32::MAX)
+    }
+
     /// Frames that wait for the link to `to`.
     pub fn waiting(&self, to: NodeId) -> usize {
         self.links.get(&to).map_or(0, Link::len)
@@ -282,6 +298,18 @@ impl Node {
 
     /// After an input of the manager: the data path follows it, and its messages and events leave.
     fn settle(&mut self, now: Time) {
+        while let Some(event) = self.manager.poll_event() {
+            match event {
+                // The receiver has ended meanwhile: the source finds the channel broken.
+                Event::Opened { channel, port } if !self.listeners.contains_key(&port) => {
+                    let _ = self.manager.close(now, channel);
+                }
+                event => {
+                    self.follow(now);
+                    self.notify(event);
+                }
+            }
+        }
         self.follow(now);
         while let Some((to, message)) = self.manager.poll_transmit() {
             let mut payload = [0; codec::LONGEST];
@@ -289,9 +317,6 @@ impl Node {
                 Ok(length) => self.signal(now, to, &payload[..length]),
                 Err(_) => self.counters.drop(Dropped::Signalling),
             }
-        }
-        while let Some(event) = self.manager.poll_event() {
-            self.notify(event);
         }
     }
 

@@ -150,6 +150,21 @@ impl Node {
         }
     }
 
+    pub(crate) fn unlisten(&mut self, now: Time, program: Program, port: Port) -> Result<Response, Failure> {
+        if self.listeners.get(&port) != Some(&program) {
+            return Err(Failure::NotYours);
+        }
+        let ends = |(channel, receiver): (&ChannelId, &Receiver)| (receiver.port == port).then_some(*channel);
+        let channels: Vec<ChannelId> = self.receivers.iter().filter_map(ends).collect();
+        for channel in channels {
+            // A channel that is being closed already stays in that state.
+            let _ = self.manager.close(now, channel);
+        }
+        self.listeners.remove(&port);
+        self.queues.remove(&port);
+        Ok(Response::Done)
+    }
+
     pub(crate) fn receive(&mut self, program: Program, port: Port) -> Result<Response, Failure> {
         if self.listeners.get(&port) != Some(&program) {
             return Err(Failure::NotYours);

@@ -267,4 +267,16 @@ impl Header {
         header[AGE..].copy_from_slice(&(age.as_ps() / 1000).to_be_bytes());
         Ok(())
     }
+
+    /// Adds to the age of an encoded packet in place: time that the packet has waited below the node.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError::Short`] if `packet` has no header. `packet` is then unchanged.
+    pub fn add_age(packet: &mut [u8], waited: Span) -> Result<(), WireError> {
+        let header = packet.get_mut(..HEADER_LEN).ok_or(WireError::Short)?;
+        let age = long(header, AGE).saturating_add(waited.as_ps() / 1000);
+        header[AGE..].copy_from_slice(&age.to_be_bytes());
+        Ok(())
+    }
 }

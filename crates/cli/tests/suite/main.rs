@@ -8,5 +8,6 @@ mod explain;
 mod new;
 mod outputs;
 mod reproduce;
+mod service;
 mod trace;
 mod trials;

@@ -406,7 +406,7 @@ impl Network {
         while let Some(node) = &mut self.nodes[at] {
             match node.command(now, PROGRAM, Command::Receive(PORT)) {
                 Ok(Response::Received(Message { channel: Some(id), payload, .. })) => {
-                    self.received(id, &payload)
+                    self.received(id, &payload);
                 }
                 _ => break,
             }

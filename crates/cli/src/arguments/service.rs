@@ -1,0 +1,147 @@
+//! The arguments of the running service's commands.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use laxity_units::Span;
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// The node file.
+    #[arg(value_name = "NODE")]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MakeKeys {
+    /// Where the files are written; an authority that is there signs the new nodes.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Names of nodes.
+    #[arg(value_name = "NODE", required = true)]
+    pub(crate) nodes: Vec<String>,
+}
+
+/// The local daemon.
+#[derive(Debug, Args)]
+pub(crate) struct Daemon {
+    /// The socket of the daemon; the only one in /run/laxity if it is absent.
+    #[arg(long, value_name = "PATH", env = "LAXITY_SOCKET")]
+    pub(crate) socket: Option<PathBuf>,
+}
+
+/// A contract.
+#[derive(Debug, Args)]
+pub(crate) struct ContractOptions {
+    /// The largest message.
+    #[arg(long, value_name = "BYTES", default_value = "1000")]
+    pub(crate) size: u32,
+    /// The least average spacing of messages.
+    #[arg(long, value_name = "TIME", default_value = "10 ms")]
+    pub(crate) interval: Span,
+    /// The longest burst.
+    #[arg(long, value_name = "MESSAGES", default_value = "1")]
+    pub(crate) burst: u32,
+    /// How long after its logical arrival each message is delivered at the latest.
+    #[arg(long, value_name = "TIME", default_value = "5 ms")]
+    pub(crate) deadline: Span,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Send {
+    /// The receiver.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) contract: ContractOptions,
+    /// Sends N messages of zeros instead of standard input.
+    #[arg(long, value_name = "N")]
+    pub(crate) count: Option<u64>,
+    /// Does not wait for the contract: messages beyond it are refused, and counted.
+    #[arg(long)]
+    pub(crate) excess: bool,
+    #[command(flatten)]
+    pub(crate) daemon: Daemon,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Recv {
+    /// The name to listen at.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// Ends after N messages.
+    #[arg(long, value_name = "N")]
+    pub(crate) count: Option<u64>,
+    /// Ends after this time.
+    #[arg(long = "for", value_name = "TIME")]
+    pub(crate) time: Option<Span>,
+    /// Writes a table of delays at the end instead of the messages.
+    #[arg(long)]
+    pub(crate) report: bool,
+    /// Sends each message of `laxity ping` back.
+    #[arg(long)]
+    pub(crate) echo: bool,
+    #[command(flatten)]
+    pub(crate) daemon: Daemon,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ping {
+    /// The receiver, which runs `laxity recv NAME --echo`.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) contract: ContractOptions,
+    /// Messages.
+    #[arg(long, short, value_name = "N", default_value = "100")]
+    pub(crate) count: u64,
+    #[command(flatten)]
+    pub(crate) daemon: Daemon,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Channel {
+    #[command(subcommand)]
+    pub(crate) command: ChannelCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ChannelCommand {
+    /// Shows the channels that begin at, pass or end at the node.
+    Show {
+        /// As JSON.
+        #[arg(long, short)]
+        json: bool,
+        #[command(flatten)]
+        daemon: Daemon,
+    },
+    /// Closes a channel that begins at the node.
+    Del {
+        /// The channel as `show` names it: node, epoch and number.
+        #[arg(value_name = "CHANNEL")]
+        channel: String,
+        #[command(flatten)]
+        daemon: Daemon,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowNode {
+    /// As JSON.
+    #[arg(long, short)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) daemon: Daemon,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Top {
+    /// From one view to the next.
+    #[arg(long, value_name = "TIME", default_value = "1 s")]
+    pub(crate) every: Span,
+    /// Ends after N views.
+    #[arg(long, value_name = "N")]
+    pub(crate) count: Option<u64>,
+    #[command(flatten)]
+    pub(crate) daemon: Daemon,
+}

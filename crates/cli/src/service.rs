@@ -1,0 +1,81 @@
+//! The running service: the daemon, and commands that are its programs.
+
+pub(crate) mod ping;
+pub(crate) mod receive;
+pub(crate) mod send;
+pub(crate) mod show;
+
+use laxity_client::{Client, Contract, Error};
+use laxity_service::NodeFile;
+use laxity_units::Span;
+use laxity_world::text::clean;
+
+use crate::Exit;
+use crate::arguments::{ContractOptions, Daemon, MakeKeys, Serve};
+use crate::terminal::Terminal;
+
+/// `laxity serve`.
+pub(crate) fn serve(options: &Serve, terminal: &mut Terminal) -> Exit {
+    let file = match NodeFile::read(&options.file) {
+        Ok(file) => file,
+        Err(why) => {
+            terminal.error(&why.to_string());
+            return Exit::BadInput;
+        }
+    };
+    let ready = |socket: &std::path::Path| {
+        terminal.note(&format!("{}: programs connect at {}", file.name, socket.display()));
+    };
+    match laxity_service::serve(&file, ready) {
+        Ok(()) => Exit::Holds,
+        Err(why) => {
+            terminal.error(&clean(&why));
+            Exit::Broken
+        }
+    }
+}
+
+/// `laxity keys`.
+pub(crate) fn keys(options: &MakeKeys, terminal: &mut Terminal) -> Exit {
+    match laxity_service::make_keys(&options.directory, &options.nodes) {
+        Ok(written) => {
+            written.iter().for_each(|path| terminal.line(&path.display().to_string()));
+            Exit::Holds
+        }
+        Err(why) => {
+            terminal.error(&clean(&why.to_string()));
+            Exit::Broken
+        }
+    }
+}
+
+fn connect(daemon: &Daemon) -> Result<Client, Error> {
+    daemon.socket.as_ref().map_or_else(Client::connect, |path| Client::connect_to(path))
+}
+
+fn contract(options: &ContractOptions) -> Contract {
+    let ns = |span: Span| span.as_ps() / 1000;
+    Contract {
+        max_message: options.size,
+        min_message: 1,
+        interval_ns: ns(options.interval),
+        burst: options.burst,
+        deadline_ns: ns(options.deadline),
+    }
+}
+
+/// The exit code of a program of the service.
+fn finish(outcome: Result<Exit, Error>, terminal: &mut Terminal) -> Exit {
+    outcome.unwrap_or_else(|error| {
+        terminal.error(&clean(&error.to_string()));
+        match error {
+            Error::Refused(_) | Error::Lost | Error::Excess | Error::Length => Exit::Fails,
+            Error::Failed(_) => Exit::BadInput,
+            Error::System(_) | Error::Disconnected | Error::Garbled => Exit::Broken,
+        }
+    })
+}
+
+fn span(ns: u64) -> String {
+    Span::from_ns(ns).to_string()
+}

@@ -1,0 +1,152 @@
+//! `laxity channel`, `laxity node` and `laxity top`: the state of the local node.
+
+use std::time::Duration;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use laxity_client::{ChannelName, Direction, Error, NodeStatus, Row};
+use laxity_world::text::clean;
+
+use crate::Exit;
+use crate::arguments::{ChannelCommand, ShowNode, Top};
+use crate::service::{connect, finish, span};
+use crate::terminal::Terminal;
+
+pub(crate) fn channel(command: &ChannelCommand, terminal: &mut Terminal) -> Exit {
+    let outcome = match command {
+        ChannelCommand::Show { json, daemon } => connect(daemon).and_then(|client| {
+            let status = client.status()?;
+            let text = if *json { json_of(&status.rows) } else { table(&status) };
+            terminal.line(&text);
+            Ok(Exit::Holds)
+        }),
+        ChannelCommand::Del { channel, daemon } => connect(daemon).and_then(|client| {
+            let bad = || Error::Failed("a channel is three numbers, as in 1.4.0".to_owned());
+            let mut numbers = channel.split('.').map(str::parse);
+            let mut next = || numbers.next().and_then(Result::ok).ok_or_else(bad);
+            let name = ChannelName { node: next()?, epoch: next()?, local: next()? };
+            client.delete(name)?;
+            Ok(Exit::Holds)
+        }),
+    };
+    finish(outcome, terminal)
+}
+
+pub(crate) fn node(options: &ShowNode, terminal: &mut Terminal) -> Exit {
+    let outcome = connect(&options.daemon).and_then(|client| {
+        let status = client.status()?;
+        let text = if options.json { json_of(&status) } else { node_text(&status) };
+        terminal.line(&text);
+        Ok(Exit::Holds)
+    });
+    finish(outcome, terminal)
+}
+
+pub(crate) fn top(options: &Top, terminal: &mut Terminal) -> Exit {
+    let outcome = connect(&options.daemon).and_then(|client| {
+        let screen = console::Term::stdout();
+        let every = Duration::from_secs_f64(options.every.as_secs_f64());
+        let mut left = options.count;
+        while left != Some(0) {
+            let status = client.status()?;
+            if screen.is_term() {
+                let _ = screen.clear_screen();
+            }
+            terminal.line(&format!("{}\n{}", headline(&status), table(&status)));
+            left = left.map(|left| left - 1);
+            if left != Some(0) && matches!(client.event(every), Some(laxity_client::Event::Stopping)) {
+                return Err(Error::Disconnected);
+            }
+        }
+        Ok(Exit::Holds)
+    });
+    finish(outcome, terminal)
+}
+
+fn json_of<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_string_pretty(value).expect("a status has no value that JSON lacks")
+}
+
+fn count(status: &NodeStatus, name: &str) -> u64 {
+    status.counters.iter().find(|(known, _)| known == name).map_or(0, |(_, value)| *value)
+}
+
+fn headline(status: &NodeStatus) -> String {
+    let missed: u64 = status.rows.iter().map(|row| row.missed).sum();
+    let attributed: u64 = status.rows.iter().map(|row| row.attributed).sum();
+    format!(
+        "{} (node {}), up {} s: {} channels, {missed} missed ({attributed} of them by stops of the platform), \
+         {} stops, the longest {}",
+        clean(&status.name),
+        status.id,
+        status.uptime_s,
+        status.channels,
+        count(status, "stalls"),
+        span(count(status, "stall_longest_us") * 1000),
+    )
+}
+
+/// The bound of a row.
+fn bound(row: &Row) -> u64 {
+    match row.direction {
+        Direction::Destination => row.contract.deadline_ns,
+        Direction::Source | Direction::Relay => row.local_ns,
+    }
+}
+
+fn table(status: &NodeStatus) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header([
+        "channel", "here", "receiver", "size B", "interval", "messages", "excess", "worst", "bound",
+        "missed", "by stops",
+    ]);
+    for row in &status.rows {
+        let here = match row.direction {
+            Direction::Source => "source",
+            Direction::Relay => "relay",
+            Direction::Destination => "destination",
+        };
+        let worst =
+            if row.worst_ns > bound(row) { format!("{} !", span(row.worst_ns)) } else { span(row.worst_ns) };
+        table.add_row([
+            row.channel.to_string(),
+            here.to_owned(),
+            clean(&row.name),
+            row.contract.max_message.to_string(),
+            span(row.contract.interval_ns),
+            row.messages.to_string(),
+            row.excess.to_string(),
+            worst,
+            span(bound(row)),
+            row.missed.to_string(),
+            row.attributed.to_string(),
+        ]);
+    }
+    for column in 3..11 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.to_string()
+}
+
+fn node_text(status: &NodeStatus) -> String {
+    let mut lines = vec![headline(status), String::new()];
+    for (peer, up, share) in &status.links {
+        let state = if *up { "up" } else { "down" };
+        lines.push(format!(
+            "link to {:<16} {state:<5} {:.1} % reserved",
+            clean(peer),
+            f64::from(*share) / 1e4
+        ));
+    }
+    lines.push(String::new());
+    for (name, node) in &status.names {
+        lines.push(format!("receiver {:<20} on {}", clean(name), clean(node)));
+    }
+    lines.push(String::new());
+    for (name, value) in status.counters.iter().filter(|(_, value)| *value > 0) {
+        lines.push(format!("{name:<28} {value}"));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,250 @@
+//! The running service as a user has it: daemons of `laxity serve`, and programs of the client.
+
+mod net;
+
+use std::time::Duration;
+
+use laxity_client::protocol::Acceptable;
+use laxity_client::{Channel, Client, Contract, Error, Event, Listener};
+use net::Net;
+
+const MS: Duration = Duration::from_millis(1);
+/// Longer than any step takes on a busy machine.
+const LONG: Duration = Duration::from_secs(20);
+
+fn film() -> Contract {
+    Contract::periodic(1000, 10 * MS, 50 * MS)
+}
+
+fn text(number: u64, length: usize) -> Vec<u8> {
+    (0..length).map(|at| (number as usize * 7 + at) as u8).collect()
+}
+
+fn collect(listener: &mut Listener, count: usize) -> Vec<Vec<u8>> {
+    let mut messages = Vec::new();
+    while messages.len() < count {
+        match listener.recv_timeout(LONG).unwrap() {
+            Some(message) => messages.push(message.payload),
+            None => panic!("{} of {count} messages arrived", messages.len()),
+        }
+    }
+    messages
+}
+
+fn refused(opened: Result<Channel, Error>) -> laxity_client::Refusal {
+    match opened {
+        Err(Error::Refused(refusal)) => refusal,
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("it is admitted"),
+    }
+}
+
+/// Waits until `done`; the cause is that of a failure.
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    for _ in 0..400 {
+        if done() {
+            return;
+        }
+        std::thread::park_timeout(50 * MS);
+    }
+    panic!("{what}: not within 20 s");
+}
+
+#[test]
+fn messages_of_every_size_arrive_whole_and_in_order() {
+    let net = Net::loopback(10, &["a", "b"]);
+    let (sender, receiver) = (net.client("a"), net.client("b"));
+    let mut listener = receiver.listen("film").unwrap();
+    net.know("a", "film");
+    let contract = Contract { max_message: 9000, ..Contract::periodic(0, 4 * MS, 60 * MS) };
+    let mut channel = sender.open("film", contract).unwrap();
+    assert_eq!(channel.route(), ["a", "b"]);
+    assert!(matches!(receiver.event(LONG), Some(Event::Connected(name)) if name == channel.name()));
+    let sizes = [1, 1000, 1344, 1345, 9000, 2, 8999];
+    for (number, size) in sizes.iter().enumerate() {
+        channel.send(&text(number as u64, *size)).unwrap();
+    }
+    let received = collect(&mut listener, sizes.len());
+    for (number, (size, message)) in sizes.iter().zip(&received).enumerate() {
+        assert_eq!(*message, text(number as u64, *size));
+    }
+    assert!(matches!(channel.post(&[0; 9001]), Err(Error::Length)));
+    assert!(matches!(channel.post(&[]), Err(Error::Length)));
+    assert_eq!((channel.accepted(), channel.excess()), (7, 0), "send waits for the contract");
+    // Twice the burst at once: what is beyond the contract is refused, and counted.
+    let outcomes: Vec<bool> = (0..4).map(|_| channel.try_send(&[1]).is_ok()).collect();
+    assert!(outcomes.contains(&false), "{outcomes:?}");
+    let accepted = channel.accepted();
+    channel.close().unwrap();
+    let all = accepted as usize;
+    assert_eq!(collect(&mut listener, all - sizes.len()).len(), all - sizes.len(), "close loses no message");
+    let status = receiver.status().unwrap();
+    assert_eq!(status.channels, 0);
+}
+
+#[test]
+fn a_refusal_says_what_would_do_and_leaves_nothing() {
+    let net = Net::loopback(20, &["a", "b", "c"]);
+    let client = net.client("a");
+    let receiver = net.client("c");
+    let _listener = receiver.listen("film").unwrap();
+    net.know("a", "film");
+    let asked = Contract::periodic(1000, 10 * MS, MS / 10);
+    let refusal = refused(client.open("film", asked));
+    let Acceptable::Deadline(ns) = refusal.acceptable else { panic!("{refusal}") };
+    // As far as the nodes up to the one that refuses are concerned: ask again until it fits.
+    let mut deadline = ns;
+    let mut channel = loop {
+        match client.open("film", Contract { deadline_ns: deadline, ..asked }) {
+            Ok(channel) => break channel,
+            Err(Error::Refused(refusal)) => match refusal.acceptable {
+                Acceptable::Deadline(more) if more > deadline => deadline = more,
+                _ => panic!("{refusal}"),
+            },
+            Err(other) => panic!("{other}"),
+        }
+    };
+    let share = |node: &str| net.client(node).status().unwrap().links.iter().map(|link| link.2).max();
+    assert!(share("a") > Some(0) && share("b") > Some(0));
+    // More bandwidth than the link has is refused, and the old contract stays.
+    let refusal = channel.renegotiate(Contract::periodic(60_000, 5 * MS, 100 * MS)).unwrap_err();
+    assert!(matches!(&refusal, Error::Refused(refusal) if refusal.resource.contains("link")), "{refusal}");
+    channel.send(&[1; 1000]).unwrap();
+    channel.renegotiate(Contract::periodic(3000, 10 * MS, 60 * MS)).unwrap();
+    channel.send(&[1; 3000]).unwrap();
+    channel.close().unwrap();
+    for node in ["a", "b", "c"] {
+        until("no reservation stays", || share(node) == Some(0));
+        assert_eq!(net.client(node).status().unwrap().channels, 0);
+    }
+    assert!(matches!(client.open("nobody", film()), Err(Error::Failed(why)) if why.contains("nobody")));
+}
+
+#[test]
+fn names_are_found_everywhere_and_end_with_their_program() {
+    let net = Net::loopback(30, &["a", "b", "c"]);
+    let (client, receiver) = (net.client("a"), net.client("c"));
+    let listener = receiver.listen("film").unwrap();
+    assert!(matches!(receiver.listen("film"), Err(Error::Failed(why)) if why.contains("already")));
+    net.know("a", "film");
+    let address = client.resolve("film").unwrap();
+    let mut datagrams = net.client("b").listen("mail").unwrap();
+    net.know("a", "mail");
+    client.datagram(client.resolve("mail").unwrap(), b"hello").unwrap();
+    let message = datagrams.recv_timeout(LONG).unwrap().unwrap();
+    assert_eq!((message.channel, message.payload.as_slice()), (None, b"hello".as_slice()));
+    let mut channel = client.open("film", film()).unwrap();
+    drop(listener);
+    until("the name is gone", || client.resolve("film").is_err());
+    until("the channel is over", || matches!(channel.try_send(&[1]), Err(Error::Lost)));
+    // A program that is killed is a connection that ends.
+    let mut program = net.program("c", &["recv", "film", "--report"]);
+    net.know("a", "film");
+    assert_ne!(client.resolve("film").unwrap(), address);
+    let mut channel = client.open("film", film()).unwrap();
+    program.kill().unwrap();
+    program.wait().unwrap();
+    until("the channel is over", || matches!(channel.try_send(&[1]), Err(Error::Lost)));
+    until("nothing is held", || net.client("c").status().unwrap().channels == 0);
+}
+
+#[test]
+fn a_dead_relay_is_told_within_the_lease_and_all_is_free() {
+    let mut net = Net::loopback(40, &["a", "b", "c"]);
+    let (client, receiver) = (net.client("a"), net.client("c"));
+    let _listener = receiver.listen("film").unwrap();
+    net.know("a", "film");
+    let mut channel = client.open("film", film()).unwrap();
+    channel.send(&[1; 1000]).unwrap();
+    net.kill("b");
+    until("the program is told", || {
+        matches!(channel.try_send(&[1]), Err(Error::Lost | Error::Excess))
+            && channel.try_send(&[1]).is_err_and(|why| matches!(why, Error::Lost))
+    });
+    for node in ["a", "c"] {
+        until("nothing is held", || net.client(node).status().unwrap().channels == 0);
+    }
+    until("no route", || client.open("film", film()).is_err());
+    // The relay starts again with another epoch.
+    net.start("b");
+    let mut again = None;
+    until("it is established", || {
+        again = client.open("film", film()).ok();
+        again.is_some()
+    });
+    let mut channel = again.unwrap();
+    channel.send(&[2; 10]).unwrap();
+    channel.close().unwrap();
+}
+
+#[test]
+fn a_stopped_daemon_says_so_and_leaves_nothing() {
+    let mut net = Net::loopback(50, &["a", "b"]);
+    let client = net.client("a");
+    let _listener = net.client("b").listen("film").unwrap();
+    net.know("a", "film");
+    let mut channel = client.open("film", film()).unwrap();
+    net.stop("a");
+    assert_eq!(client.event(LONG), Some(Event::Stopping));
+    until("it is over", || channel.try_send(&[1]).is_err());
+    assert!(!net.socket("a").exists());
+    assert!(Client::connect_to(&net.socket("a")).is_err());
+    until("nothing is held", || net.client("b").status().unwrap().channels == 0);
+}
+
+#[test]
+fn strangers_reach_no_channel() {
+    let mut net = Net::loopback(60, &["a", "b"]);
+    let (client, receiver) = (net.client("a"), net.client("b"));
+    let mut listener = receiver.listen("film").unwrap();
+    net.know("a", "film");
+    let mut channel = client.open("film", film()).unwrap();
+    // Programs that do not follow the protocol.
+    for garbage in [&b"x"[..], &[0xff; 4000], &[]] {
+        let socket = laxity_client::socket::Socket::connect(&net.socket("b")).unwrap();
+        socket.send(garbage, &[]).unwrap();
+    }
+    let silent: Vec<_> =
+        (0..50).map(|_| laxity_client::socket::Socket::connect(&net.socket("b")).unwrap()).collect();
+    for number in 0..20 {
+        channel.send(&text(number, 500)).unwrap();
+    }
+    let received = collect(&mut listener, 20);
+    assert!(received.iter().enumerate().all(|(number, message)| *message == text(number as u64, 500)));
+    drop(silent);
+    assert_eq!(receiver.status().unwrap().rows[0].messages, 20);
+    // Garbage from the address of the neighbour itself, as another program of its host may send it.
+    net.kill("a");
+    let forger = std::net::UdpSocket::bind(net.address("a", 1)).unwrap();
+    for length in 1..=200 {
+        forger.send_to(&text(length, length as usize), net.address("b", 0)).unwrap();
+    }
+    let forged = || {
+        let counters = receiver.status().unwrap().counters;
+        counters.iter().find(|(name, _)| name == "link_1_forged").map(|(_, count)| *count)
+    };
+    until("each is counted", || forged() == Some(200));
+}
+
+#[test]
+fn a_program_cannot_touch_channels_of_others() {
+    let net = Net::loopback(70, &["a", "b"]);
+    let (one, other) = (net.client("a"), net.client("a"));
+    let mut listener = net.client("b").listen("film").unwrap();
+    net.know("a", "film");
+    let mut channel = one.open("film", film()).unwrap();
+    let mut second = other.open("film", Contract::periodic(100, 20 * MS, 40 * MS)).unwrap();
+    assert!(second.renegotiate(Contract { interval_ns: 0, ..film() }).is_err());
+    // Ten times the contract: what is within it arrives, and so does all of the neighbour's.
+    let posted = (0..400).filter(|_| second.post(&[9; 100]).is_ok()).count() as u64;
+    for number in 0..30 {
+        channel.send(&text(number, 1000)).unwrap();
+    }
+    until("the daemon has decided", || second.accepted() + second.excess() == posted);
+    assert!(second.excess() > posted / 2, "{} of {posted}", second.excess());
+    let expected = 30 + second.accepted() as usize;
+    let all = collect(&mut listener, expected);
+    let of_one: Vec<_> = all.iter().filter(|message| message.len() == 1000).collect();
+    assert!(of_one.iter().enumerate().all(|(number, message)| **message == text(number as u64, 1000)));
+    assert_eq!(of_one.len(), 30);
+}

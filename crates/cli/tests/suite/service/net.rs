@@ -1,0 +1,160 @@
+//! Nodes in a row, each a daemon of its own.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use laxity_client::Client;
+
+/// A row of nodes; dropped, it ends its daemons.
+pub(crate) struct Net {
+    directory: PathBuf,
+    nodes: Vec<String>,
+    /// Second byte of the loopback addresses, so that tests do not meet.
+    net: u8,
+    daemons: BTreeMap<String, Child>,
+}
+
+impl Net {
+    /// Nodes in a row over loopback addresses, all up and joined.
+    pub(crate) fn loopback(net: u8, nodes: &[&str]) -> Self {
+        let directory = std::env::temp_dir().join(format!("laxity-service-{}-{net}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir_all(&directory).unwrap();
+        let nodes: Vec<String> = nodes.iter().map(|node| (*node).to_owned()).collect();
+        let mut made = Self { directory, nodes, net, daemons: BTreeMap::new() };
+        let keys =
+            made.laxity().arg("keys").arg(made.directory.join("keys")).args(&made.nodes).output().unwrap();
+        assert!(keys.status.success());
+        for node in made.nodes.clone() {
+            made.write(&node);
+            made.start(&node);
+        }
+        for node in &made.nodes {
+            let client = made.client(node);
+            let known = || client.status().unwrap().links.iter().all(|link| link.1);
+            assert!((0..200).any(|_| known() || wait()), "the sessions of {node} are up");
+        }
+        made
+    }
+
+    fn laxity(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_laxity"));
+        command.current_dir(&self.directory);
+        command
+    }
+
+    fn number(&self, node: &str) -> usize {
+        self.nodes.iter().position(|known| known == node).unwrap()
+    }
+
+    /// The address of a node on its link to the node before (0) or behind (1).
+    pub(crate) fn address(&self, node: &str, side: usize) -> SocketAddr {
+        let number = self.number(node) + side;
+        let host = 1 + 2 * number + usize::from(side == 0);
+        let port = 4700 + u16::from(side == 0);
+        SocketAddr::from(([127, self.net, 0, host as u8], port))
+    }
+
+    fn write(&self, node: &str) {
+        let number = self.number(node);
+        let mut text = format!(
+            "name = \"{node}\"\nid = {}\nsocket = \"{node}.sock\"\nstate = \"state\"\nlease = \"2 s\"\n\
+             security = {{ authority = \"keys/authority.pem\", certificate = \"keys/{node}.pem\", key = \"keys/{node}.key\" }}\n\
+             [host]\npriority = 0\n",
+            number + 1
+        );
+        let mut link = |peer: usize, local: SocketAddr, remote: SocketAddr| {
+            text += &format!(
+                "[[link]]\npeer = \"{}\"\npeer_id = {}\nlocal = \"{local}\"\nremote = \"{remote}\"\nrate = \"80 Mbit/s\"\n",
+                self.nodes[peer],
+                peer + 1
+            );
+        };
+        if number > 0 {
+            link(number - 1, self.address(node, 0), self.address(&self.nodes[number - 1], 1));
+        }
+        if number + 1 < self.nodes.len() {
+            link(number + 1, self.address(node, 1), self.address(&self.nodes[number + 1], 0));
+        }
+        std::fs::write(self.directory.join(format!("{node}.toml")), text).unwrap();
+    }
+
+    /// Starts the daemon of a node, and waits until programs can connect.
+    pub(crate) fn start(&mut self, node: &str) {
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.directory.join(format!("{node}.log")))
+            .unwrap();
+        let file = format!("{node}.toml");
+        let child = self.laxity().args(["serve", &file]).stderr(log).stdin(Stdio::null()).spawn().unwrap();
+        self.daemons.insert(node.to_owned(), child);
+        let up = || Client::connect_to(&self.socket(node)).is_ok();
+        assert!((0..200).any(|_| up() || wait()), "{}", self.log(node));
+    }
+
+    fn log(&self, node: &str) -> String {
+        std::fs::read_to_string(self.directory.join(format!("{node}.log"))).unwrap_or_default()
+    }
+
+    pub(crate) fn socket(&self, node: &str) -> PathBuf {
+        self.directory.join(format!("{node}.sock"))
+    }
+
+    pub(crate) fn client(&self, node: &str) -> Client {
+        Client::connect_to(&self.socket(node)).unwrap()
+    }
+
+    /// Waits until a node knows a name.
+    pub(crate) fn know(&self, node: &str, name: &str) {
+        let client = self.client(node);
+        assert!((0..200).any(|_| client.resolve(name).is_ok() || wait()), "{node} knows {name}");
+    }
+
+    /// A program at a node.
+    pub(crate) fn program(&self, node: &str, arguments: &[&str]) -> Child {
+        let mut command = self.laxity();
+        command.args(arguments).env("LAXITY_SOCKET", self.socket(node));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Kills the daemon of a node.
+    pub(crate) fn kill(&mut self, node: &str) {
+        let mut daemon = self.daemons.remove(node).unwrap();
+        daemon.kill().unwrap();
+        daemon.wait().unwrap();
+    }
+
+    /// Ends the daemon of a node in order.
+    pub(crate) fn stop(&mut self, node: &str) {
+        let mut daemon = self.daemons.remove(node).unwrap();
+        let id = daemon.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        assert!(daemon.wait().unwrap().success(), "{}", self.log(node));
+    }
+}
+
+impl Drop for Net {
+    fn drop(&mut self) {
+        for daemon in self.daemons.values_mut() {
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+        if !std::thread::panicking() {
+            let _ = std::fs::remove_dir_all(&self.directory);
+        } else {
+            for node in &self.nodes {
+                eprintln!("{}", self.log(node));
+            }
+        }
+    }
+}
+
+fn wait() -> bool {
+    std::thread::park_timeout(Duration::from_millis(50));
+    false
+}

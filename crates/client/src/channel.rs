@@ -1,0 +1,240 @@
+//! The sending end of a channel.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use laxity_vi::provider::sleep;
+use nix::time::{ClockId, clock_gettime};
+
+use crate::client::Inner;
+use crate::error::Error;
+use crate::outbox::{MESSAGE, Slot, SlotState};
+use crate::protocol::{ChannelName, Contract, Reply, Request};
+use crate::ring::Record;
+
+/// A sleep is at most so long, so that the end of the daemon is noticed.
+const LOOK: Duration = Duration::from_millis(50);
+/// Checks before the first sleep: the daemon answers within microseconds while it is awake.
+const SPINS: u32 = 2000;
+
+/// The sending end of an established channel. Dropping it closes the channel.
+#[derive(Debug)]
+pub struct Channel {
+    inner: Arc<Inner>,
+    slot: Slot,
+    number: u32,
+    name: ChannelName,
+    route: Vec<String>,
+    contract: Contract,
+    /// Messages put into the outbox.
+    sent: u64,
+    closed: bool,
+}
+
+/// Nanoseconds of `CLOCK_MONOTONIC`, the clock of the daemon.
+fn now() -> u64 {
+    let time = clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(Duration::ZERO, Duration::from);
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Channel {
+    pub(crate) fn new(
+        inner: &Arc<Inner>,
+        number: u32,
+        name: ChannelName,
+        route: Vec<String>,
+        contract: Contract,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            inner: inner.clone(),
+            slot: inner.slot(number)?,
+            number,
+            name,
+            route,
+            contract,
+            sent: 0,
+            closed: false,
+        })
+    }
+
+    /// The channel.
+    pub fn name(&self) -> ChannelName {
+        self.name
+    }
+
+    /// The names of the nodes on the route, the ends included.
+    pub fn route(&self) -> &[String] {
+        &self.route
+    }
+
+    /// The contract in force.
+    pub fn contract(&self) -> Contract {
+        self.contract
+    }
+
+    /// Sends a message, and returns when the daemon has accepted it. It waits until the message is
+    /// within the contract.
+    ///
+    /// # Errors
+    /// [`Error::Length`], or [`Error::Lost`] if the channel is over.
+    pub fn send(&mut self, message: &[u8]) -> Result<(), Error> {
+        self.wait(|channel| channel.answered() >= channel.sent)?;
+        loop {
+            let at = self.slot.room_at().load(Ordering::Acquire);
+            let left = Duration::from_nanos(at.saturating_sub(now()));
+            if !left.is_zero() {
+                self.check()?;
+                std::thread::park_timeout(left.min(LOOK));
+                continue;
+            }
+            match self.try_send(message) {
+                // A full outbox, which the daemon reads within microseconds, or one that was full
+                // for longer than the contract's burst.
+                Err(Error::Excess) => std::thread::park_timeout(Duration::from_micros(20)),
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Sends a message if it is within the contract now, and returns when the daemon has accepted
+    /// it.
+    ///
+    /// # Errors
+    /// [`Error::Excess`] if the message is beyond the contract, which the message then has not
+    /// used; [`Error::Length`]; [`Error::Lost`].
+    pub fn try_send(&mut self, message: &[u8]) -> Result<(), Error> {
+        self.wait(|channel| channel.answered() >= channel.sent)?;
+        let refused = self.slot.refused().load(Ordering::Acquire);
+        self.post(message)?;
+        self.wait(|channel| channel.answered() >= channel.sent)?;
+        if self.slot.refused().load(Ordering::Acquire) == refused { Ok(()) } else { Err(Error::Excess) }
+    }
+
+    /// Hands a message to the daemon without waiting for its decision, which
+    /// [`excess`](Self::excess) counts.
+    ///
+    /// # Errors
+    /// [`Error::Excess`] if the outbox is full; [`Error::Length`]; [`Error::Lost`].
+    pub fn post(&mut self, message: &[u8]) -> Result<(), Error> {
+        let Contract { min_message, max_message, .. } = self.contract;
+        if !(min_message as usize..=max_message as usize).contains(&message.len()) {
+            return Err(Error::Length);
+        }
+        self.check()?;
+        let record = Record { kind: MESSAGE, words: [self.number.into(), self.sent, 0] };
+        if !self.inner.push(record, message) {
+            return Err(Error::Excess);
+        }
+        self.sent += 1;
+        Ok(())
+    }
+
+    /// Waits until this node has transmitted all accepted messages. With [`send`](Self::send) it is
+    /// the blocking call of the papers (thesis 3.2).
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    pub fn drain(&mut self) -> Result<(), Error> {
+        self.wait(|channel| channel.answered() >= channel.sent)?;
+        self.wait(|channel| {
+            let packets = channel.slot.packets().load(Ordering::Acquire);
+            channel.slot.transmitted().load(Ordering::Acquire) >= packets
+        })
+    }
+
+    /// Asks for another contract, and waits for the outcome. The old one stays if it is refused.
+    ///
+    /// # Errors
+    /// [`Error::Refused`].
+    pub fn renegotiate(&mut self, contract: Contract) -> Result<(), Error> {
+        self.wait(|channel| channel.answered() >= channel.sent)?;
+        match self.inner.ask(Request::Change(self.number, contract))?.0 {
+            Reply::Done => {
+                self.contract = contract;
+                Ok(())
+            }
+            other => Err(self.inner.unexpected(other)),
+        }
+    }
+
+    /// Closes the channel: waits until the last message is delivered, then until what the channel
+    /// held is released. A channel that is dropped does not wait, and may lose its last messages.
+    ///
+    /// # Errors
+    /// The daemon ended.
+    pub fn close(mut self) -> Result<(), Error> {
+        // A channel that broke has no messages to wait for.
+        if self.drain().is_ok() && self.accepted() > 0 {
+            // The next message would be within the contract at `room_at`, at most a burst before its
+            // logical arrival; the last one is due a deadline after its own.
+            let Contract { interval_ns, burst, deadline_ns, .. } = self.contract;
+            let ahead = interval_ns.saturating_mul(u64::from(burst.saturating_sub(1)));
+            let due =
+                self.slot.room_at().load(Ordering::Acquire).saturating_add(ahead).saturating_add(deadline_ns);
+            while self.check().is_ok() {
+                let left = due.saturating_sub(now());
+                if left == 0 {
+                    break;
+                }
+                std::thread::park_timeout(Duration::from_nanos(left).min(LOOK));
+            }
+        }
+        self.closed = true;
+        self.end()
+    }
+
+    fn end(&self) -> Result<(), Error> {
+        match self.inner.ask(Request::Close(self.number))?.0 {
+            Reply::Done => Ok(()),
+            other => Err(self.inner.unexpected(other)),
+        }
+    }
+
+    /// Messages that the daemon accepted.
+    pub fn accepted(&self) -> u64 {
+        self.slot.accepted().load(Ordering::Acquire)
+    }
+
+    /// Messages beyond the contract, which the daemon refused.
+    pub fn excess(&self) -> u64 {
+        self.slot.refused().load(Ordering::Acquire)
+    }
+
+    fn answered(&self) -> u64 {
+        self.accepted() + self.excess()
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.inner.is_lost() {
+            return Err(Error::Disconnected);
+        }
+        if self.slot.state() == SlotState::Open { Ok(()) } else { Err(Error::Lost) }
+    }
+
+    fn wait(&self, done: impl Fn(&Self) -> bool) -> Result<(), Error> {
+        for _ in 0..SPINS {
+            if done(self) {
+                return Ok(());
+            }
+            std::hint::spin_loop();
+        }
+        loop {
+            let seen = self.slot.changes().load(Ordering::Acquire);
+            if done(self) {
+                return Ok(());
+            }
+            self.check()?;
+            sleep(self.slot.changes(), seen, self.slot.awaited(), LOOK);
+        }
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        // The slot of a channel that is over is this handle's until then.
+        if !self.inner.is_lost() && !self.closed {
+            let _ = self.end();
+        }
+    }
+}

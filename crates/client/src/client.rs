@@ -1,0 +1,274 @@
+//! The connection of a program to its daemon.
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use laxity_vi::provider::Memory;
+
+use crate::bell::Bell;
+use crate::channel::Channel;
+use crate::error::Error;
+use crate::listener::Listener;
+use crate::outbox::{self, Slot};
+use crate::protocol::{ChannelName, Contract, FromDaemon, LONGEST, NodeStatus, Reply, Request, VERSION};
+use crate::ring::{Producer, Record};
+use crate::socket::{self, Socket};
+
+/// A connection to the local daemon. Clones share it; it ends with the last of them and of its
+/// channels and listeners, and then the daemon closes the channels of the program.
+#[derive(Debug, Clone)]
+pub struct Client(pub(crate) Arc<Inner>);
+
+/// A change of a program's channels that the program did not ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A channel to a listener of the program is established.
+    Connected(ChannelName),
+    /// A channel to a listener of the program is over.
+    Ended(ChannelName),
+    /// The daemon stops; all channels are over.
+    Stopping,
+}
+
+type Waiting = BTreeMap<u32, Sender<(Reply, Vec<OwnedFd>)>>;
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    socket: Socket,
+    /// The requests without an answer.
+    waiting: Mutex<Waiting>,
+    next: AtomicU32,
+    lost: AtomicBool,
+    outbox: Arc<Memory>,
+    producer: Mutex<Producer>,
+    bell: Bell,
+    events: Mutex<Receiver<Event>>,
+    /// The name of the node.
+    node: String,
+    largest: u32,
+}
+
+fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Client {
+    /// Connects to the local daemon: at the path in `LAXITY_SOCKET`, or at the only socket in
+    /// `/run/laxity`.
+    ///
+    /// # Errors
+    /// No daemon runs, or several do.
+    pub fn connect() -> Result<Self, Error> {
+        Self::connect_to(&socket::local()?)
+    }
+
+    /// Connects to the daemon at `path`.
+    ///
+    /// # Errors
+    /// No daemon listens there, or it speaks another version of the protocol.
+    pub fn connect_to(path: &Path) -> Result<Self, Error> {
+        let socket = Socket::connect(path)?;
+        let hello = postcard::to_stdvec(&(0_u32, Request::Hello(VERSION))).map_err(|_| Error::Garbled)?;
+        socket.send(&hello, &[])?;
+        let mut buffer = Box::new([0; LONGEST]);
+        let (length, files) = socket.receive(&mut buffer)?.ok_or(Error::Disconnected)?;
+        let (node, largest) = match postcard::from_bytes(&buffer[..length]) {
+            Ok(FromDaemon::Reply(_, Reply::Welcome { node, largest })) => (node, largest),
+            Ok(FromDaemon::Reply(_, Reply::Failed(why))) => return Err(Error::Failed(why)),
+            _ => return Err(Error::Garbled),
+        };
+        let [memory, bell] = <[OwnedFd; 2]>::try_from(files).map_err(|_| Error::Garbled)?;
+        let outbox = Arc::new(Memory::map(&memory, outbox::BYTES)?);
+        let producer = Producer::new(&outbox, outbox::RING_AT, outbox::CAPACITY);
+        let (tell, events) = channel();
+        let inner = Arc::new(Inner {
+            socket,
+            waiting: Mutex::default(),
+            next: AtomicU32::new(1),
+            lost: AtomicBool::new(false),
+            outbox,
+            producer: Mutex::new(producer),
+            bell: Bell::of(bell),
+            events: Mutex::new(events),
+            node,
+            largest,
+        });
+        let weak = Arc::downgrade(&inner);
+        let reader = inner.socket.as_fd().try_clone_to_owned()?;
+        std::thread::Builder::new()
+            .name("laxity-client".to_owned())
+            .spawn(move || read(&Socket::of(reader), &weak, &tell))?;
+        Ok(Self(inner))
+    }
+
+    /// The largest message that the daemon takes, in bytes.
+    pub fn largest_message(&self) -> u32 {
+        self.0.largest
+    }
+
+    /// The name of the node.
+    pub fn node(&self) -> &str {
+        &self.0.node
+    }
+
+    /// Listens at `name`, which every node of the network can find.
+    ///
+    /// # Errors
+    /// The name is taken at this node, or too long.
+    pub fn listen(&self, name: &str) -> Result<Listener, Error> {
+        let (reply, files) = self.0.ask(Request::Listen(name.to_owned()))?;
+        let Reply::Listening(port) = reply else { return Err(self.0.unexpected(reply)) };
+        Listener::new(&self.0, port, files)
+    }
+
+    /// Opens a channel to the receiver `to` with `contract`, and waits for the outcome.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with the reason, if the network does not have what the contract needs.
+    pub fn open(&self, to: &str, contract: Contract) -> Result<Channel, Error> {
+        let (reply, _) = self.0.ask(Request::Open { to: to.to_owned(), contract })?;
+        match reply {
+            Reply::Opened { slot, channel, route } => Channel::new(&self.0, slot, channel, route, contract),
+            other => Err(self.0.unexpected(other)),
+        }
+    }
+
+    /// Sends a best-effort datagram of one packet to the receiver at `address`, which
+    /// [`resolve`](Self::resolve) finds. Datagrams have no guarantee, and full queues drop them.
+    ///
+    /// # Errors
+    /// [`Error::Excess`] if the outbox is full.
+    pub fn datagram(&self, address: (u32, u32), payload: &[u8]) -> Result<(), Error> {
+        let words = [u64::from(address.0), u64::from(address.1), 0];
+        if self.0.push(Record { kind: outbox::DATAGRAM, words }, payload) {
+            Ok(())
+        } else {
+            Err(Error::Excess)
+        }
+    }
+
+    /// Node and port of the receiver `name`.
+    ///
+    /// # Errors
+    /// No node knows the name.
+    pub fn resolve(&self, name: &str) -> Result<(u32, u32), Error> {
+        match self.0.ask(Request::Resolve(name.to_owned()))?.0 {
+            Reply::Resolved(node, port) => Ok((node, port)),
+            other => Err(self.0.unexpected(other)),
+        }
+    }
+
+    /// The state of the node.
+    ///
+    /// # Errors
+    /// The daemon ended.
+    pub fn status(&self) -> Result<NodeStatus, Error> {
+        let mut whole: Option<NodeStatus> = None;
+        loop {
+            let from = whole.as_ref().map_or(0, |status| status.rows.len() as u32);
+            let Reply::Status(part) = self.0.ask(Request::Status(from))?.0 else {
+                return Err(Error::Garbled);
+            };
+            let done = part.rows.is_empty() || from as usize + part.rows.len() >= part.channels as usize;
+            match &mut whole {
+                None => whole = Some(*part),
+                Some(status) => status.rows.extend(part.rows),
+            }
+            if let Some(status) = whole.take_if(|_| done) {
+                return Ok(status);
+            }
+        }
+    }
+
+    /// Closes a channel of any program; the daemon permits it to its own user and to root.
+    ///
+    /// # Errors
+    /// The channel does not begin at this node, or the user may not.
+    pub fn delete(&self, channel: ChannelName) -> Result<(), Error> {
+        match self.0.ask(Request::Delete(channel))?.0 {
+            Reply::Done => Ok(()),
+            other => Err(self.0.unexpected(other)),
+        }
+    }
+
+    /// The next event; `None` if none happens within `most`.
+    pub fn event(&self, most: Duration) -> Option<Event> {
+        guard(&self.0.events).recv_timeout(most).ok()
+    }
+}
+
+impl Inner {
+    /// Sends a request, and waits for its answer.
+    pub(crate) fn ask(&self, request: Request) -> Result<(Reply, Vec<OwnedFd>), Error> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let bytes = postcard::to_stdvec(&(number, request)).map_err(|_| Error::Garbled)?;
+        let (send, answer) = channel();
+        guard(&self.waiting).insert(number, send);
+        if self.is_lost() {
+            return Err(Error::Disconnected);
+        }
+        self.socket.send(&bytes, &[])?;
+        answer.recv().map_err(|_| Error::Disconnected)
+    }
+
+    /// The error of an answer that is not the one hoped for.
+    pub(crate) fn unexpected(&self, reply: Reply) -> Error {
+        match reply {
+            Reply::Failed(why) => Error::Failed(why),
+            Reply::Refused(refusal) => Error::Refused(refusal),
+            _ => Error::Garbled,
+        }
+    }
+
+    /// Puts a record into the outbox; false if it is full.
+    pub(crate) fn push(&self, record: Record, payload: &[u8]) -> bool {
+        let mut producer = guard(&self.producer);
+        let pushed = producer.push(record, payload);
+        self.bell.ring_if(producer.armed());
+        pushed
+    }
+
+    pub(crate) fn slot(&self, number: u32) -> Result<Slot, Error> {
+        Slot::of(&self.outbox, number).ok_or(Error::Garbled)
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.socket.close();
+    }
+}
+
+/// Reads the datagrams of the daemon until its end or that of the program's last handle.
+fn read(socket: &Socket, inner: &std::sync::Weak<Inner>, tell: &Sender<Event>) {
+    let mut buffer = Box::new([0; LONGEST]);
+    while let Ok(Some((length, files))) = socket.receive(&mut buffer) {
+        let Some(inner) = inner.upgrade() else { return };
+        match postcard::from_bytes(&buffer[..length]) {
+            Ok(FromDaemon::Reply(number, reply)) => {
+                if let Some(answer) = guard(&inner.waiting).remove(&number) {
+                    let _ = answer.send((reply, files));
+                }
+            }
+            // The slot says so, which the daemon has written.
+            Ok(FromDaemon::Lost(_)) => {}
+            Ok(FromDaemon::Connected(_, channel)) => drop(tell.send(Event::Connected(channel))),
+            Ok(FromDaemon::Ended(channel)) => drop(tell.send(Event::Ended(channel))),
+            Ok(FromDaemon::Stopping) => drop(tell.send(Event::Stopping)),
+            Err(_) => break,
+        }
+    }
+    if let Some(inner) = inner.upgrade() {
+        inner.lost.store(true, Ordering::Release);
+        guard(&inner.waiting).clear();
+    }
+}

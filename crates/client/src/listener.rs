@@ -1,0 +1,138 @@
+//! The receiving end of channels.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use laxity_vi::provider::Memory;
+use nix::poll::PollTimeout;
+
+use crate::bell::{Bell, arm};
+use crate::client::Inner;
+use crate::error::Error;
+use crate::protocol::{ChannelName, Request};
+use crate::ring::{self, Consumer};
+
+/// Bytes of the ring of a listener.
+pub const CAPACITY: usize = 1 << 20;
+/// Kind of a record: a message of a channel; words: node and epoch, local number, delay in
+/// nanoseconds.
+pub const MESSAGE: u32 = 0;
+/// Kind of a record: a datagram.
+pub const DATAGRAM: u32 = 1;
+/// A sleep is at most so long, so that the end of the daemon is noticed.
+const LOOK: u16 = 50;
+
+/// A received message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Its channel; `None` for a datagram.
+    pub channel: Option<ChannelName>,
+    /// The bytes.
+    pub payload: Vec<u8>,
+    /// From the logical arrival at the source to the delivery, as the nodes on the route counted
+    /// it; zero for a datagram.
+    pub delay: Duration,
+}
+
+/// The receiving end of all channels to a name. Dropping it ends them.
+#[derive(Debug)]
+pub struct Listener {
+    inner: Arc<Inner>,
+    port: u32,
+    consumer: Consumer,
+    bell: Bell,
+}
+
+impl Listener {
+    pub(crate) fn new(inner: &Arc<Inner>, port: u32, files: Vec<OwnedFd>) -> Result<Self, Error> {
+        let [memory, bell] = <[OwnedFd; 2]>::try_from(files).map_err(|_| Error::Garbled)?;
+        let memory = Arc::new(Memory::map(&memory, ring::bytes(CAPACITY))?);
+        let consumer = Consumer::new(&memory, 0, CAPACITY);
+        Ok(Self { inner: inner.clone(), port, consumer, bell: Bell::of(bell) })
+    }
+
+    /// The next message; waits for it.
+    ///
+    /// # Errors
+    /// The daemon ended.
+    pub fn recv(&mut self) -> Result<Message, Error> {
+        loop {
+            if let Some(message) = self.try_recv()? {
+                return Ok(message);
+            }
+            self.sleep(PollTimeout::from(LOOK))?;
+        }
+    }
+
+    /// The next message, if one arrives within `most`.
+    ///
+    /// # Errors
+    /// The daemon ended.
+    pub fn recv_timeout(&mut self, most: Duration) -> Result<Option<Message>, Error> {
+        if let Some(message) = self.try_recv()? {
+            return Ok(Some(message));
+        }
+        let mut left = u64::try_from(most.as_millis()).unwrap_or(u64::MAX);
+        while left > 0 {
+            let part = left.min(LOOK.into());
+            self.sleep(PollTimeout::from(part as u16))?;
+            if let Some(message) = self.try_recv()? {
+                return Ok(Some(message));
+            }
+            left -= part;
+        }
+        Ok(None)
+    }
+
+    /// The next message, if there is one.
+    ///
+    /// # Errors
+    /// The daemon ended.
+    pub fn try_recv(&mut self) -> Result<Option<Message>, Error> {
+        let mut payload = Vec::new();
+        let Some(record) = self.consumer.pop(&mut payload).map_err(|_| Error::Garbled)? else {
+            return if self.inner.is_lost() { Err(Error::Disconnected) } else { Ok(None) };
+        };
+        let [source, local, delay] = record.words;
+        let name = ChannelName { node: source as u32, epoch: (source >> 32) as u32, local: local as u32 };
+        let channel = (record.kind == MESSAGE).then_some(name);
+        Ok(Some(Message { channel, payload, delay: Duration::from_nanos(delay) }))
+    }
+
+    /// Asks for a ring of the file of [`as_fd`](AsFd::as_fd) at the next message, for an event
+    /// loop; false if a message is there already. Call [`silence`](Self::silence) after each ring.
+    pub fn arm(&mut self) -> bool {
+        arm(self.consumer.armed());
+        self.consumer.is_empty()
+    }
+
+    /// Forgets the rings until now.
+    pub fn silence(&self) {
+        self.bell.silence();
+    }
+
+    fn sleep(&mut self, most: PollTimeout) -> Result<(), Error> {
+        if self.inner.is_lost() {
+            return Err(Error::Disconnected);
+        }
+        if self.arm() {
+            self.bell.sleep(most);
+        }
+        Ok(())
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if !self.inner.is_lost() {
+            let _ = self.inner.ask(Request::Unlisten(self.port));
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! `NODE.toml`: one node, its links, and the quotas of its users.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use laxity_node::{LinkConfig, NodeConfig};
+use laxity_signalling::contract::Claim;
+use laxity_signalling::identity::{Epoch, NodeId, Owner};
+use laxity_signalling::quota::{Quota, Quotas};
+use laxity_signalling::settings::Settings;
+use laxity_transport::HEADER_LEN;
+use laxity_units::{ByteTime, Rate, Span};
+use serde::{Deserialize, Deserializer};
+
+use crate::seal;
+
+/// Bytes around an IP packet on Ethernet: header, checksum, preamble and gap.
+const ETHERNET: u32 = 14 + 4 + 8 + 12;
+/// The longest message in bytes.
+pub const LARGEST_MESSAGE: u32 = 256 * 1024;
+
+/// A node file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeFile {
+    /// The name of the node, which is that of its certificate.
+    pub name: String,
+    /// The number of the node, unique in the network.
+    pub id: u32,
+    /// The socket of programs; `/run/laxity/NAME.sock` if it is absent.
+    pub socket: Option<PathBuf>,
+    /// Where the daemon keeps its epoch; `/var/lib/laxity` if it is absent.
+    pub state: Option<PathBuf>,
+    /// Address of the metrics, as in `127.0.0.1:9464`; none if it is absent.
+    pub metrics: Option<SocketAddr>,
+    /// Payload of a packet in bytes, equal at all nodes of the network.
+    #[serde(default = "packet")]
+    pub packet: u32,
+    /// The spacing of signalling messages on a link.
+    #[serde(default = "signalling", deserialize_with = "parsed")]
+    pub signalling: Span,
+    /// How long a node keeps a channel without a message of its source.
+    #[serde(default = "lease", deserialize_with = "parsed")]
+    pub lease: Span,
+    /// Certificates, or `"none"`.
+    pub security: Security,
+    /// The part of the host that the daemon takes.
+    #[serde(default)]
+    pub host: Host,
+    /// The links.
+    #[serde(rename = "link")]
+    pub links: Vec<Link>,
+    /// Quotas by user, and `default`.
+    #[serde(default)]
+    pub quota: BTreeMap<String, QuotaFile>,
+}
+
+/// How peers and packets are authenticated.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum Security {
+    /// By certificates of one authority.
+    Keys(Keys),
+    /// `"none"`: not at all.
+    Off(Off),
+}
+
+/// The one word that turns authentication off.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Off {
+    /// Not at all.
+    None,
+}
+
+/// Paths of PEM files, relative to the node file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Keys {
+    /// The certificate of the authority.
+    pub authority: PathBuf,
+    /// The certificate of the node.
+    pub certificate: PathBuf,
+    /// The key of the node.
+    pub key: PathBuf,
+}
+
+/// The part of the host that the daemon takes.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Host {
+    /// The longest time that the hosts at both ends of a link take beside the link: it is part of
+    /// each bound. `laxity calibrate` measures it.
+    #[serde(deserialize_with = "parsed")]
+    pub delay: Span,
+    /// The behaviour of the thread while it has no work.
+    pub idle: Idle,
+    /// The processor of the thread; any if it is absent.
+    pub core: Option<usize>,
+    /// Its priority under `SCHED_FIFO`, where the system permits it; 0 for none.
+    pub priority: u8,
+    /// Messages that wait for a program in the queue of its receiver.
+    pub places: u64,
+    /// Datagrams that wait for a link.
+    pub datagrams: usize,
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self {
+            delay: Span::from_us(500),
+            idle: Idle::Sleep,
+            core: None,
+            priority: 10,
+            places: 1024,
+            datagrams: 256,
+        }
+    }
+}
+
+/// The behaviour of the real-time thread while it has no work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Idle {
+    /// It spins: the shortest delays, and a whole processor.
+    Spin,
+    /// It spins, and yields the processor each time.
+    Yield,
+    /// It sleeps until shortly before the next instant, and then spins.
+    Sleep,
+}
+
+/// A link to a neighbour.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The name of the neighbour.
+    pub peer: String,
+    /// Its number.
+    pub peer_id: u32,
+    /// The address of this node on the link; UDP for packets, TCP for control.
+    pub local: SocketAddr,
+    /// The address of the neighbour.
+    pub remote: SocketAddr,
+    /// The rate at which the daemon sends.
+    #[serde(deserialize_with = "parsed")]
+    pub rate: Rate,
+    /// The interface on which the daemon shares the rate of the line with other traffic: it installs
+    /// an HTB discipline there. Absent: the link is the daemon's alone, or shared by other means.
+    pub interface: Option<String>,
+    /// The rate of the line; with `interface`.
+    #[serde(default, deserialize_with = "optional")]
+    pub line: Option<Rate>,
+    /// The longest IP packet.
+    #[serde(default = "mtu")]
+    pub mtu: u32,
+    /// The longest propagation delay.
+    #[serde(default = "propagation", deserialize_with = "parsed")]
+    pub propagation: Span,
+}
+
+/// The most that an owner may reserve at the node.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuotaFile {
+    /// Channels.
+    pub channels: Option<u64>,
+    /// Bandwidth.
+    #[serde(default, deserialize_with = "optional")]
+    pub bandwidth: Option<Rate>,
+    /// Buffers, in messages and packets.
+    pub buffers: Option<u64>,
+}
+
+const fn packet() -> u32 {
+    1344
+}
+
+fn signalling() -> Span {
+    Span::from_ms(2)
+}
+
+fn lease() -> Span {
+    Span::from_secs(4)
+}
+
+const fn mtu() -> u32 {
+    1500
+}
+
+fn propagation() -> Span {
+    Span::from_us(10)
+}
+
+fn parsed<'de, D: Deserializer<'de>, T>(from: D) -> Result<T, D::Error>
+where
+    T: std::str::FromStr,
+    T::Err: fmt::Display,
+{
+    String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+}
+
+fn optional<'de, D: Deserializer<'de>, T>(from: D) -> Result<Option<T>, D::Error>
+where
+    T: std::str::FromStr,
+    T::Err: fmt::Display,
+{
+    parsed(from).map(Some)
+}
+
+/// Why a file is no node.
+#[derive(Debug)]
+pub struct BadFile {
+    path: PathBuf,
+    why: String,
+}
+
+impl fmt::Display for BadFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.why.trim_end())
+    }
+}
+
+impl std::error::Error for BadFile {}
+
+impl NodeFile {
+    /// Reads and checks a node file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no node; the error names the key.
+    pub fn read(path: &Path) -> Result<Self, BadFile> {
+        let bad = |why: String| BadFile { path: path.to_owned(), why };
+        let text = std::fs::read_to_string(path).map_err(|why| bad(why.to_string()))?;
+        let mut file: Self = toml::from_str(&text).map_err(|why| bad(why.to_string()))?;
+        if let Security::Keys(keys) = &mut file.security {
+            let beside = path.parent().unwrap_or(Path::new("."));
+            for part in [&mut keys.authority, &mut keys.certificate, &mut keys.key] {
+                *part = beside.join(&*part);
+            }
+        }
+        file.check().map_err(bad)?;
+        Ok(file)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        let is_name = |name: &str| !name.is_empty() && name.len() <= 64 && name.bytes().all(plain);
+        if !is_name(&self.name) {
+            return Err("`name` is 1 to 64 letters, digits, hyphens, underscores and dots".to_owned());
+        }
+        if self.links.is_empty() {
+            return Err("a node has at least one `[[link]]`".to_owned());
+        }
+        let mut peers = std::collections::BTreeSet::from([self.id]);
+        for link in &self.links {
+            let of = |what: &str| format!("the link to `{}`: {what}", link.peer);
+            if !is_name(&link.peer) || !peers.insert(link.peer_id) {
+                return Err(of("`peer` and `peer_id` name one neighbour, on one link"));
+            }
+            if link.local.is_ipv4() != link.remote.is_ipv4() {
+                return Err(of("`local` and `remote` are of one family"));
+            }
+            let needed = self.packet + link.around_ip() + HEADER_LEN as u32;
+            if needed > link.mtu {
+                let largest = (link.mtu + self.packet).saturating_sub(needed);
+                return Err(of(&format!(
+                    "`packet` is {} B where `mtu` has room for {largest} B",
+                    self.packet
+                )));
+            }
+            match (&link.interface, link.line) {
+                (Some(_), Some(line)) if line <= link.rate => {
+                    return Err(of("`rate` is below `line`, so that other traffic has a part of it"));
+                }
+                (Some(_), Some(_)) | (None, None) => {}
+                _ => return Err(of("`interface` and `line` belong together")),
+            }
+        }
+        for owner in self.quota.keys().filter(|owner| *owner != "default") {
+            owner
+                .parse::<u32>()
+                .map_err(|_| format!("`[quota.{owner}]` is a user's number, or `default`"))?;
+        }
+        Ok(())
+    }
+
+    /// The socket of programs.
+    pub fn socket(&self) -> PathBuf {
+        let default = || Path::new(laxity_client::socket::DIRECTORY).join(format!("{}.sock", self.name));
+        self.socket.clone().unwrap_or_else(default)
+    }
+
+    /// The directory of the epoch.
+    pub fn state(&self) -> PathBuf {
+        self.state.clone().unwrap_or_else(|| "/var/lib/laxity".into())
+    }
+
+    /// The node in its life `epoch`.
+    pub fn node(&self, epoch: Epoch) -> NodeConfig {
+        let sealed = matches!(self.security, Security::Keys(_));
+        let lease = self.lease;
+        let part = |n| lease.scale_floor(1, n);
+        let settings = Settings {
+            lease,
+            patience: lease.min(Span::from_secs(5)),
+            refresh: part(4),
+            program_lease: lease.saturating_mul(2),
+            retry: part(32).max(self.signalling.saturating_mul(8)),
+            longest_retry: part(4).max(self.signalling.saturating_mul(8)),
+            ..Settings::default()
+        };
+        NodeConfig {
+            node: NodeId(self.id),
+            epoch,
+            links: self
+                .links
+                .iter()
+                .map(|link| (NodeId(link.peer_id), link.node(&self.host, sealed)))
+                .collect(),
+            routes: BTreeMap::new(),
+            packet: self.packet,
+            signalling: self.signalling,
+            datagrams: self.host.datagrams,
+            places: self.host.places,
+            settings,
+            quotas: self.quotas(),
+        }
+    }
+
+    fn quotas(&self) -> Quotas {
+        let mut quotas = Quotas::new(self.quota.get("default").map_or(Quota::UNLIMITED, QuotaFile::quota));
+        for (owner, quota) in &self.quota {
+            if let Ok(owner) = owner.parse() {
+                quotas.set(Owner(owner), quota.quota());
+            }
+        }
+        quotas
+    }
+}
+
+impl QuotaFile {
+    fn quota(&self) -> Quota {
+        let unlimited = Quota::UNLIMITED.claim;
+        let bandwidth = self.bandwidth.map_or(unlimited.bandwidth, |rate| rate.bytes_per_sec_f64() as u64);
+        let buffers = self.buffers.unwrap_or(unlimited.buffers);
+        Quota {
+            channels: self.channels.unwrap_or(Quota::UNLIMITED.channels),
+            claim: Claim { bandwidth, buffers, ..unlimited },
+        }
+    }
+}
+
+impl Link {
+    /// Bytes of UDP and IP around a packet, and of its seal.
+    fn around_ip(&self) -> u32 {
+        let ip = if matches!(self.local.ip(), IpAddr::V4(_)) { 20 } else { 40 };
+        8 + ip + seal::AROUND as u32
+    }
+
+    fn node(&self, host: &Host, sealed: bool) -> LinkConfig {
+        let absent = if sealed { 0 } else { seal::AROUND as u32 };
+        LinkConfig {
+            per_byte: ByteTime::at(self.rate),
+            way: self.propagation,
+            hosts: host.delay,
+            around: self.around_ip() - absent + ETHERNET,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"
+        name = "camera"
+        id = 1
+        security = "none"
+        [[link]]
+        peer = "recorder"
+        peer_id = 2
+        local = "10.0.0.1:4700"
+        remote = "10.0.0.2:4700"
+        rate = "80 Mbit/s"
+    "#;
+
+    fn read(text: &str) -> Result<NodeFile, String> {
+        let file: NodeFile = toml::from_str(text).map_err(|why| why.to_string())?;
+        file.check().map(|()| file)
+    }
+
+    #[test]
+    fn a_short_file_is_a_node() {
+        let file = read(FILE).unwrap();
+        let node = file.node(Epoch(3));
+        let link = node.links[&NodeId(2)];
+        // UDP and IPv4 28, Ethernet 38, no seal.
+        assert_eq!((link.around, link.hosts), (66, Span::from_us(500)));
+        assert!(laxity_node::Node::new(node, Box::new(|| 0)).is_ok());
+    }
+
+    #[test]
+    fn what_is_no_node_is_refused_by_name() {
+        for (with, why) in [
+            (FILE.replace("id = 1", "id = 2"), "one neighbour"),
+            (FILE.replace("\"none\"", "\"off\""), "security"),
+            (FILE.replace("10.0.0.2:4700", "[::1]:4700"), "one family"),
+            (FILE.replace("id = 1", "id = 1\npacket = 1400"), "room for 1376 B"),
+            (format!("{FILE}\ninterface = \"eth0\""), "belong together"),
+            (format!("{FILE}\ninterface = \"eth0\"\nline = \"80 Mbit/s\""), "below `line`"),
+            (format!("{FILE}\nspeed = 1"), "speed"),
+            (format!("{FILE}\n[quota.alice]\nchannels = 1"), "user's number"),
+            (FILE.replace("80 Mbit/s", "80"), "rate"),
+        ] {
+            let error = read(&with).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The daemon, put together.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+use laxity_client::bell::Bell;
+use laxity_client::socket::Socket;
+use laxity_machine::place::{Placement, spawn_on};
+use laxity_signalling::identity::{Epoch, NodeId};
+use nix::fcntl::{Flock, FlockArg};
+use nix::sys::mman::{MlockAllFlags, mlockall};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::clock::Clock;
+use crate::config::{NodeFile, Security};
+use crate::control::{Control, Description, RING};
+use crate::engine::{Ends, Engine};
+use crate::exchange::ToEngine;
+use crate::identity::Identity;
+use crate::shaper::Shaper;
+use crate::wire::Wire;
+use crate::{metrics, programs, session};
+
+/// How often the directory is looked at.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Runs the daemon of a node until it gets SIGINT or SIGTERM. `ready` is called when programs can
+/// connect.
+///
+/// # Errors
+/// A sentence: what the node needs is not there.
+pub fn serve(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|why| format!("no event loop: {why}"))?;
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, run(file, ready))
+}
+
+async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
+    // Set up first: a signal from here on ends the daemon in order.
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(|why| why.to_string())?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(|why| why.to_string())?;
+    let identity = Rc::new(Identity::of(&file.security)?);
+    let (socket, path) = own_socket(file)?;
+    let epoch = next_epoch(&file.state(), &file.name)?;
+    let config = file.node(epoch);
+    let sealed = matches!(file.security, Security::Keys(_));
+    let (mut wires, mut shapers) = (Vec::new(), Vec::new());
+    for link in &file.links {
+        if let (Some(interface), Some(line)) = (&link.interface, link.line) {
+            shapers.push(Shaper::install(interface, line, link.rate)?);
+        }
+        let wire = Wire::open(link, config.links[&NodeId(link.peer_id)], sealed);
+        wires.push(wire.map_err(|why| format!("the link to `{}`, {}: {why}", link.peer, link.local))?);
+    }
+    let clock = Clock::start();
+    let bell = || Bell::new().map_err(|why| format!("no event file: {why}"));
+    let (to_engine, requests) = rtrb::RingBuffer::new(RING);
+    let (answers, from_engine) = rtrb::RingBuffer::new(RING);
+    let (request_bell, answer_bell) = (bell()?, bell()?);
+    let theirs = |bell: &Bell| bell.try_clone().map_err(|why| format!("no event file: {why}"));
+    let ends =
+        Ends { requests, request_bell: theirs(&request_bell)?, answers, answer_bell: theirs(&answer_bell)? };
+    let rates = file.links.iter().map(|link| (NodeId(link.peer_id), link.rate.bytes_per_sec_f64() as u64));
+    let description = Description {
+        name: file.name.clone(),
+        id: NodeId(file.id),
+        epoch,
+        packet: file.packet,
+        rates: rates.collect::<BTreeMap<_, _>>(),
+        clock,
+    };
+    let control = Rc::new(Control::new(description, to_engine, request_bell));
+    let seed = u64::from(epoch.0) << 32 | u64::from(file.id);
+    let engine = Engine::new(config, wires, ends, file.host.idle, clock, jitter(seed));
+    let engine = engine.map_err(|why| why.to_string())?;
+    // Pages that are swapped out would be stops of our own making.
+    let _ = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE);
+    let fifo = (file.host.priority > 0).then_some(file.host.priority);
+    let placement = Placement { core: file.host.core, fifo };
+    let thread = spawn_on(placement, "laxity-engine", move || engine.run()).map_err(|why| why.to_string())?;
+    for refused in &thread.refused {
+        control.log(format!("{refused}"));
+    }
+    let mut tasks = tokio::task::JoinSet::new();
+    tasks.spawn_local(hear(control.clone(), from_engine, answer_bell));
+    tasks.spawn_local(accept(control.clone(), socket));
+    if let Some(address) = file.metrics {
+        let of = control.clone();
+        tasks.spawn_local(async move {
+            let ended = metrics::serve(of, address).await;
+            ended.map_err(|why| format!("metrics at {address}: {why}"))
+        });
+    }
+    for link in &file.links {
+        tokio::task::spawn_local(session::keep(control.clone(), link.clone(), identity.clone()));
+    }
+    let of = control.clone();
+    tasks.spawn_local(async move {
+        let mut tick = tokio::time::interval(TICK);
+        loop {
+            tick.tick().await;
+            of.tick();
+        }
+    });
+    ready(&path);
+    let ended = tokio::select! {
+        _ = interrupt.recv() => Ok(()),
+        _ = terminate.recv() => Ok(()),
+        Some(ended) = tasks.join_next() => ended.map_err(|why| why.to_string()).and_then(|ended| ended),
+    };
+    control.stopping();
+    // The programs learn it before their connections end.
+    tokio::task::yield_now().await;
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    control.tell(ToEngine::Stop);
+    let _ = thread.join();
+    let _ = fs::remove_file(&path);
+    drop(shapers);
+    ended
+}
+
+async fn hear(
+    control: Rc<Control>,
+    answers: rtrb::Consumer<crate::exchange::FromEngine>,
+    bell: Bell,
+) -> Result<(), String> {
+    control.hear(answers, bell).await.map_err(|why| format!("the engine cannot be heard: {why}"))
+}
+
+async fn accept(control: Rc<Control>, socket: Socket) -> Result<(), String> {
+    programs::accept(control, socket).await.map_err(|why| format!("no programs: {why}"))
+}
+
+/// The socket of programs. A file of a daemon that is dead is replaced.
+fn own_socket(file: &NodeFile) -> Result<(Socket, PathBuf), String> {
+    let path = file.socket();
+    let wrong = |why: io::Error| format!("{}: {why}", path.display());
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory).map_err(wrong)?;
+    }
+    laxity_machine::socket::remove_dead(&path).map_err(wrong)?;
+    let socket = Socket::listen(&path).map_err(wrong)?;
+    // The kernel names the user of each program, and quotas limit it.
+    let all = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    fs::set_permissions(&path, all).map_err(wrong)?;
+    Ok((socket, path))
+}
+
+/// The epoch of this life: one more than that of the last. The file stays locked while the daemon
+/// lives, so that two daemons are never the same node.
+fn next_epoch(directory: &Path, name: &str) -> Result<Epoch, String> {
+    let path = directory.join(format!("{name}.epoch"));
+    let wrong = |why: io::Error| format!("{}: {why}", path.display());
+    fs::create_dir_all(directory).map_err(wrong)?;
+    let file = OpenOptions::new().create(true).truncate(false).write(true).read(true).open(&path);
+    let lock = Flock::lock(file.map_err(wrong)?, FlockArg::LockExclusiveNonblock);
+    let mut file = lock.map_err(|_| format!("{}: another daemon of this node runs", path.display()))?;
+    let text = io::read_to_string(&*file).map_err(wrong)?;
+    let last = match text.trim() {
+        "" => 0,
+        number => number.parse::<u32>().map_err(|_| format!("{}: it has no number", path.display()))?,
+    };
+    let epoch = last.checked_add(1).ok_or_else(|| format!("{}: no epochs are left", path.display()))?;
+    write_number(&mut file, epoch).map_err(wrong)?;
+    // The lock is released with the process.
+    std::mem::forget(file);
+    Ok(Epoch(epoch))
+}
+
+fn write_number(file: &mut File, number: u32) -> io::Result<()> {
+    io::Seek::rewind(file)?;
+    file.write_all(format!("{number}\n").as_bytes())?;
+    file.sync_all()
+}
+
+/// Random bits that spread retransmissions (splitmix64).
+fn jitter(mut state: u64) -> laxity_signalling::Jitter {
+    Box::new(move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    })
+}

@@ -1,0 +1,345 @@
+//! The thread that keeps deadlines: it runs [`Node`] on sockets, shared memory and a clock.
+//!
+//! One turn takes what control, programs and links have, does what is due, and lets each free link
+//! have its next frame. All decisions are those of the node. Between turns the thread sleeps until
+//! shortly before the next instant, and then spins; a packet or a bell wakes it before. It never
+//! blocks: two rings lead to control ([`exchange`](crate::exchange)).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use laxity_client::bell::{Bell, arm};
+use laxity_node::{Node, NodeConfig, NotANode};
+use laxity_signalling::identity::{ChannelId, NodeId, Port, Program};
+use laxity_transport::Header;
+use laxity_units::{Span, Time};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use nix::sys::time::{TimeSpec, TimeValLike};
+use rtrb::{Consumer, Producer};
+
+use crate::clock::{Clock, cpu_time};
+use crate::config::Idle;
+use crate::exchange::{FromEngine, RequestId, ToEngine};
+use crate::inbox::Inbox;
+use crate::ledger::Ledger;
+use crate::outbox::Outbox;
+use crate::stalls::Stalls;
+use crate::wire::Wire;
+
+/// The thread spins for so long before an instant: a sleep ends later than asked.
+const SPIN: Span = Span::from_us(80);
+/// The longest sleep.
+const LONGEST_SLEEP: Span = Span::from_ms(100);
+/// The longest sleep while the ring of a receiver is full.
+const FULL_SLEEP: Span = Span::from_ms(2);
+/// Requests of control that one turn takes.
+const REQUESTS: usize = 16;
+
+/// The request of a program that a channel waits for.
+#[derive(Debug)]
+pub(crate) enum Waiting {
+    Open(RequestId, Program, String),
+    Change(RequestId),
+    /// The slot is free at the end, if it is the program of the channel that closes it.
+    Close(RequestId, Option<(Program, u32)>),
+}
+
+/// The engine.
+pub(crate) struct Engine {
+    pub(crate) clock: Clock,
+    pub(crate) node: Node,
+    pub(crate) wires: Vec<Wire>,
+    pub(crate) outboxes: BTreeMap<Program, Outbox>,
+    pub(crate) inboxes: BTreeMap<Port, Inbox>,
+    pub(crate) waiting: BTreeMap<ChannelId, Waiting>,
+    /// The slots of channels that begin here.
+    pub(crate) slots: BTreeMap<ChannelId, (Program, u32)>,
+    pub(crate) ledger: Ledger,
+    pub(crate) stalls: Stalls,
+    requests: Consumer<ToEngine>,
+    /// The bell of control, which this side sleeps on.
+    request_bell: Bell,
+    answers: Producer<FromEngine>,
+    answer_bell: Bell,
+    /// Answers that the ring has no room for.
+    backlog: VecDeque<FromEngine>,
+    files: Epoll,
+    idle: Idle,
+    stopped: bool,
+    /// When the leases of the programs are renewed.
+    renew_at: Time,
+    pub(crate) scratch: Vec<u8>,
+    /// Receivers with a full ring.
+    pub(crate) full: Vec<Port>,
+}
+
+/// The ends of the rings, and their bells.
+pub(crate) struct Ends {
+    /// Requests of control.
+    pub(crate) requests: Consumer<ToEngine>,
+    /// The bell that control rings after a request.
+    pub(crate) request_bell: Bell,
+    /// Answers.
+    pub(crate) answers: Producer<FromEngine>,
+    /// The bell that the engine rings after an answer.
+    pub(crate) answer_bell: Bell,
+}
+
+impl Engine {
+    /// An engine on the links `wires`. `jitter` spreads retransmissions.
+    ///
+    /// # Errors
+    /// The description is no node, or the process has too many open files.
+    pub(crate) fn new(
+        config: NodeConfig,
+        wires: Vec<Wire>,
+        ends: Ends,
+        idle: Idle,
+        clock: Clock,
+        jitter: laxity_signalling::Jitter,
+    ) -> Result<Self, Unstarted> {
+        let (own, packet) = (config.node, config.packet);
+        let node = Node::new(config, jitter).map_err(Unstarted::Node)?;
+        let files = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        for wire in &wires {
+            files.add(wire.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+        }
+        files.add(ends.request_bell.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+        Ok(Self {
+            clock,
+            node,
+            wires,
+            outboxes: BTreeMap::new(),
+            inboxes: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            slots: BTreeMap::new(),
+            ledger: Ledger::new(own, packet),
+            stalls: Stalls::default(),
+            requests: ends.requests,
+            request_bell: ends.request_bell,
+            answers: ends.answers,
+            answer_bell: ends.answer_bell,
+            backlog: VecDeque::new(),
+            files,
+            idle,
+            stopped: false,
+            renew_at: Time::ZERO,
+            scratch: Vec::new(),
+            full: Vec::new(),
+        })
+    }
+
+    /// Runs until control stops it.
+    pub(crate) fn run(mut self) {
+        while !self.stopped {
+            let now = self.clock.now();
+            self.stalls.works(now, cpu_time());
+            let worked = self.turn(now);
+            if !worked {
+                self.pause();
+            }
+        }
+    }
+
+    /// Takes and does what is there; whether there was something.
+    fn turn(&mut self, now: Time) -> bool {
+        let mut worked = false;
+        for _ in 0..REQUESTS {
+            let Ok(request) = self.requests.pop() else { break };
+            worked = true;
+            self.serve(now, request);
+        }
+        worked |= self.take_messages(now);
+        worked |= self.take_frames(now);
+        if self.node.poll_timeout(now).is_some_and(|at| at <= now) {
+            self.node.handle_timeout(now);
+        }
+        if self.renew_at <= now {
+            self.renew(now);
+        }
+        worked |= self.transmit(now);
+        self.deliver(now);
+        self.notify();
+        worked
+    }
+
+    /// Messages that programs sent.
+    fn take_messages(&mut self, now: Time) -> bool {
+        let programs: Vec<Program> = self.outboxes.keys().copied().collect();
+        let mut worked = false;
+        for program in programs {
+            worked |= self.take_from(now, program);
+        }
+        worked
+    }
+
+    /// Frames that arrived.
+    fn take_frames(&mut self, now: Time) -> bool {
+        let mut worked = false;
+        for wire in &mut self.wires {
+            let (node, peer) = (&mut self.node, wire.peer);
+            wire.receive(|frame, waited| {
+                worked = true;
+                // The time that the frame has waited in this host's kernel is part of its age.
+                let _ = Header::add_age(frame, waited);
+                node.handle_frame(now, peer, frame);
+            });
+        }
+        worked
+    }
+
+    /// Gives each free link its next frame.
+    fn transmit(&mut self, now: Time) -> bool {
+        let mut worked = false;
+        for wire in &mut self.wires {
+            loop {
+                if wire.busy && wire.free_at <= now {
+                    wire.busy = false;
+                    self.node.transmitted(wire.peer);
+                }
+                if wire.busy {
+                    break;
+                }
+                let Some(frame) = self.node.poll_frame(now, wire.peer) else {
+                    wire.idle_at = now;
+                    break;
+                };
+                worked = true;
+                wire.transmit(now, &frame);
+                let Some(departure) = self.node.poll_departure() else { continue };
+                self.ledger.departed(&departure, wire.hosts(), wire.idle_at, &self.stalls);
+                let slot = departure.channel.and_then(|channel| self.slots.get(&channel));
+                if let Some((program, slot)) = slot
+                    && let Some(outbox) = self.outboxes.get(program)
+                {
+                    outbox.transmitted(*slot);
+                }
+            }
+            wire.flush();
+        }
+        worked
+    }
+
+    /// Connected programs are alive: a connection ends with its program.
+    fn renew(&mut self, now: Time) {
+        let period = self.node.manager().settings().program_lease.scale_floor(1, 4);
+        self.renew_at = now.saturating_add(period);
+        for program in self.outboxes.keys() {
+            let _ = self.node.command(now, *program, laxity_node::Command::Renew);
+        }
+    }
+
+    pub(crate) fn answer(&mut self, answer: FromEngine) {
+        self.backlog.push_back(answer);
+    }
+
+    /// Passes answers on while the ring has room.
+    fn notify(&mut self) {
+        self.hear_node();
+        if self.backlog.is_empty() {
+            return;
+        }
+        while let Some(answer) = self.backlog.pop_front() {
+            if let Err(rtrb::PushError::Full(answer)) = self.answers.push(answer) {
+                self.backlog.push_front(answer);
+                break;
+            }
+        }
+        self.answer_bell.ring();
+    }
+
+    /// When the engine has something to do without an input.
+    fn next(&mut self, now: Time) -> Time {
+        // A program that makes room in a full ring does not say so.
+        let longest = if self.full.is_empty() { LONGEST_SLEEP } else { FULL_SLEEP };
+        let mut next = now.saturating_add(longest);
+        if let Some(at) = self.node.poll_timeout(now) {
+            next = next.min(at);
+        }
+        for wire in &self.wires {
+            if wire.busy && self.node.waiting(wire.peer) > 0 {
+                next = next.min(wire.free_at);
+            }
+        }
+        next
+    }
+
+    /// Waits for the next instant, or for an input.
+    fn pause(&mut self) {
+        let now = self.clock.now();
+        let next = self.next(now);
+        match self.idle {
+            Idle::Spin => return std::hint::spin_loop(),
+            Idle::Yield => return std::thread::yield_now(),
+            Idle::Sleep => {}
+        }
+        let planned = next.saturating_sub(SPIN);
+        if planned <= now {
+            return std::hint::spin_loop();
+        }
+        // Each program that puts something into its outbox from here on rings.
+        for outbox in self.outboxes.values() {
+            arm(outbox.armed());
+        }
+        let something = self.outboxes.values_mut().any(|outbox| !outbox.is_empty());
+        if something || !self.requests.is_empty() {
+            return;
+        }
+        self.stalls.works(now, cpu_time());
+        let most = TimeSpec::nanoseconds((planned.saturating_since(now).as_ps() / 1000) as i64);
+        let mut files = [PollFd::new(self.files.0.as_fd(), PollFlags::POLLIN)];
+        let woken = ppoll(&mut files, Some(most), None).unwrap_or(0);
+        let planned = (woken == 0).then_some(planned);
+        self.stalls.woke(self.clock.now(), cpu_time(), planned);
+        if woken > 0 {
+            self.request_bell.silence();
+            self.outboxes.values().for_each(Outbox::silence);
+        }
+    }
+
+    pub(crate) fn watch(&self, file: BorrowedFd<'_>) {
+        // Without the watch the outbox is read each turn all the same.
+        let _ = self.files.add(file, EpollEvent::new(EpollFlags::EPOLLIN, 0));
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    pub(crate) fn wire(&mut self, peer: NodeId) -> Option<&mut Wire> {
+        self.wires.iter_mut().find(|wire| wire.peer == peer)
+    }
+}
+
+/// Why an engine does not start.
+#[derive(Debug)]
+pub(crate) enum Unstarted {
+    /// The description is no node.
+    Node(NotANode),
+    /// The system refuses.
+    System(std::io::Error),
+}
+
+impl From<nix::errno::Errno> for Unstarted {
+    fn from(why: nix::errno::Errno) -> Self {
+        Self::System(why.into())
+    }
+}
+
+impl From<std::io::Error> for Unstarted {
+    fn from(why: std::io::Error) -> Self {
+        Self::System(why)
+    }
+}
+
+impl std::fmt::Display for Unstarted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Node(why) => why.fmt(f),
+            Self::System(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Unstarted {}

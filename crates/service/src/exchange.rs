@@ -1,0 +1,137 @@
+//! Messages between the thread that keeps deadlines and the thread that can block.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use laxity_client::bell::Bell;
+use laxity_client::protocol::{ChannelName, Row};
+use laxity_node::Failure;
+use laxity_signalling::contract::Contract;
+use laxity_signalling::identity::{ChannelId, NodeId, Owner, Port, Program};
+use laxity_signalling::refusal::Refused;
+use laxity_vi::provider::Memory;
+
+use crate::seal::MATERIAL;
+
+/// The number of a request, by which its outcome is found.
+pub(crate) type RequestId = u64;
+
+/// From control to the engine.
+pub(crate) enum ToEngine {
+    /// A program connected.
+    Attach {
+        /// The program.
+        program: Program,
+        /// Pays for its channels.
+        owner: Owner,
+        /// Its outbox.
+        outbox: Arc<Memory>,
+        /// The bell of the outbox.
+        bell: Bell,
+    },
+    /// A program is gone: its channels and receivers end.
+    Detach(Program),
+    /// A program listens.
+    Listen {
+        /// The program.
+        program: Program,
+        /// The port.
+        port: Port,
+        /// The ring of messages.
+        inbox: Arc<Memory>,
+        /// Its bell.
+        bell: Bell,
+    },
+    /// A receiver ends.
+    Unlisten(Program, Port),
+    /// A request for a channel.
+    Open {
+        /// The request.
+        request: RequestId,
+        /// The program.
+        program: Program,
+        /// The receiver.
+        port: Port,
+        /// Its name.
+        name: String,
+        /// The contract.
+        contract: Contract,
+        /// The route.
+        route: Vec<NodeId>,
+    },
+    /// A request for another contract.
+    Change(RequestId, Program, u32, Contract),
+    /// A request to close.
+    Close(RequestId, Program, u32),
+    /// A request to close a channel of any program.
+    Delete(RequestId, ChannelId),
+    /// A request for the state, with the channels from this row on.
+    Status(RequestId, u32),
+    /// The keys of a session: of this node and of the peer.
+    Keys {
+        /// The neighbour.
+        peer: NodeId,
+        /// The number of the keys.
+        number: u8,
+        /// For packets that leave.
+        own: [u8; MATERIAL],
+        /// For packets that arrive.
+        theirs: [u8; MATERIAL],
+    },
+    /// The neighbours towards other nodes.
+    Routes(BTreeMap<NodeId, NodeId>),
+    /// The end.
+    Stop,
+}
+
+/// The outcome of a request.
+pub(crate) enum Outcome {
+    /// Done.
+    Done,
+    /// Established, in this slot.
+    Opened(u32, ChannelId),
+    /// Refused by the network.
+    Refused(Refused),
+    /// Refused at once.
+    Failed(Failure),
+    /// The program has no such channel.
+    Unknown,
+    /// The state.
+    Status(Box<EngineStatus>),
+}
+
+/// From the engine to control.
+pub(crate) enum FromEngine {
+    /// The outcome of a request.
+    Outcome(RequestId, Outcome),
+    /// The channel in a slot of a program broke.
+    Lost(Program, u32),
+    /// A channel to a receiver is established.
+    Connected(Program, Port, ChannelId),
+    /// A channel to a receiver is over.
+    Ended(Program, ChannelId),
+    /// A program does not follow the protocol.
+    Hostile(Program),
+}
+
+/// The state of the engine.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct EngineStatus {
+    /// Channels in all.
+    pub(crate) channels: u32,
+    /// Channels from the row asked for on; control adds the names of the receivers here.
+    pub(crate) rows: Vec<(Row, Port)>,
+    /// The reserved part of each link in millionths.
+    pub(crate) reserved: Vec<(NodeId, u32)>,
+    /// Counters by name.
+    pub(crate) counters: Vec<(String, u64)>,
+    /// Messages delivered by their laxity: upper edges in nanoseconds, and counts.
+    pub(crate) laxity: Vec<(u64, u64)>,
+    /// The last stops of the platform: begin in nanoseconds of the daemon's clock, and length.
+    pub(crate) stalls: Vec<(u64, u64)>,
+}
+
+/// The name of a channel as programs see it.
+pub(crate) fn name(channel: ChannelId) -> ChannelName {
+    ChannelName { node: channel.node.0, epoch: channel.epoch.0, local: channel.local }
+}

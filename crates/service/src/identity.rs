@@ -1,0 +1,129 @@
+//! Certificates: the proof of a node's name, and a test authority.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+use crate::config::{Keys, Security};
+
+/// How this node proves its identity and checks that of others; TLS 1.3 alone.
+pub(crate) struct Identity(Option<(TlsConnector, TlsAcceptor)>);
+
+impl Identity {
+    /// The identity that a node file names.
+    ///
+    /// # Errors
+    /// A sentence: a file cannot be read, or is no certificate or key.
+    pub(crate) fn of(security: &Security) -> Result<Self, String> {
+        let Security::Keys(keys) = security else { return Ok(Self(None)) };
+        let (client, server) = configurations(keys)?;
+        Ok(Self(Some((TlsConnector::from(Arc::new(client)), TlsAcceptor::from(Arc::new(server))))))
+    }
+
+    pub(crate) fn connector(&self) -> Option<&TlsConnector> {
+        self.0.as_ref().map(|(connector, _)| connector)
+    }
+
+    pub(crate) fn acceptor(&self) -> Option<&TlsAcceptor> {
+        self.0.as_ref().map(|(_, acceptor)| acceptor)
+    }
+
+    pub(crate) fn subject(name: &str) -> Result<ServerName<'static>, String> {
+        ServerName::try_from(name.to_owned()).map_err(|_| format!("`{name}` is no name for a certificate"))
+    }
+
+    /// Checks that the certificate of a connecting node is that of `name`.
+    pub(crate) fn check(&self, certificate: Option<&CertificateDer<'_>>, name: &str) -> Result<(), String> {
+        let certificate = certificate.ok_or("it has no certificate")?;
+        let certificate = webpki::EndEntityCert::try_from(certificate).map_err(|why| why.to_string())?;
+        let valid = certificate.verify_is_valid_for_subject_name(&Self::subject(name)?);
+        valid.map_err(|_| format!("its certificate is not that of `{name}`"))
+    }
+}
+
+fn configurations(keys: &Keys) -> Result<(ClientConfig, ServerConfig), String> {
+    let of = |path: &Path, why: String| format!("{}: {why}", path.display());
+    let certificates = |path: &Path| -> Result<Vec<CertificateDer<'static>>, String> {
+        let read = CertificateDer::pem_file_iter(path).map_err(|why| of(path, why.to_string()))?;
+        read.collect::<Result<_, _>>().map_err(|why| of(path, why.to_string()))
+    };
+    let key = || PrivateKeyDer::from_pem_file(&keys.key).map_err(|why| of(&keys.key, why.to_string()));
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(&keys.authority)? {
+        roots.add(certificate).map_err(|why| of(&keys.authority, why.to_string()))?;
+    }
+    let (roots, chain) = (Arc::new(roots), certificates(&keys.certificate)?);
+    let provider: Arc<CryptoProvider> = Arc::new(ring::default_provider());
+    let wrong = |why: rustls::Error| of(&keys.certificate, why.to_string());
+    let versions = &[&rustls::version::TLS13];
+    let client = ClientConfig::builder_with_provider(provider.clone())
+        .with_protocol_versions(versions)
+        .map_err(wrong)?
+        .with_root_certificates(roots.clone())
+        .with_client_auth_cert(chain.clone(), key()?)
+        .map_err(wrong)?;
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider.clone()).build();
+    let server = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions)
+        .map_err(wrong)?
+        .with_client_cert_verifier(verifier.map_err(|why| of(&keys.authority, why.to_string()))?)
+        .with_single_cert(chain, key()?)
+        .map_err(wrong)?;
+    Ok((client, server))
+}
+
+/// Makes an authority and a certificate for each node in `directory`: for tests and small networks.
+/// An authority that is there already signs further nodes. Answers the files that were written.
+///
+/// # Errors
+/// A file exists, or cannot be written.
+pub fn make_keys(directory: &Path, nodes: &[String]) -> io::Result<Vec<PathBuf>> {
+    use rcgen::{
+        BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
+        KeyUsagePurpose,
+    };
+    let other = io::Error::other::<rcgen::Error>;
+    std::fs::create_dir_all(directory)?;
+    let (authority, authority_key) = (directory.join("authority.pem"), directory.join("authority.key"));
+    let mut written = Vec::new();
+    if !authority.exists() {
+        let mut params = CertificateParams::new(Vec::new()).map_err(other)?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, "Laxity test authority");
+        let key = KeyPair::generate().map_err(other)?;
+        write_new(&authority, &params.self_signed(&key).map_err(other)?.pem(), 0o644)?;
+        write_new(&authority_key, &key.serialize_pem(), 0o600)?;
+        written.extend([authority.clone(), authority_key.clone()]);
+    }
+    let key = KeyPair::from_pem(&std::fs::read_to_string(&authority_key)?).map_err(other)?;
+    let issuer = Issuer::from_ca_cert_pem(&std::fs::read_to_string(&authority)?, key).map_err(other)?;
+    for node in nodes {
+        let mut params = CertificateParams::new(vec![node.clone()]).map_err(other)?;
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, node.as_str());
+        let key = KeyPair::generate().map_err(other)?;
+        let certificate = params.signed_by(&key, &issuer).map_err(other)?;
+        let (path, key_path) = (directory.join(format!("{node}.pem")), directory.join(format!("{node}.key")));
+        write_new(&path, &certificate.pem(), 0o644)?;
+        write_new(&key_path, &key.serialize_pem(), 0o600)?;
+        written.extend([path, key_path]);
+    }
+    Ok(written)
+}
+
+fn write_new(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+    let named = |why: io::Error| io::Error::new(why.kind(), format!("{}: {why}", path.display()));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path).map_err(named)?;
+    file.write_all(text.as_bytes()).map_err(named)
+}

@@ -1,0 +1,131 @@
+//! Counts of each channel at this node.
+
+use std::collections::BTreeMap;
+
+use laxity_node::Departure;
+use laxity_signalling::identity::{ChannelId, NodeId};
+use laxity_units::{Span, Time};
+
+use crate::stalls::Stalls;
+
+/// Upper edges of the histogram of laxity: powers of two from 1 us on, in nanoseconds.
+const EDGES: usize = 24;
+
+/// The counts of a channel.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Account {
+    /// Messages accepted, messages delivered, or packets relayed.
+    pub(crate) messages: u64,
+    pub(crate) excess: u64,
+    /// The longest delay: from end to end at the destination, else of a packet in this node.
+    pub(crate) worst: Span,
+    pub(crate) missed: u64,
+    pub(crate) attributed: u64,
+    /// `D`, at the destination.
+    pub(crate) deadline: Option<Span>,
+}
+
+/// The counts of a node.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    node: NodeId,
+    packet: u64,
+    accounts: BTreeMap<ChannelId, Account>,
+    /// Messages for slots without a channel.
+    pub(crate) strays: u64,
+    /// Packets of signalling that left after their local deadline.
+    pub(crate) late_signals: u64,
+    /// Late packets of channels that no stop of the platform covers.
+    pub(crate) unexplained: u64,
+    laxity: [u64; EDGES],
+    late: u64,
+}
+
+impl Ledger {
+    pub(crate) fn new(node: NodeId, packet: u32) -> Self {
+        Self {
+            node,
+            packet: u64::from(packet).max(1),
+            accounts: BTreeMap::new(),
+            strays: 0,
+            late_signals: 0,
+            unexplained: 0,
+            laxity: [0; EDGES],
+            late: 0,
+        }
+    }
+
+    /// Packets of a message.
+    pub(crate) fn packets(&self, length: usize) -> u64 {
+        (length as u64).div_ceil(self.packet).max(1)
+    }
+
+    fn account(&mut self, channel: ChannelId) -> &mut Account {
+        self.accounts.entry(channel).or_default()
+    }
+
+    /// A message was accepted at the source.
+    pub(crate) fn accepted(&mut self, channel: ChannelId) {
+        self.account(channel).messages += 1;
+    }
+
+    /// A message was beyond its contract.
+    pub(crate) fn exceeded(&mut self, channel: ChannelId) {
+        self.account(channel).excess += 1;
+    }
+
+    /// A channel ends here, with the bound `deadline`.
+    pub(crate) fn opened(&mut self, channel: ChannelId, deadline: Option<Span>) {
+        self.account(channel).deadline = deadline;
+    }
+
+    /// A channel is over.
+    pub(crate) fn closed(&mut self, channel: ChannelId) {
+        self.accounts.remove(&channel);
+    }
+
+    /// A promised packet left; its link was last idle at `idle_at`. It is late if it left by more than
+    /// the stated delay of the hosts after its local deadline.
+    pub(crate) fn departed(&mut self, departure: &Departure, hosts: Span, idle_at: Time, stalls: &Stalls) {
+        let late = departure.lateness().saturating_sub(hosts);
+        let Some(channel) = departure.channel else {
+            self.late_signals += u64::from(!late.is_zero());
+            return;
+        };
+        let stopped = || stalls.between(idle_at.min(departure.logical_arrival), departure.end);
+        let covered = !late.is_zero() && late <= stopped();
+        self.unexplained += u64::from(!late.is_zero() && !covered);
+        let relayed = u64::from(channel.node != self.node);
+        let account = self.account(channel);
+        account.worst = account.worst.max(departure.end.saturating_since(departure.logical_arrival));
+        account.missed += u64::from(!late.is_zero());
+        account.attributed += u64::from(covered);
+        account.messages += relayed;
+    }
+
+    /// A message was delivered to its receiver `delay` after its logical arrival.
+    pub(crate) fn delivered(&mut self, channel: ChannelId, delay: Span) {
+        let account = self.account(channel);
+        account.messages += 1;
+        account.worst = account.worst.max(delay);
+        let Some(deadline) = account.deadline else { return };
+        if delay > deadline {
+            account.missed += 1;
+            self.late += 1;
+            return;
+        }
+        let us = deadline.saturating_sub(delay).as_ps() / 1_000_000;
+        let edge = (u64::BITS - us.leading_zeros()) as usize;
+        self.laxity[edge.min(EDGES - 1)] += 1;
+    }
+
+    pub(crate) fn get(&self, channel: ChannelId) -> Account {
+        self.accounts.get(&channel).copied().unwrap_or_default()
+    }
+
+    /// Counts of delivered messages by laxity below an edge in nanoseconds; 0 for late ones.
+    pub(crate) fn laxity(&self) -> Vec<(u64, u64)> {
+        let on_time = self.laxity.iter().enumerate().map(|(edge, count)| (1000 << edge, *count));
+        std::iter::once((0, self.late)).chain(on_time).collect()
+    }
+}

@@ -1,0 +1,41 @@
+//! The daemon of a host: guaranteed channels between real programs on real hosts.
+//!
+//! `laxity-node` makes all decisions, without I/O. This crate gives it sockets, a clock, shared
+//! memory and people:
+//!
+//! ```text
+//! programs ── Unix socket ──▶ control ◀── TLS ──▶ control of neighbours
+//!    │                          │ ring
+//!    └──── shared memory ────▶ engine ◀── UDP ──▶ engines of neighbours
+//! ```
+//!
+//! The [engine](engine::Engine) is one thread that keeps deadlines and never blocks. Control is the
+//! thread that can block: names and routes ([`directory`]), sessions with neighbours, requests of
+//! programs, metrics.
+
+#![cfg(target_os = "linux")]
+
+mod clock;
+pub mod config;
+mod control;
+mod daemon;
+pub mod directory;
+mod engine;
+mod exchange;
+mod identity;
+mod inbox;
+mod ledger;
+mod metrics;
+mod outbox;
+mod programs;
+mod seal;
+mod serve;
+mod session;
+mod shaper;
+mod stalls;
+mod watch;
+mod wire;
+
+pub use config::NodeFile;
+pub use daemon::serve;
+pub use identity::make_keys;

@@ -1,0 +1,200 @@
+//! The outbox of a program, as the engine sees it.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use laxity_client::bell::Bell;
+use laxity_client::outbox::{CAPACITY, DATAGRAM, MESSAGE, RING_AT, SLOTS, Slot, SlotState};
+use laxity_client::ring::{Consumer, Garbled, Record};
+use laxity_node::{Command, Failure, Response};
+use laxity_signalling::contract::Contract;
+use laxity_signalling::identity::{ChannelId, NodeId, Owner, Port, Program};
+use laxity_units::Time;
+use laxity_vi::provider::Memory;
+
+use crate::engine::Engine;
+use crate::exchange::FromEngine;
+
+/// Records of one program that one turn takes, so that none keeps the others waiting.
+const RECORDS: usize = 64;
+
+/// A channel in a slot.
+#[derive(Debug)]
+pub(crate) struct Open {
+    pub(crate) channel: ChannelId,
+    pub(crate) contract: Contract,
+    /// The name of the receiver.
+    pub(crate) name: String,
+    slot: Slot,
+}
+
+/// The outbox of a program.
+pub(crate) struct Outbox {
+    pub(crate) owner: Owner,
+    memory: Arc<Memory>,
+    ring: Consumer,
+    bell: Bell,
+    channels: Vec<Place>,
+}
+
+/// The contents of a slot.
+#[derive(Debug)]
+enum Place {
+    Free,
+    Open(Open),
+    /// The channel is over, and the program has not closed it: its handle still reads the slot.
+    Over,
+}
+
+impl Outbox {
+    pub(crate) fn new(owner: Owner, memory: Arc<Memory>, bell: Bell) -> Self {
+        let ring = Consumer::new(&memory, RING_AT, CAPACITY);
+        Self { owner, memory, ring, bell, channels: Vec::new() }
+    }
+
+    pub(crate) fn armed(&self) -> &AtomicU32 {
+        self.ring.armed()
+    }
+
+    pub(crate) fn is_empty(&mut self) -> bool {
+        self.ring.is_empty()
+    }
+
+    pub(crate) fn silence(&self) {
+        self.bell.silence();
+    }
+
+    pub(crate) fn file(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+
+    fn pop(&mut self, payload: &mut Vec<u8>) -> Result<Option<Record>, Garbled> {
+        self.ring.pop(payload)
+    }
+
+    /// Puts a channel into a free slot; `None` if there is none.
+    pub(crate) fn open(&mut self, channel: ChannelId, contract: Contract, name: String) -> Option<u32> {
+        let is_free = |place: &Place| matches!(place, Place::Free);
+        let free = self.channels.iter().position(is_free).unwrap_or(self.channels.len());
+        if free >= SLOTS {
+            return None;
+        }
+        let slot = Slot::of(&self.memory, free as u32)?;
+        slot.clear();
+        if free == self.channels.len() {
+            self.channels.push(Place::Free);
+        }
+        self.channels[free] = Place::Open(Open { channel, contract, name, slot });
+        Some(free as u32)
+    }
+
+    pub(crate) fn channel(&self, slot: u32) -> Option<&Open> {
+        match self.channels.get(slot as usize)? {
+            Place::Open(open) => Some(open),
+            Place::Free | Place::Over => None,
+        }
+    }
+
+    pub(crate) fn set_contract(&mut self, slot: u32, contract: Contract) {
+        if let Some(Place::Open(open)) = self.channels.get_mut(slot as usize) {
+            open.contract = contract;
+        }
+    }
+
+    /// The channel of a slot is over.
+    pub(crate) fn end(&mut self, slot: u32) {
+        if let Some(place) = self.channels.get_mut(slot as usize)
+            && let Place::Open(open) = std::mem::replace(place, Place::Over)
+        {
+            open.slot.set_state(SlotState::Over);
+        }
+    }
+
+    /// The program has closed the channel of a slot; whether the channel is over.
+    pub(crate) fn release(&mut self, slot: u32) -> bool {
+        let place = self.channels.get_mut(slot as usize);
+        let Some(place) = place.filter(|place| matches!(place, Place::Over)) else { return false };
+        *place = Place::Free;
+        true
+    }
+
+    /// The node has transmitted a packet.
+    pub(crate) fn transmitted(&self, slot: u32) {
+        if let Some(open) = self.channel(slot) {
+            open.slot.transmitted().fetch_add(1, Ordering::Release);
+            open.slot.changed();
+        }
+    }
+}
+
+impl Engine {
+    /// Takes records of a program; whether there were some.
+    pub(crate) fn take_from(&mut self, now: Time, program: Program) -> bool {
+        let mut payload = std::mem::take(&mut self.scratch);
+        let mut taken = 0;
+        while taken < RECORDS {
+            let Some(outbox) = self.outboxes.get_mut(&program) else { break };
+            match outbox.pop(&mut payload) {
+                Ok(None) => break,
+                Ok(Some(record)) => self.take(now, program, record, &mut payload),
+                Err(Garbled) => {
+                    // Its outbox is read no more; control ends the connection.
+                    self.outboxes.remove(&program);
+                    self.answer(FromEngine::Hostile(program));
+                    break;
+                }
+            }
+            taken += 1;
+        }
+        self.scratch = payload;
+        taken > 0
+    }
+
+    fn take(&mut self, now: Time, program: Program, record: Record, payload: &mut Vec<u8>) {
+        let [first, second, _] = record.words;
+        match record.kind {
+            MESSAGE => self.take_message(now, program, first as u32, payload),
+            DATAGRAM => {
+                let (to, port) = (NodeId(first as u32), Port(second as u32));
+                let command = Command::Datagram { to, port, payload: std::mem::take(payload) };
+                // A datagram that is not accepted is dropped, and the node counts it.
+                let _ = self.node.command(now, program, command);
+            }
+            _ => {}
+        }
+    }
+
+    fn take_message(&mut self, now: Time, program: Program, number: u32, payload: &mut Vec<u8>) {
+        let open = self.outboxes.get(&program).and_then(|outbox| outbox.channel(number));
+        let Some((channel, contract, slot)) =
+            open.map(|open| (open.channel, open.contract, open.slot.clone()))
+        else {
+            // The channel ended with messages in the outbox, or the program made the number up.
+            self.ledger.strays += 1;
+            return;
+        };
+        let length = payload.len();
+        let sent = self.node.command(now, program, Command::Send(channel, std::mem::take(payload)));
+        match sent {
+            Ok(Response::Accepted { due }) => {
+                // The next message is within the contract when its logical arrival is at most a
+                // burst ahead.
+                let next = due.saturating_sub(contract.deadline).saturating_add(contract.min_interval);
+                let ahead = contract.min_interval.saturating_mul(contract.burst.into());
+                let room = self.clock.monotonic(next.saturating_sub(ahead));
+                slot.room_at().store(room, Ordering::Relaxed);
+                slot.packets().fetch_add(self.ledger.packets(length), Ordering::Relaxed);
+                slot.accepted().fetch_add(1, Ordering::Release);
+                self.ledger.accepted(channel);
+            }
+            failed => {
+                if matches!(failed, Err(Failure::Excess)) {
+                    self.ledger.exceeded(channel);
+                }
+                slot.refused().fetch_add(1, Ordering::Release);
+            }
+        }
+        slot.changed();
+    }
+}

@@ -1,0 +1,392 @@
+//! Programs at the socket: each has a connection, an outbox, and receivers.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use laxity_client::bell::Bell;
+use laxity_client::listener;
+use laxity_client::protocol::{
+    Acceptable, ChannelName, FromDaemon, LONGEST, LONGEST_NAME, NodeStatus, Refusal, Reply, Request, VERSION,
+};
+use laxity_client::socket::{Peer, Socket};
+use laxity_client::{Contract, outbox, ring};
+use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program};
+use laxity_signalling::refusal::{self, Refused, Resource};
+use laxity_vi::provider::Memory;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::mpsc;
+
+use crate::config::LARGEST_MESSAGE;
+use crate::control::{Control, ToProgram};
+use crate::exchange::{EngineStatus, Outcome, ToEngine};
+use crate::serve::counted;
+use crate::watch::watch;
+
+/// Connected programs at most, and of one user.
+const MOST: usize = 256;
+const MOST_OF_USER: usize = 64;
+/// Receivers of a program.
+const MOST_PORTS: usize = 64;
+/// Requests of a program without an answer.
+const MOST_REQUESTS: usize = 128;
+/// How long a program may take for its first request.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// The connections of each user.
+type Users = std::cell::RefCell<BTreeMap<u32, usize>>;
+
+/// Accepts programs, for ever.
+///
+/// # Errors
+/// The socket cannot be watched.
+pub(crate) async fn accept(control: Rc<Control>, socket: Socket) -> io::Result<()> {
+    let socket = watch(socket)?;
+    let users = Rc::new(Users::default());
+    loop {
+        let mut ready = socket.readable().await?;
+        match ready.try_io(|socket| socket.get_ref().accept()) {
+            Ok(Ok(connection)) => {
+                let Ok(peer) = connection.peer() else { continue };
+                let mut counts = users.borrow_mut();
+                let all: usize = counts.values().sum();
+                let of_user = counts.entry(peer.uid).or_default();
+                if all >= MOST || *of_user >= MOST_OF_USER {
+                    control.complain("programs", format!("user {} has too many connections", peer.uid));
+                    continue;
+                }
+                *of_user += 1;
+                let (control, users) = (control.clone(), users.clone());
+                tokio::task::spawn_local(async move {
+                    let _ = serve(control, connection, peer).await;
+                    if let Some(count) = users.borrow_mut().get_mut(&peer.uid) {
+                        *count -= 1;
+                    }
+                });
+            }
+            // Too many open files: programs that end make room.
+            Ok(Err(_)) => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
+            Err(_would_block) => {}
+        }
+    }
+}
+
+/// A connected program.
+struct Connected {
+    control: Rc<Control>,
+    connection: AsyncFd<Socket>,
+    program: Program,
+    peer: Peer,
+    ports: Cell<usize>,
+    requests: Cell<usize>,
+}
+
+async fn receive(connection: &AsyncFd<Socket>, buffer: &mut [u8; LONGEST]) -> io::Result<Option<usize>> {
+    loop {
+        let mut ready = connection.readable().await?;
+        if let Ok(received) = ready.try_io(|socket| socket.get_ref().receive(buffer)) {
+            // Files of a program are closed: no request has any.
+            return Ok(received?.map(|(length, _)| length));
+        }
+    }
+}
+
+async fn serve(control: Rc<Control>, connection: Socket, peer: Peer) -> io::Result<()> {
+    let connection = watch(connection)?;
+    let mut buffer = Box::new([0; LONGEST]);
+    let first = tokio::time::timeout(PATIENCE, receive(&connection, &mut buffer)).await;
+    let Ok(Some(length)) = first.map_err(|_| io::ErrorKind::TimedOut)? else { return Ok(()) };
+    let send = |reply: FromDaemon, files: &[BorrowedFd<'_>]| {
+        let bytes = postcard::to_stdvec(&reply).map_err(io::Error::other)?;
+        connection.get_ref().send(&bytes, files)
+    };
+    match postcard::from_bytes(&buffer[..length]) {
+        Ok((number, Request::Hello(VERSION))) => {
+            let (memory, file) = Memory::create("laxity-outbox", outbox::BYTES)?;
+            let bell = Bell::new()?;
+            let theirs = bell.try_clone()?;
+            let (tell, heard) = mpsc::unbounded_channel();
+            let program = control.new_program(tell);
+            let (owner, memory) = (Owner(peer.uid), Arc::new(memory));
+            control.tell(ToEngine::Attach { program, owner, outbox: memory, bell });
+            let welcome = Reply::Welcome { node: control.name().to_owned(), largest: LARGEST_MESSAGE };
+            let greeted = send(FromDaemon::Reply(number, welcome), &[file.as_fd(), theirs.as_fd()]);
+            let (ports, requests) = (Cell::new(0), Cell::new(0));
+            let connected =
+                Rc::new(Connected { control: control.clone(), connection, program, peer, ports, requests });
+            let ended = match greeted {
+                Ok(()) => connected.talk(heard, &mut buffer).await,
+                failed => failed,
+            };
+            connected.leave();
+            ended
+        }
+        Ok((number, Request::Hello(other))) => {
+            let why = format!("the daemon speaks version {VERSION} of the protocol, the program {other}");
+            send(FromDaemon::Reply(number, Reply::Failed(why)), &[])
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+impl Connected {
+    async fn talk(
+        self: &Rc<Self>,
+        mut heard: mpsc::UnboundedReceiver<ToProgram>,
+        buffer: &mut [u8; LONGEST],
+    ) -> io::Result<()> {
+        loop {
+            tokio::select! {
+                said = heard.recv() => match said {
+                    Some(ToProgram::Say(datagram)) => self.send(&datagram, &[])?,
+                    Some(ToProgram::Hangup) | None => return Ok(()),
+                },
+                received = receive(&self.connection, buffer) => {
+                    let Some(length) = received? else { return Ok(()) };
+                    // A program that sends no requests is disconnected.
+                    let (number, request) = postcard::from_bytes(&buffer[..length]).map_err(io::Error::other)?;
+                    if self.requests.get() >= MOST_REQUESTS {
+                        let why = "too many requests without an answer".to_owned();
+                        self.send(&FromDaemon::Reply(number, Reply::Failed(why)), &[])?;
+                        continue;
+                    }
+                    self.requests.set(self.requests.get() + 1);
+                    let this = self.clone();
+                    tokio::task::spawn_local(async move {
+                        // A program that does not read its answers is found out by the next one.
+                        let _ = this.answer(number, request).await;
+                        this.requests.set(this.requests.get() - 1);
+                    });
+                }
+            }
+        }
+    }
+
+    /// The program is gone.
+    fn leave(&self) {
+        let mut state = self.control.state.borrow_mut();
+        state.programs.remove(&self.program);
+        let now = self.control.now();
+        let ports = state.directory.ports_of(self.program);
+        for port in ports {
+            state.directory.unregister(now, port);
+        }
+        drop(state);
+        self.control.spread(false);
+        self.control.tell(ToEngine::Detach(self.program));
+    }
+
+    fn send(&self, datagram: &FromDaemon, files: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let bytes = postcard::to_stdvec(datagram).map_err(io::Error::other)?;
+        let sent = self.connection.get_ref().send(&bytes, files);
+        if sent.is_err() {
+            self.connection.get_ref().close();
+        }
+        sent
+    }
+
+    async fn answer(&self, number: u32, request: Request) -> io::Result<()> {
+        if let Request::Listen(name) = request {
+            return self.listen(number, &name);
+        }
+        let reply = match request {
+            Request::Hello(_) => failed("a second greeting"),
+            Request::Listen(_) => failed("it was handled before"),
+            Request::Unlisten(port) => self.unlisten(Port(port)),
+            Request::Open { to, contract } => self.open(&to, contract).await,
+            Request::Change(slot, contract) => match self.check(&contract) {
+                Ok(()) => {
+                    let change = |request| ToEngine::Change(request, self.program, slot, counted(&contract));
+                    self.outcome(&self.control.ask(change).await)
+                }
+                Err(why) => Reply::Failed(why),
+            },
+            Request::Close(slot) => {
+                let close = |request| ToEngine::Close(request, self.program, slot);
+                self.outcome(&self.control.ask(close).await)
+            }
+            Request::Resolve(name) => match self.control.state.borrow().directory.resolve(&name) {
+                Some((node, port)) => Reply::Resolved(node.0, port.0),
+                None => Reply::Failed(unknown(&name)),
+            },
+            Request::Status(from) => {
+                match self.control.ask(|request| ToEngine::Status(request, from)).await {
+                    Outcome::Status(status) => Reply::Status(Box::new(self.status(*status))),
+                    _ => failed("the engine has stopped"),
+                }
+            }
+            Request::Delete(channel) => self.delete(channel).await,
+        };
+        self.send(&FromDaemon::Reply(number, reply), &[])
+    }
+
+    fn listen(&self, number: u32, name: &str) -> io::Result<()> {
+        let refuse = |why: &str| self.send(&FromDaemon::Reply(number, failed(why)), &[]);
+        if name.is_empty() || name.len() > LONGEST_NAME || name.chars().any(char::is_control) {
+            return refuse("a name has 1 to 64 bytes without control characters");
+        }
+        if self.ports.get() >= MOST_PORTS {
+            return refuse("a program has 64 receivers at most");
+        }
+        let (memory, file) = Memory::create("laxity-inbox", ring::bytes(listener::CAPACITY))?;
+        let bell = Bell::new()?;
+        let theirs = bell.try_clone()?;
+        let port = self.control.new_port();
+        let now = self.control.now();
+        let registered = self.control.state.borrow_mut().directory.register(now, name, port, self.program);
+        if registered.is_err() {
+            return refuse(&format!("a receiver listens at `{name}` on this node already"));
+        }
+        self.ports.set(self.ports.get() + 1);
+        self.control.tell(ToEngine::Listen { program: self.program, port, inbox: Arc::new(memory), bell });
+        self.control.spread(false);
+        self.send(&FromDaemon::Reply(number, Reply::Listening(port.0)), &[file.as_fd(), theirs.as_fd()])
+    }
+
+    fn unlisten(&self, port: Port) -> Reply {
+        let now = self.control.now();
+        if !self.control.state.borrow().directory.ports_of(self.program).contains(&port) {
+            return failed("no receiver of this program has that port");
+        }
+        self.control.state.borrow_mut().directory.unregister(now, port);
+        self.ports.set(self.ports.get() - 1);
+        self.control.tell(ToEngine::Unlisten(self.program, port));
+        self.control.spread(false);
+        Reply::Done
+    }
+
+    fn check(&self, contract: &Contract) -> Result<(), String> {
+        if contract.max_message > LARGEST_MESSAGE {
+            return Err(format!("a message has {LARGEST_MESSAGE} bytes at most"));
+        }
+        if contract.min_message == 0 || !counted(contract).is_valid() {
+            return Err("a contract has sizes, an interval, a burst and a deadline above zero".to_owned());
+        }
+        Ok(())
+    }
+
+    async fn open(&self, to: &str, contract: Contract) -> Reply {
+        if let Err(why) = self.check(&contract) {
+            return Reply::Failed(why);
+        }
+        let (port, route) = {
+            let state = self.control.state.borrow();
+            let Some((node, port)) = state.directory.resolve(to) else { return Reply::Failed(unknown(to)) };
+            if node == self.control.id() {
+                return failed("the receiver is on this node: a channel leads to another node");
+            }
+            let Some(route) = state.directory.topology().route(self.control.id(), node) else {
+                return Reply::Failed(format!("no route leads to `{to}`"));
+            };
+            (port, route)
+        };
+        let (program, contract, path) = (self.program, counted(&contract), route.clone());
+        let name = to.to_owned();
+        let open = |request| ToEngine::Open { request, program, port, name, contract, route: path };
+        match self.control.ask(open).await {
+            Outcome::Opened(slot, channel) => {
+                let route = route.iter().map(|node| self.node_name(*node)).collect();
+                Reply::Opened { slot, channel: crate::exchange::name(channel), route }
+            }
+            other => self.outcome(&other),
+        }
+    }
+
+    async fn delete(&self, channel: ChannelName) -> Reply {
+        if self.peer.uid != 0 && self.peer.uid != nix::unistd::getuid().as_raw() {
+            return failed("only root and the user of the daemon close channels of others");
+        }
+        let ChannelName { node, epoch, local } = channel;
+        let channel = ChannelId { node: NodeId(node), epoch: Epoch(epoch), local };
+        self.outcome(&self.control.ask(|request| ToEngine::Delete(request, channel)).await)
+    }
+
+    fn outcome(&self, outcome: &Outcome) -> Reply {
+        match outcome {
+            Outcome::Done => Reply::Done,
+            Outcome::Refused(refused) => Reply::Refused(self.refusal(refused)),
+            Outcome::Failed(failure) => Reply::Failed(failure.to_string()),
+            Outcome::Unknown => failed("the program has no such channel, or it broke meanwhile"),
+            Outcome::Opened(..) | Outcome::Status(_) => failed("an outcome of another request"),
+        }
+    }
+
+    fn node_name(&self, node: NodeId) -> String {
+        let state = self.control.state.borrow();
+        state.directory.node_name(node).map_or_else(|| format!("node {}", node.0), str::to_owned)
+    }
+
+    fn refusal(&self, refused: &Refused) -> Refusal {
+        let shortage = &refused.shortage;
+        let (resource, missing) = described(shortage.resource, shortage.missing);
+        let ns = |span: laxity_units::Span| span.as_ps().div_ceil(1000);
+        let acceptable = match shortage.acceptable {
+            refusal::Acceptable::Unknown => Acceptable::Unknown,
+            refusal::Acceptable::Deadline(span) => Acceptable::Deadline(ns(span)),
+            refusal::Acceptable::Interval(span) => Acceptable::Interval(ns(span)),
+            refusal::Acceptable::Burst(messages) => Acceptable::Burst(messages),
+            refusal::Acceptable::Later => Acceptable::Later,
+        };
+        Refusal { node: self.node_name(refused.node), resource: resource.to_owned(), missing, acceptable }
+    }
+
+    fn status(&self, engine: EngineStatus) -> NodeStatus {
+        let control = &self.control;
+        let state = control.state.borrow();
+        let named = |(mut row, port): (laxity_client::Row, Port)| {
+            if row.direction == laxity_client::Direction::Destination {
+                row.name = state.directory.own_name(port).unwrap_or_default().to_owned();
+            }
+            row
+        };
+        let links = engine.reserved.iter().map(|(peer, share)| {
+            let name = state.directory.node_name(*peer).map_or_else(|| peer.0.to_string(), str::to_owned);
+            (name, control.is_up(*peer), *share)
+        });
+        NodeStatus {
+            name: control.name().to_owned(),
+            id: control.id().0,
+            uptime_s: control.now().as_secs_f64() as u64,
+            channels: engine.channels,
+            links: links.collect(),
+            names: state.directory.names(),
+            counters: engine.counters,
+            stalls: engine.stalls,
+            rows: engine.rows.into_iter().map(named).collect(),
+        }
+    }
+}
+
+fn failed(why: &str) -> Reply {
+    Reply::Failed(why.to_owned())
+}
+
+fn unknown(name: &str) -> String {
+    format!("no node knows a receiver `{name}`")
+}
+
+/// A resource, and how much of it is missing.
+fn described(resource: Resource, missing: u64) -> (&'static str, String) {
+    let part = |what: &'static str| (what, format!("{:.3} %", missing as f64 / 10_000.0));
+    let count = |what: &'static str, unit: &str| (what, format!("{missing} {unit}"));
+    match resource {
+        Resource::Link => part("time on the link"),
+        Resource::Cpu => part("CPU time"),
+        Resource::Messages => count("buffers for messages", "messages"),
+        Resource::Packets => count("buffers for packets", "packets"),
+        Resource::ReceivePlaces => count("places in the receiver's queue", "messages"),
+        Resource::Deadline => ("the deadline", laxity_units::Span::from_ps(missing).to_string()),
+        Resource::QuotaChannels => count("the user's quota of channels", "channels"),
+        Resource::QuotaBandwidth => count("the user's quota of bandwidth", "B/s"),
+        Resource::QuotaBuffers => count("the user's quota of buffers", "buffers"),
+        Resource::QuotaCpu => part("the user's quota of CPU time"),
+        Resource::Route => ("a link to the next node of the route", String::new()),
+        Resource::Entries => count("entries for channels", "channels"),
+        Resource::Answer => ("time: a node on the route does not answer", String::new()),
+        Resource::Agreement => ("agreement: a node on the route has restarted", String::new()),
+        Resource::Valid => ("sense: a value of the contract is out of range", String::new()),
+    }
+}

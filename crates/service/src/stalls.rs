@@ -1,0 +1,120 @@
+//! Stops of the platform: time in which the daemon wanted to run and did not.
+//!
+//! While the thread works, the clock and its CPU time advance alike. Where the clock advances by
+//! more, the platform ran something else. A thread that slept until an instant and woke after it was
+//! stopped for the difference. Both are stops with a begin and a length. A packet that is late by no
+//! more than the stops since its link was last idle is late because of them; one that is later is a
+//! bug.
+
+use std::collections::VecDeque;
+
+use laxity_units::{Span, Time};
+
+/// Stops that are remembered.
+const REMEMBERED: usize = 1024;
+/// A stop is longer than this; shorter ones are part of the stated delay of the host.
+pub(crate) const SHORTEST: Span = Span::from_us(50);
+
+/// A stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stall {
+    /// When it began.
+    pub(crate) at: Time,
+    /// How long it was.
+    pub(crate) length: Span,
+}
+
+/// The stops of the platform.
+#[derive(Debug, Default)]
+pub(crate) struct Stalls {
+    last: VecDeque<Stall>,
+    /// All of them.
+    pub(crate) count: u64,
+    /// Their length together.
+    pub(crate) total: Span,
+    /// The longest.
+    pub(crate) longest: Span,
+    /// Clock and CPU time in nanoseconds when the thread last worked.
+    worked: Option<(Time, u64)>,
+}
+
+impl Stalls {
+    /// The thread works at `now`, after `cpu` nanoseconds of CPU time.
+    pub(crate) fn works(&mut self, now: Time, cpu: u64) {
+        if let Some((then, before)) = self.worked.replace((now, cpu)) {
+            let used = Span::from_ns(cpu.saturating_sub(before));
+            let missing = now.saturating_since(then).saturating_sub(used);
+            self.note(then, missing);
+        }
+    }
+
+    /// The thread is awake again at `now`, after `cpu` nanoseconds of CPU time. It slept until
+    /// `planned`, or until an input.
+    pub(crate) fn woke(&mut self, now: Time, cpu: u64, planned: Option<Time>) {
+        self.worked = Some((now, cpu));
+        if let Some(planned) = planned {
+            self.note(planned, now.saturating_since(planned));
+        }
+    }
+
+    fn note(&mut self, at: Time, length: Span) {
+        if length < SHORTEST {
+            return;
+        }
+        self.count += 1;
+        self.total = self.total.saturating_add(length);
+        self.longest = self.longest.max(length);
+        if self.last.len() == REMEMBERED {
+            self.last.pop_front();
+        }
+        self.last.push_back(Stall { at, length });
+    }
+
+    /// The stops between two instants together.
+    pub(crate) fn between(&self, from: Time, until: Time) -> Span {
+        let parts = self.last.iter().rev().map(|stall| {
+            let end = stall.at.saturating_add(stall.length).min(until);
+            end.saturating_since(stall.at.max(from))
+        });
+        parts.fold(Span::ZERO, Span::saturating_add)
+    }
+
+    /// The stops that are remembered.
+    pub(crate) fn last(&self) -> impl DoubleEndedIterator<Item = &Stall> {
+        self.last.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: u64) -> Time {
+        Time::from_ns(us * 1000)
+    }
+
+    #[test]
+    fn a_stop_is_where_the_clock_goes_on_without_the_thread() {
+        let mut stalls = Stalls::default();
+        stalls.works(us(0), 0);
+        stalls.works(us(1000), 990_000);
+        assert_eq!(stalls.count, 0, "ten microseconds are none");
+        stalls.works(us(2000), 1_190_000);
+        let longest = Span::from_us(800);
+        assert_eq!((stalls.count, stalls.longest), (1, longest));
+        stalls.woke(us(5000), 1_190_000, None);
+        assert_eq!(stalls.count, 1, "a sleep is none");
+        stalls.woke(us(9000), 1_190_000, Some(us(8900)));
+        assert_eq!((stalls.count, stalls.total), (2, Span::from_us(900)));
+    }
+
+    #[test]
+    fn the_part_of_a_stop_within_two_instants_counts() {
+        let mut stalls = Stalls::default();
+        stalls.woke(us(300), 0, Some(us(100)));
+        stalls.woke(us(900), 0, Some(us(800)));
+        assert_eq!(stalls.between(us(0), us(1000)), Span::from_us(300));
+        assert_eq!(stalls.between(us(200), us(850)), Span::from_us(150));
+        assert_eq!(stalls.between(us(300), us(800)), Span::ZERO);
+    }
+}
