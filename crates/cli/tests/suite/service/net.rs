@@ -15,17 +15,28 @@ pub(crate) struct Net {
     nodes: Vec<String>,
     /// Second byte of the loopback addresses, so that tests do not meet.
     net: u8,
+    /// Names of the namespaces of the nodes, if they have some.
+    space: Option<fn(&str) -> String>,
     daemons: BTreeMap<String, Child>,
 }
 
 impl Net {
     /// Nodes in a row over loopback addresses, all up and joined.
     pub(crate) fn loopback(net: u8, nodes: &[&str]) -> Self {
+        Self::new(net, nodes, None)
+    }
+
+    /// The same in namespaces, with interfaces `lxsNa` and `lxsNb` at both ends of line `N`.
+    pub(crate) fn in_namespaces(nodes: &[&str], space: fn(&str) -> String) -> Self {
+        Self::new(0, nodes, Some(space))
+    }
+
+    fn new(net: u8, nodes: &[&str], space: Option<fn(&str) -> String>) -> Self {
         let directory = std::env::temp_dir().join(format!("laxity-service-{}-{net}", std::process::id()));
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).unwrap();
         let nodes: Vec<String> = nodes.iter().map(|node| (*node).to_owned()).collect();
-        let mut made = Self { directory, nodes, net, daemons: BTreeMap::new() };
+        let mut made = Self { directory, nodes, net, space, daemons: BTreeMap::new() };
         let keys =
             made.laxity().arg("keys").arg(made.directory.join("keys")).args(&made.nodes).output().unwrap();
         assert!(keys.status.success());
@@ -54,6 +65,10 @@ impl Net {
     /// The address of a node on its link to the node before (0) or behind (1).
     pub(crate) fn address(&self, node: &str, side: usize) -> SocketAddr {
         let number = self.number(node) + side;
+        if self.space.is_some() {
+            let host = if side == 1 { 1 } else { 2 };
+            return SocketAddr::from(([10, 78, number as u8, host], 4700));
+        }
         let host = 1 + 2 * number + usize::from(side == 0);
         let port = 4700 + u16::from(side == 0);
         SocketAddr::from(([127, self.net, 0, host as u8], port))
@@ -67,18 +82,33 @@ impl Net {
              [host]\npriority = 0\n",
             number + 1
         );
-        let mut link = |peer: usize, local: SocketAddr, remote: SocketAddr| {
+        let line = |device: String| match self.space {
+            Some(_) => format!("interface = \"{device}\"\nline = \"100 Mbit/s\"\n"),
+            None => String::new(),
+        };
+        let mut link = |peer: usize, local: SocketAddr, remote: SocketAddr, device: String| {
             text += &format!(
                 "[[link]]\npeer = \"{}\"\npeer_id = {}\nlocal = \"{local}\"\nremote = \"{remote}\"\nrate = \"80 Mbit/s\"\n",
                 self.nodes[peer],
                 peer + 1
             );
+            text += &line(device);
         };
         if number > 0 {
-            link(number - 1, self.address(node, 0), self.address(&self.nodes[number - 1], 1));
+            link(
+                number - 1,
+                self.address(node, 0),
+                self.address(&self.nodes[number - 1], 1),
+                format!("lxs{number}b"),
+            );
         }
         if number + 1 < self.nodes.len() {
-            link(number + 1, self.address(node, 1), self.address(&self.nodes[number + 1], 0));
+            link(
+                number + 1,
+                self.address(node, 1),
+                self.address(&self.nodes[number + 1], 0),
+                format!("lxs{}a", number + 1),
+            );
         }
         std::fs::write(self.directory.join(format!("{node}.toml")), text).unwrap();
     }
@@ -91,7 +121,16 @@ impl Net {
             .open(self.directory.join(format!("{node}.log")))
             .unwrap();
         let file = format!("{node}.toml");
-        let child = self.laxity().args(["serve", &file]).stderr(log).stdin(Stdio::null()).spawn().unwrap();
+        let mut command = match self.space {
+            None => self.laxity(),
+            Some(space) => {
+                let mut command = Command::new("ip");
+                command.args(["netns", "exec", &space(node), env!("CARGO_BIN_EXE_laxity")]);
+                command.current_dir(&self.directory);
+                command
+            }
+        };
+        let child = command.args(["serve", &file]).stderr(log).stdin(Stdio::null()).spawn().unwrap();
         self.daemons.insert(node.to_owned(), child);
         let up = || Client::connect_to(&self.socket(node)).is_ok();
         assert!((0..200).any(|_| up() || wait()), "{}", self.log(node));
