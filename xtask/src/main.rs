@@ -9,6 +9,7 @@ mod elsewhere;
 mod generated;
 mod mutants;
 mod paths;
+mod python;
 mod step;
 
 use std::path::{Path, PathBuf};
@@ -92,6 +93,7 @@ fn test(root: &Path) -> ExitCode {
         let check = ["run", "--quiet", "--package", "laxity", "--", "reproduce", "--check"];
         step::run(cargo(root, &check))
     });
+    python::check(root, &mut report);
     elsewhere::check(root, &mut report);
     report.finish()
 }

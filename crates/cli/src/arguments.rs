@@ -9,7 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use laxity_units::Span;
 
 pub(crate) use service::{
-    Channel, ChannelCommand, ContractOptions, Daemon, MakeKeys, Ping, Recv, Send, Serve, ShowNode, Top,
+    Bridge, Channel, ChannelCommand, ContractOptions, Daemon, MakeKeys, Ping, Recv, Send, Serve, ShowNode,
+    Top,
 };
 
 /// Text of `--version`.
@@ -131,6 +132,12 @@ pub(crate) enum Command {
     /// Measures round trips to a receiver that `laxity recv NAME --echo` runs: two channels, with the
     /// bound beside the worst case.
     Ping(Ping),
+    /// Carries UDP datagrams of a local program over a channel, or those of a channel to one.
+    ///
+    /// With `--listen ADDRESS --to NAME` each datagram that arrives there is a message of a channel; one
+    /// beyond the contract is dropped and counted. With `--from NAME --send ADDRESS` each message is a
+    /// datagram to the address. Ends with an interrupt, or when the channel breaks.
+    Bridge(Bridge),
     /// Shows or closes the channels at the local node.
     Channel(Channel),
     /// Shows the local node: links, names, counters.

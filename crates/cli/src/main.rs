@@ -100,6 +100,7 @@ fn main() -> ExitCode {
         Command::Send(options) => service::send::send(options, &mut terminal),
         Command::Recv(options) => service::receive::receive(options, &mut terminal),
         Command::Ping(options) => service::ping::ping(options, &mut terminal),
+        Command::Bridge(options) => service::bridge::bridge(options, &mut terminal),
         Command::Channel(options) => service::show::channel(&options.command, &mut terminal),
         Command::Node(options) => service::show::node(options, &mut terminal),
         Command::Top(options) => service::show::top(options, &mut terminal),

@@ -1,5 +1,6 @@
 //! The running service: the daemon, and commands that are its programs.
 
+pub(crate) mod bridge;
 pub(crate) mod ping;
 pub(crate) mod receive;
 pub(crate) mod send;

@@ -1,5 +1,6 @@
 //! The arguments of the running service's commands.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -95,6 +96,27 @@ pub(crate) struct Ping {
     /// Messages.
     #[arg(long, short, value_name = "N", default_value = "100")]
     pub(crate) count: u64,
+    #[command(flatten)]
+    pub(crate) daemon: Daemon,
+}
+
+#[derive(Debug, Args)]
+#[group(id = "direction", required = true)]
+pub(crate) struct Bridge {
+    /// The address at which the datagrams of a program arrive.
+    #[arg(long, value_name = "ADDRESS", requires = "to", group = "direction")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// The receiver of the messages.
+    #[arg(long, value_name = "NAME", requires = "listen")]
+    pub(crate) to: Option<String>,
+    /// The name at which messages arrive.
+    #[arg(long, value_name = "NAME", requires = "send", group = "direction", conflicts_with = "listen")]
+    pub(crate) from: Option<String>,
+    /// The address that gets the datagrams.
+    #[arg(long, value_name = "ADDRESS", requires = "from")]
+    pub(crate) send: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) contract: ContractOptions,
     #[command(flatten)]
     pub(crate) daemon: Daemon,
 }

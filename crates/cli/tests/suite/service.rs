@@ -249,3 +249,59 @@ fn a_program_cannot_touch_channels_of_others() {
     assert!(of_one.iter().enumerate().all(|(number, message)| **message == text(number as u64, 1000)));
     assert_eq!(of_one.len(), 30);
 }
+
+/// A program in C, with the header that is shipped.
+#[test]
+fn a_program_in_c_sends_and_receives() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let libraries = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let net = Net::loopback(80, &["a", "b"]);
+    let program = net.path("stream");
+    let built = std::process::Command::new("cc")
+        .args(["-Wall", "-Wextra", "-Werror", "-o"])
+        .arg(&program)
+        .args([&format!("{root}/examples/nodes/stream.c"), &format!("-I{root}/crates/rtc/include")])
+        .arg(format!("-L{}", libraries.display()))
+        .arg("-llaxity_rtc")
+        .status();
+    assert!(built.unwrap().success());
+    let run = |node: &str, what: &str| {
+        let mut command = std::process::Command::new(&program);
+        command.args([what, "film", "50"]).env("LAXITY_SOCKET", net.socket(node));
+        command.env("LD_LIBRARY_PATH", &libraries).spawn().unwrap()
+    };
+    let mut receiver = run("b", "recv");
+    net.know("a", "film");
+    assert!(run("a", "send").wait().unwrap().success());
+    assert!(receiver.wait().unwrap().success());
+}
+
+/// Programs that speak UDP, at both ends of a channel.
+#[test]
+fn datagrams_of_unchanged_programs_ride_a_channel() {
+    let net = Net::loopback(90, &["a", "b"]);
+    let receiver = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    receiver.set_read_timeout(Some(LONG)).unwrap();
+    let to = receiver.local_addr().unwrap().to_string();
+    let mut back = net.program("b", &["bridge", "--from", "film", "--send", &to]);
+    net.know("a", "film");
+    let sender = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    // A port that is free now.
+    let at = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let contract = ["--size", "1400", "--interval", "2 ms", "--burst", "50", "--deadline", "60 ms"];
+    let mut forth = net.program("a", &[&["bridge", "--listen", &at, "--to", "film"], &contract[..]].concat());
+    let client = net.client("a");
+    until("the channel is there", || client.status().unwrap().channels == 1);
+    let mut buffer = [0; 2000];
+    for number in 0..40 {
+        sender.send_to(&text(number, 30 * number as usize + 1), &at).unwrap();
+    }
+    for number in 0..40 {
+        let length = receiver.recv(&mut buffer).unwrap();
+        assert_eq!(buffer[..length], text(number, 30 * number as usize + 1));
+    }
+    for program in [&mut forth, &mut back] {
+        program.kill().unwrap();
+        program.wait().unwrap();
+    }
+}

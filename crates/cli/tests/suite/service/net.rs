@@ -140,6 +140,11 @@ impl Net {
         std::fs::read_to_string(self.directory.join(format!("{node}.log"))).unwrap_or_default()
     }
 
+    /// A file in the directory of the nodes.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
     pub(crate) fn socket(&self, node: &str) -> PathBuf {
         self.directory.join(format!("{node}.sock"))
     }
