@@ -290,7 +290,6 @@ impl Engine {
         let most = TimeSpec::nanoseconds((planned.saturating_since(now).as_ps() / 1000) as i64);
         let mut files = [PollFd::new(self.files.0.as_fd(), PollFlags::POLLIN)];
         let woken = ppoll(&mut files, Some(most), None).unwrap_or(0);
-        let planned = (woken == 0).then_some(planned);
         self.stalls.woke(self.clock.now(), cpu_time(), planned);
         if woken > 0 {
             self.request_bell.silence();

@@ -49,12 +49,10 @@ impl Stalls {
     }
 
     /// The thread is awake again at `now`, after `cpu` nanoseconds of CPU time. It slept until
-    /// `planned`, or until an input.
-    pub(crate) fn woke(&mut self, now: Time, cpu: u64, planned: Option<Time>) {
+    /// `planned` at the latest.
+    pub(crate) fn woke(&mut self, now: Time, cpu: u64, planned: Time) {
         self.worked = Some((now, cpu));
-        if let Some(planned) = planned {
-            self.note(planned, now.saturating_since(planned));
-        }
+        self.note(planned, now.saturating_since(planned));
     }
 
     fn note(&mut self, at: Time, length: Span) {
@@ -102,17 +100,17 @@ mod tests {
         stalls.works(us(2000), 1_190_000);
         let longest = Span::from_us(800);
         assert_eq!((stalls.count, stalls.longest), (1, longest));
-        stalls.woke(us(5000), 1_190_000, None);
+        stalls.woke(us(5000), 1_190_000, us(8900));
         assert_eq!(stalls.count, 1, "a sleep is none");
-        stalls.woke(us(9000), 1_190_000, Some(us(8900)));
+        stalls.woke(us(9000), 1_190_000, us(8900));
         assert_eq!((stalls.count, stalls.total), (2, Span::from_us(900)));
     }
 
     #[test]
     fn the_part_of_a_stop_within_two_instants_counts() {
         let mut stalls = Stalls::default();
-        stalls.woke(us(300), 0, Some(us(100)));
-        stalls.woke(us(900), 0, Some(us(800)));
+        stalls.woke(us(300), 0, us(100));
+        stalls.woke(us(900), 0, us(800));
         assert_eq!(stalls.between(us(0), us(1000)), Span::from_us(300));
         assert_eq!(stalls.between(us(200), us(850)), Span::from_us(150));
         assert_eq!(stalls.between(us(300), us(800)), Span::ZERO);
