@@ -240,7 +240,7 @@ fn a_null_adapter_at_a_shared_medium() {
     let one = of_two(HOST);
     let flooded = "name = \"flood\"\nfrom = \"a\"\nto = \"b\"\nclass = \"best_effort\"\nmax_message = \"16 KiB\"\nburst = 4\nsource = { kind = \"continuous\" }\n";
     assert!(one.ends_with(flooded));
-    let handed = one.replace("\"O1\"", "\"adapter\"");
+    let handed = one.replace("\"O1\", depth = 2", "\"adapter\"");
     let handed = handed.replace(&format!("[[channel]]\n{flooded}"), "");
     let three = |joins: &str| one.replace("joins = [\"a\", \"b\"]\n", joins);
     let behind = three("joins = [\"a\", \"b\"]\n[node.c]\n[network.other]\njoins = [\"b\", \"c\"]\n")
