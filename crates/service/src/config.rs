@@ -97,6 +97,9 @@ pub struct Host {
     pub delay: Span,
     /// The behaviour of the thread while it has no work.
     pub idle: Idle,
+    /// Keeps all processors out of deep idle states, from which a thread wakes tens of microseconds
+    /// later.
+    pub awake: bool,
     /// The processor of the thread; any if it is absent.
     pub core: Option<usize>,
     /// Its priority under `SCHED_FIFO`, where the system permits it; 0 for none.
@@ -112,6 +115,7 @@ impl Default for Host {
         Self {
             delay: Span::from_us(500),
             idle: Idle::Sleep,
+            awake: true,
             core: None,
             priority: 10,
             places: 1024,

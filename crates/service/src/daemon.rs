@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use laxity_client::bell::Bell;
 use laxity_client::socket::Socket;
-use laxity_machine::place::{Placement, spawn_on};
+use laxity_machine::place::{Placement, keep_awake, spawn_on};
 use laxity_signalling::identity::{Epoch, NodeId};
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::mman::{MlockAllFlags, mlockall};
@@ -83,6 +83,11 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
     let fifo = (file.host.priority > 0).then_some(file.host.priority);
     let placement = Placement { core: file.host.core, fifo };
     let thread = spawn_on(placement, "laxity-engine", move || engine.run()).map_err(|why| why.to_string())?;
+    // Held until the daemon ends.
+    let awake = file.host.awake.then(keep_awake);
+    if let Some(Err(refused)) = &awake {
+        control.log(refused.to_string());
+    }
     for refused in &thread.refused {
         control.log(format!("{refused}"));
     }
@@ -120,7 +125,7 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
     control.tell(ToEngine::Stop);
     let _ = thread.join();
     let _ = fs::remove_file(&path);
-    drop(shapers);
+    drop((shapers, awake));
     ended
 }
 

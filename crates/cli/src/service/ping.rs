@@ -10,6 +10,8 @@ use crate::service::receive::next;
 use crate::service::{connect, contract, finish, span};
 use crate::terminal::Terminal;
 
+/// Beyond the interval, in nanoseconds, so that a reply is not early either.
+const EARLY: u64 = 100_000;
 /// Bytes of a probe before the name of the receiver of replies: number, time, contract.
 const FRONT: usize = 8 + 8 + 4 + 8 + 4 + 8 + 1;
 
@@ -80,7 +82,8 @@ fn run(options: &Ping, terminal: &mut Terminal) -> Result<Exit, Error> {
     let patience = Duration::from_nanos(bound) + Duration::from_secs(3);
     let (mut trips, mut late) = (Vec::new(), 0);
     for number in 0..options.count {
-        let probe = Probe { number, sent: since(), contract, reply: reply.clone() };
+        let sent = since();
+        let probe = Probe { number, sent, contract, reply: reply.clone() };
         channel.send(&probe.write(size))?;
         while let Some(message) = next(&mut listener, patience)? {
             let Some(answer) = Probe::read(&message) else { continue };
@@ -94,8 +97,11 @@ fn run(options: &Ping, terminal: &mut Terminal) -> Result<Exit, Error> {
                 break;
             }
         }
-        let next = contract.interval_ns.saturating_mul(number + 1);
-        std::thread::park_timeout(Duration::from_nanos(next.saturating_sub(since())));
+        // A message that is early would wait for its logical arrival, and the round trip with it.
+        let next = sent.saturating_add(contract.interval_ns).saturating_add(EARLY);
+        while since() < next {
+            std::thread::park_timeout(Duration::from_nanos(next.saturating_sub(since())));
+        }
     }
     channel.close()?;
     let expected = options.count.saturating_sub(1);
