@@ -239,15 +239,11 @@ fn refused(
         *text += &format!("  with {} it would be admitted\n", all.join(", and "));
     }
     let no_room = answer.lacks_room();
-    match shortfall.admissible {
+    match shortfall.proposed {
         Some(least) => {
             let slots = shortfall.slots.map_or_else(String::new, |slots| {
                 format!(", with `message_slots = {slots}`, which is the default with that deadline")
             });
-            // A longer deadline is admitted as well, unless it exceeds the interval.
-            let interval = channel.spec.min_interval;
-            let readable = Some(least.rounded_up(4)).filter(|long| *long <= interval || least > interval);
-            let least = readable.unwrap_or(least);
             *text += &format!("  a deadline of {least} would be admitted{slots}\n");
         }
         // Buffers are for a contract and not for a deadline.
@@ -275,8 +271,7 @@ fn refused(
             } else {
                 "with as long a deadline"
             };
-            *text +=
-                &format!("  a message each {} would be admitted {due}, {rate}\n", in_microseconds(least));
+            *text += &format!("  a message each {least} would be admitted {due}, {rate}\n");
         }
         None if no_room => {}
         None => *text += "  at no rate, however small, would it be admitted beside the others\n",

@@ -159,9 +159,10 @@ fn refusal(refused: &Refused) -> String {
     let expected = if refused.expected { "refused, as expected" } else { "refused" };
     let mut text = format!("{expected} ({})", refused.reason);
     match refused.admissible {
+        // To the last figure: a shorter deadline would be refused.
         Some(least) => {
-            let least = Span::from_secs_f64(least).map_or(least, |span| span.rounded_up(4).as_secs_f64());
-            text += &format!("; a deadline of {} would be admitted", time(least));
+            let exact = Span::from_secs_f64(least).map_or_else(|| time(least), |span| span.to_string());
+            text += &format!("; a deadline of {exact} would be admitted");
         }
         None => text += "; no deadline would be admitted beside the others",
     }

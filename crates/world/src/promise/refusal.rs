@@ -21,6 +21,9 @@ pub struct Shortfall {
     /// The least deadline that is admitted at every host beside all other channels; `None` if none
     /// is.
     pub admissible: Option<Span>,
+    /// The deadline to propose: the least of three significant figures that admission takes there,
+    /// or with more figures if it takes none of three.
+    pub proposed: Option<Span>,
     /// Message slots that the channel needs with that deadline, if it has fewer: several messages
     /// are under way then. Packet slots follow from them unless the file says otherwise.
     pub slots: Option<u32>,
@@ -37,7 +40,7 @@ pub struct Shortfall {
 pub struct Fit {
     /// With another deadline.
     pub shortfall: Shortfall,
-    /// The least interval, within a thousandth, with the requested deadline, or else with that
+    /// The least interval of three significant figures, with the requested deadline, or else with that
     /// interval as its deadline, and which. `None` if no interval is accepted.
     ///
     /// At a host or port this is beside all the other channels; for virtual interfaces, and where
@@ -206,10 +209,16 @@ impl Beside<'_> {
             Some((largest(&wait, &service, Some(bounds[*node][id]))?, *node))
         });
         tables.give_up(reserved);
-        let under_way = u32::try_from(least.div_ceil(channel.spec.min_interval)).unwrap_or(u32::MAX);
+        let with = if more { &roomy } else { channel };
+        let proposed = readable(least, &mut |deadline| {
+            let request = Request::new(channel.spec, deadline).ok();
+            request.is_some_and(|request| tables.would_admit(experiment, with, request))
+        });
+        let under_way = u32::try_from(proposed.div_ceil(channel.spec.min_interval)).unwrap_or(u32::MAX);
         let slots = channel.spec.burst.saturating_sub(1).saturating_add(under_way);
         Some(Shortfall {
             admissible: Some(least),
+            proposed: Some(proposed),
             slots: (more && slots > channel.message_slots).then_some(slots),
             largest: there.map(|(term, _)| term),
             station: there.and_then(|(_, station)| several(station)),
@@ -250,14 +259,25 @@ impl Beside<'_> {
         };
         let turns = |station: &usize| experiment.via.is_none() && order(*station) == Order::DeficitRoundRobin;
         let least = if channel.route.iter().any(turns) { least_of_some } else { least };
-        if let Some(interval) = least(asked, &mut |interval| fits(with(interval, channel.deadline))) {
-            return Some((interval, channel.deadline));
+        let mut in_time = |interval| fits(with(interval, channel.deadline));
+        if let Some(interval) = least(asked, &mut in_time) {
+            return Some((readable(interval, &mut in_time), channel.deadline));
         }
         let shortest = asked.max(channel.deadline?);
         let mut as_due = |interval| fits(with(interval, Some(interval)));
         let interval = if as_due(shortest) { shortest } else { least(shortest, &mut as_due)? };
+        let interval = readable(interval, &mut as_due);
         Some((interval, Some(interval)))
     }
+}
+
+/// The least value of three significant figures from `least` on, which fits; of more figures if that
+/// does not fit.
+///
+/// A longer span need not fit, so each is tried.
+fn readable(least: Span, fits: &mut dyn FnMut(Span) -> bool) -> Span {
+    let mut rounded = (3..=6).map(|figures| least.rounded_up(figures));
+    rounded.find(|span| *span == least || fits(*span)).unwrap_or(least)
 }
 
 /// The least value beyond `asked` that fits, within a thousandth, as long as longer values fit,
@@ -298,9 +318,11 @@ fn of_a_virtual_interface(experiment: &Experiment, index: usize) -> Option<Short
     let channel = &experiment.channels[index];
     let before = Before::of(experiment, index)?;
     let with = |deadline| ChannelSpec { deadline: Some(deadline), ..channel.clone() };
-    let admissible = least(channel.deadline?, &mut |deadline| before.fits(with(deadline)));
+    let mut fits = |deadline| before.fits(with(deadline));
+    let admissible = least(channel.deadline?, &mut fits);
+    let proposed = admissible.map(|least| readable(least, &mut fits));
     // The reason names the server that is short.
-    Some(Shortfall { admissible, ..Shortfall::default() })
+    Some(Shortfall { admissible, proposed, ..Shortfall::default() })
 }
 
 /// Per channel, why it has no bound to the host where it is received though it may have one to its
@@ -320,10 +342,16 @@ fn where_it_comes_in(experiment: &Experiment, index: usize) -> Option<Shortfall>
     let host = receiving(experiment).ok()?;
     let others = (0..experiment.channels.len()).filter(|i| *i != index);
     let mut requests: Vec<_> = others.filter_map(|i| request_where_it_comes_in(experiment, i)).collect();
-    requests.push(bound::Request { deadline: Span::MAX, ..request_where_it_comes_in(experiment, index)? });
-    let promised = bound::admit(&host, &requests).pop()?.ok()?;
+    requests.push(request_where_it_comes_in(experiment, index)?);
+    let mut answer = |deadline| {
+        requests.last_mut()?.deadline = deadline;
+        bound::admit(&host, &requests).pop()?.ok()
+    };
+    let promised = answer(Span::MAX)?;
+    let proposed = readable(promised.bound, &mut |deadline| answer(deadline).is_some());
     let largest = promised.terms.iter().copied().reduce(|a, b| if b.cost > a.cost { b } else { a });
-    Some(Shortfall { admissible: Some(promised.bound), largest, ..Shortfall::default() })
+    let admissible = Some(promised.bound);
+    Some(Shortfall { admissible, proposed: Some(proposed), largest, ..Shortfall::default() })
 }
 
 /// The largest of a bound's terms; of two alike the first.
@@ -341,6 +369,23 @@ fn largest(wait: &Breakdown, service: &Breakdown, bound: Option<Bound>) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_proposed_value_fits_and_is_short() {
+        let least = Span::from_ps(33_965_599_992);
+        let ps = |figures| least.rounded_up(figures).as_ps();
+        assert_eq!(readable(least, &mut |span| span >= least).to_string(), "34 ms");
+        // 34 ms and 33.97 ms do not fit, although less does.
+        let found = readable(least, &mut |span| span.as_ps() <= ps(5));
+        assert_eq!((found.as_ps(), found.to_string().as_str()), (ps(5), "33.966 ms"));
+        assert_eq!(readable(least, &mut |_| false), least);
+        let mut asked = 0;
+        readable(Span::from_ms(34), &mut |_| {
+            asked += 1;
+            true
+        });
+        assert_eq!(asked, 0, "a short value is known to fit");
+    }
 
     #[test]
     fn the_least_is_found_with_few_questions_and_nothing_with_one() {

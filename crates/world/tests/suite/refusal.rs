@@ -43,12 +43,16 @@ fn the_deadline_that_is_named_is_admitted_and_a_shorter_one_is_not() {
     };
     assert!(matches!(asking(least), Promise::Admitted { .. }), "{least}");
     assert!(matches!(asking(least - Span::from_ps(1)), Promise::Refused(_)), "{least}");
+    // The deadline that a user reads is admitted, too.
+    let proposed = shortfall.proposed.expect("there is a least one");
+    assert!(matches!(asking(proposed), Promise::Admitted { .. }), "{proposed}");
+    assert_eq!(proposed, least.rounded_up(3));
     let largest = shortfall.largest.expect("a response time has terms");
     assert!(largest.cost < least && largest.cost * 8 > least, "{largest:?} of {least}");
 }
 
 /// Refused for its deadline or for its rate, it gets the interval at which it would be admitted; it
-/// is admitted there, and a hundredth sooner it is not, unless that was its request.
+/// is admitted there, and a fiftieth sooner it is not, unless that was its request.
 #[test]
 fn the_rate_that_is_named_is_admitted_and_a_higher_one_is_not() {
     for asked in [Span::from_ms(40), Span::from_ms(2)] {
@@ -65,7 +69,9 @@ fn the_rate_that_is_named_is_admitted_and_a_higher_one_is_not() {
         };
         assert_eq!(deadline, Some(interval), "1 ms is too short at any rate");
         assert!(matches!(asking(interval), Promise::Admitted { .. }), "{interval}");
-        let sooner = interval - interval / 100;
+        // Three figures are within a hundredth.
+        assert_eq!(interval, interval.rounded_up(3));
+        let sooner = interval - interval / 50;
         assert!(sooner < asked || matches!(asking(sooner), Promise::Refused(_)), "{sooner}");
         assert_eq!(interval == asked, asked == Span::from_ms(40), "{interval}");
     }
@@ -109,6 +115,8 @@ fn fits_and_no_less(text: &str) -> (Experiment, promise::Fit) {
         let with = |deadline: Span| asked(&|e, i| e.channels[i].deadline = Some(deadline)).is_refused();
         let sooner = with(least - least / 100);
         assert!(!with(least) && sooner, "a deadline of {least}");
+        let proposed = fit.shortfall.proposed.expect("there is a least one");
+        assert!(least <= proposed && !with(proposed), "a deadline of {proposed}");
     }
     if let Some((interval, deadline)) = fit.interval {
         let own = deadline == experiment.channels[i].deadline;
@@ -119,7 +127,7 @@ fn fits_and_no_less(text: &str) -> (Experiment, promise::Fit) {
             });
             answer.is_refused()
         };
-        let sooner = interval - interval / 100;
+        let sooner = interval - interval / 50;
         let least = sooner < experiment.channels[i].spec.min_interval || with(sooner);
         assert!(!with(interval) && least, "a message each {interval}");
     }
