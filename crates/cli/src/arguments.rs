@@ -348,7 +348,9 @@ pub(crate) struct Trace {
     /// Which point of the sweep, counted from 0 with the last axis fastest.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) point: usize,
-    /// File of what happened when, which opens in Perfetto (ui.perfetto.dev).
+    /// File of what happened when, which opens in Perfetto (ui.perfetto.dev), such as `run.pftrace`.
+    /// A name that ends in `.json` gives trace-event JSON instead, which is exact to the picosecond
+    /// and many times as large.
     #[arg(long, value_name = "FILE")]
     pub(crate) perfetto: Option<PathBuf>,
     /// File of the packets as Ethernet, IPv4 and UDP: pcapng with nanoseconds, for Wireshark with
@@ -420,7 +422,7 @@ pub(crate) struct Emulate {
     #[arg(long, value_name = "DIR")]
     pub(crate) adapters: Option<PathBuf>,
     /// Of such a scenario: file of what its adapters did, which opens in Perfetto
-    /// (ui.perfetto.dev); the first million of steps.
+    /// (ui.perfetto.dev); the first million of steps. JSON if the name ends in `.json`.
     #[arg(long, value_name = "FILE")]
     pub(crate) perfetto: Option<PathBuf>,
     /// File for every input with its time, which `laxity replay` runs again.

@@ -6,9 +6,10 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-use laxity_engine::trace::{NoTrace, PerfettoTrace};
+use laxity_engine::trace::NoTrace;
 use laxity_report::capture::Capture;
 use laxity_report::output::{self, Draft, Kind};
+use laxity_report::perfetto::{self, TraceFile};
 use laxity_units::{Span, Time};
 use laxity_world::text::clean;
 use laxity_world::{Departed, FrameSink};
@@ -82,8 +83,8 @@ fn watch(
     };
     let frames = arguments.pcap.is_some().then_some(&mut record as &mut FrameSink<'_>);
     if let Some(path) = &arguments.perfetto {
-        let (draft, file) = Draft::begin(path, Kind::Trace, inputs)?;
-        let mut trace = Windowed::new(PerfettoTrace::new(BufWriter::new(file)), window);
+        let (draft, file) = Draft::begin(path, perfetto::kind(path), inputs)?;
+        let mut trace = Windowed::new(TraceFile::new(path, BufWriter::new(file)), window);
         laxity_world::observe(experiment, &mut trace, frames);
         finish(draft, trace.finish().finish())?;
     } else {

@@ -184,6 +184,8 @@ pub struct Passage {
     pub direction: Direction,
     /// Index of the stage in that direction.
     pub stage: usize,
+    /// Its channel, message and number in the message.
+    pub packet: (ChannelId, u64, u32),
     /// When it joined the stage's queue.
     pub joined: Time,
     /// When a server took it.
@@ -380,6 +382,24 @@ impl Adapter {
     pub fn record(&mut self) {
         if let Adapter::Pipeline(adapter) = self {
             adapter.record();
+        }
+    }
+
+    /// Names of its [levels](Self::levels): of command and response rings, queues of stages,
+    /// resources and buffers.
+    pub fn level_names(&self) -> Vec<String> {
+        match self {
+            Adapter::Null(_) => Vec::new(),
+            Adapter::Pipeline(adapter) => adapter.level_names(),
+        }
+    }
+
+    /// Appends its present levels to `levels`, in the order of their [names](Self::level_names).
+    ///
+    /// Packets on the express path are not in them (see [`step_through`](Self::step_through)).
+    pub fn levels(&self, levels: &mut Vec<u64>) {
+        if let Adapter::Pipeline(adapter) = self {
+            adapter.levels(levels);
         }
     }
 

@@ -7,6 +7,7 @@
 //! - [`present`] makes the terminal's table, SVG figures, the HTML report, JSON and Parquet.
 //! - [`glossary`] explains every word that they use, from the word's definition.
 //! - [`capture`] writes a run's packets as an analyser reads them.
+//! - [`perfetto`] writes its trace for Perfetto.
 //! - [`output`] writes the files that a user names.
 //!
 //! ```text
@@ -23,4 +24,5 @@ pub mod glossary;
 pub mod interval;
 pub mod misses;
 pub mod output;
+pub mod perfetto;
 pub mod present;

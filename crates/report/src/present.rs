@@ -11,6 +11,7 @@ pub mod figure;
 mod grid;
 pub mod json;
 mod merge;
+
 pub mod parquet;
 mod platform;
 mod promised;
@@ -18,6 +19,7 @@ pub mod report;
 #[cfg(test)]
 mod sample;
 mod stamp;
+mod svg;
 pub mod table;
 mod units;
 mod write;

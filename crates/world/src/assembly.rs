@@ -220,7 +220,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
                 let (now, id) = (Time::ZERO, ChannelId(channel as u32));
                 let node = &mut self.nodes[sender];
                 node.send_without_end(now, id, endless, &mut self.around.of(sender, now, calendar));
-                self.look_after(now);
+                self.look_after(sender, now);
             }
         }
         self.settle(Time::ZERO, calendar);

@@ -114,8 +114,8 @@ pub struct Run {
 pub struct Refused {
     /// Why, in words.
     pub reason: String,
-    /// The least deadline that would have been admitted beside the other channels, in seconds;
-    /// `None` if none would.
+    /// The least deadline of three significant figures that would have been admitted beside the
+    /// other channels, in seconds; `None` if none would.
     pub admissible: Option<f64>,
     /// The term that the response time at that deadline consists of most; empty if it has no terms.
     pub largest_term: String,

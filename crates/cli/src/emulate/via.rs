@@ -6,6 +6,7 @@
 //! next to both. The results are written as of any emulation: figures of the adapters, accuracy of
 //! the clock, channels that programs named, and the simulation's figures under names of their own.
 
+use std::fs::File;
 use std::io::{BufWriter, Read};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -14,11 +15,12 @@ use std::time::{Duration, Instant};
 use laxity_emulator::emulate::ReplayError;
 use laxity_emulator::log::{End, Header, Log, Recorded as Files, Recorder};
 use laxity_emulator::via::{Beside, Logging, Recorded, Replayed, Served, Setup, log, serve_beside};
-use laxity_engine::trace::{PerfettoTrace, Trace};
+use laxity_engine::trace::Trace;
 use laxity_machine::place::Placement;
 use laxity_machine::signal::StopOnSignal;
 use laxity_model::via::{Doorbells, Firmware, Step, Unit, ViaOutput};
 use laxity_report::output::{Draft, Error, Kind};
+use laxity_report::perfetto::{self, TraceFile};
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
 use laxity_world::Observed;
@@ -169,7 +171,11 @@ fn serve_for(
     terminal: &mut Terminal,
 ) -> Result<(Served, Run, Exit), Exit> {
     let spec = experiment.via.as_ref().expect("it was asked for");
-    let draft = match perfetto.map(|path| Draft::begin(path, Kind::Trace, &[])).transpose() {
+    let begin = |path: &PathBuf| {
+        let (draft, file) = Draft::begin(path, perfetto::kind(path), &[])?;
+        Ok((draft, TraceFile::new(path, BufWriter::new(file))))
+    };
+    let draft = match perfetto.map(begin).transpose() {
         Ok(draft) => draft,
         Err(error) => return Err(terminal.unwritten(&error)),
     };
@@ -207,7 +213,7 @@ fn serve_for(
     };
     let simulated = laxity_world::run(experiment);
     report(experiment, spec, &served, &simulated, terminal);
-    let traced = match draft.map(|(draft, file)| write(&served.recorded, setup.nodes, draft, file)) {
+    let traced = match draft.map(|(draft, trace)| write(&served.recorded, setup.nodes, draft, trace)) {
         Some(Err(error)) => terminal.unwritten(&error),
         Some(Ok(())) | None => Exit::Holds,
     };
@@ -338,8 +344,12 @@ fn fitness(served: &Served, terminal: &mut Terminal) {
 }
 
 /// Activity of adapters, for Perfetto: a track for each unit, and one for the steps at each.
-fn write(recorded: &[Recorded], nodes: usize, draft: Draft, file: std::fs::File) -> Result<(), Error> {
-    let mut trace = PerfettoTrace::new(BufWriter::new(file));
+fn write(
+    recorded: &[Recorded],
+    nodes: usize,
+    draft: Draft,
+    mut trace: TraceFile<BufWriter<File>>,
+) -> Result<(), Error> {
     let mut track = |name: &str, node: usize| trace.track(&format!("{name}@{node}"));
     let tracks: Vec<_> = (0..nodes)
         .map(|node| (Unit::ALL.map(|unit| track(unit.resource(), node)), track("steps", node)))

@@ -49,3 +49,19 @@ fn a_window_of_packets_is_a_part_of_the_capture() {
     let (whole, half) = (all - none, some - none);
     assert!(none < 2000 && (2 * half).abs_diff(whole) < whole / 50, "{all} {some} {none}");
 }
+
+/// Perfetto's own format is chosen by the name, and a second run replaces the file.
+#[test]
+fn a_trace_in_the_format_of_perfetto_is_a_fifth_of_its_json() {
+    let here = Here::new("trace-formats");
+    here.write("camera.toml", CAMERA);
+    let written = |name: &str| {
+        let output = here.laxity(&format!("trace camera.toml --perfetto {name}"));
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::read(here.path(name)).unwrap()
+    };
+    let (json, protobuf) = (written("p.json"), written("p.pftrace"));
+    assert!(5 * protobuf.len() < json.len(), "{} of {}", protobuf.len(), json.len());
+    assert!(json.starts_with(b"[\n") && !protobuf.starts_with(b"["));
+    assert_eq!(written("p.pftrace"), protobuf);
+}

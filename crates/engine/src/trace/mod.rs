@@ -10,7 +10,8 @@
 //!
 //! * [`NoTrace`] discards everything and compiles to no code: a world generic in its sink pays only
 //!   for a trace that is kept;
-//! * [`PerfettoTrace`] writes a file for Perfetto;
+//! * [`PerfettoTrace`] writes a file for Perfetto as JSON; `laxity-report` has one in Perfetto's own,
+//!   smaller format;
 //! * [`TraceHasher`] keeps 64 bits, by which two runs are compared;
 //! * a pair of sinks is a sink.
 //!
@@ -45,6 +46,11 @@ impl Track {
     /// Track of that number; for sinks, which assign the numbers.
     pub const fn new(number: u32) -> Self {
         Self(number)
+    }
+
+    /// Its number; for sinks.
+    pub const fn number(self) -> u32 {
+        self.0
     }
 }
 

@@ -1,9 +1,10 @@
 //! Trace file for Perfetto.
 //!
 //! The format is Chrome's trace-event JSON in its array form, which Perfetto and `chrome://tracing`
-//! read. Perfetto's own protobuf would be smaller, but this one is readable and works with `jq`.
-//! Times are microseconds by definition of the format; they are written as decimals with six
-//! places, exact to the picosecond, never through a float (Perfetto itself shows nanoseconds).
+//! read. Perfetto's own format, which `laxity-report` writes, is much smaller; this one is readable
+//! and works with `jq`. Times are microseconds by definition of the format; they are written as
+//! decimals with six places, exact to the picosecond, never through a float (Perfetto itself shows
+//! nanoseconds).
 //!
 //! Every record is one line. The file of an interrupted run is valid, since the closing bracket is
 //! optional in the format; for strict readers, all up to the last `,\n` and a `]` is valid JSON.

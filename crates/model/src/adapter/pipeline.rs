@@ -10,6 +10,7 @@
 mod commands;
 mod express;
 mod job;
+mod levels;
 mod link;
 mod phases;
 mod policing;
@@ -21,7 +22,7 @@ mod station;
 #[cfg(test)]
 mod tests;
 
-use laxity_qos::channel::{Packet, Slot};
+use laxity_qos::channel::{ChannelId, Packet, Slot};
 use laxity_qos::discipline::Groups;
 use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::{Span, Time};
@@ -120,6 +121,11 @@ pub struct Pipeline {
     /// Empty between two calls; kept to reuse its memory.
     ranks: Vec<Ranked>,
     recording: bool,
+}
+
+/// Channel, message and number of a packet, as in a [`Passage`].
+fn identity(packet: &Packet) -> (ChannelId, u64, u32) {
+    (packet.channel, packet.message, packet.index)
 }
 
 impl Pipeline {

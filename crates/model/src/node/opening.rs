@@ -90,6 +90,11 @@ impl Node {
         }
     }
 
+    /// Simulates each phase in its adapters as an event, so that their levels are exact at any time.
+    pub fn step_through(&mut self) {
+        self.devices.each(|device| device.adapter.step_through());
+    }
+
     /// Also puts out how long packets are in each stage of adapters.
     pub fn record_stages(&mut self) {
         self.devices.each(|device| device.adapter.record());

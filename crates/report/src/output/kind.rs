@@ -7,8 +7,10 @@ use std::path::Path;
 /// The kind of a file, which decides how a file of ours is recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The activity of CPU and link, for Perfetto.
+    /// The activity of CPU, adapter and link, in Perfetto's format.
     Trace,
+    /// The activity of CPU, adapter and link, as JSON that Perfetto reads.
+    JsonTrace,
     /// Packets, as pcapng; its section says which application wrote it.
     Capture,
     /// A figure or a diagram, as SVG.
@@ -48,7 +50,8 @@ impl Kind {
     /// The kind in words, with its article.
     pub(crate) fn words(self) -> &'static str {
         match self {
-            Kind::Trace => "a trace for Perfetto",
+            Kind::Trace => "a trace in Perfetto's format",
+            Kind::JsonTrace => "a trace as JSON",
             Kind::Capture => "a capture of packets",
             Kind::Drawing => "a drawing",
             Kind::Log => "a log of an emulation",
@@ -64,7 +67,9 @@ impl Kind {
 
     fn mark(self) -> (Place, &'static [u8]) {
         match self {
-            Kind::Trace => (Place::Head(256), b"\"args\":{\"name\":\"laxity\"}"),
+            // The descriptor of the process: its number, 1, and its name.
+            Kind::Trace => (Place::Head(64), b"\x08\x01\x32\x06laxity"),
+            Kind::JsonTrace => (Place::Head(256), b"\"args\":{\"name\":\"laxity\"}"),
             Kind::Capture => (Place::Head(64), b"\x04\x00\x06\x00laxity"),
             Kind::Drawing => (Place::Head(512), b"class=\"laxity-"),
             Kind::Log => (Place::First, b"laxity log "),

@@ -8,7 +8,6 @@
 //! here is an upper bound for packets of one size, sent and not received.
 
 mod diagram;
-mod svg;
 mod words;
 
 use std::borrow::Cow;

@@ -1,5 +1,7 @@
 //! The observable output of a run: a trace, and the packets as a network would carry them.
 
+mod adapters;
+
 use laxity_engine::trace::{Flow, Trace, Track};
 use laxity_model::host::Busy;
 use laxity_model::node::Node;
@@ -8,7 +10,8 @@ use laxity_qos::wire::Header;
 use laxity_units::{Span, Time};
 
 use super::FrameSink;
-use crate::experiment::{Experiment, Placed, Placement};
+use crate::experiment::{Adapter, Experiment, Placed, Placement};
+use adapters::AdapterTracks;
 
 /// Passes on what happens, if anyone listens.
 pub(super) struct Observer<'a, 'f, T: Trace> {
@@ -70,6 +73,8 @@ struct Tracks {
     placed: Vec<Placed>,
     links: Vec<LinkTrack>,
     queue: Track,
+    /// By link; none at a port of a switch.
+    adapters: Vec<AdapterTracks>,
 }
 
 impl Tracks {
@@ -107,7 +112,10 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
         if !self.trace.is_kept() {
             return;
         }
-        nodes.iter_mut().for_each(Node::record_cpu);
+        nodes.iter_mut().for_each(|node| {
+            node.record_cpu();
+            node.step_through();
+        });
         for station in 0..experiment.stations() {
             let name = experiment.name(station);
             let mut track = |what: &str| self.trace.track(&format!("node {name} {what}"));
@@ -129,7 +137,18 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             let links =
                 links.into_iter().map(|track| LinkTrack { track, free: Time::ZERO, began: None }).collect();
             let queue = track("link queue");
-            self.nodes.push(Tracks { cpus, placed, links, queue });
+            let adapters = nodes.get(station).into_iter().flat_map(Node::adapters).enumerate();
+            let adapters = adapters.map(|(link, adapter)| {
+                let named = experiment.nodes[station].adapters[link].name.as_deref();
+                let prefix = named.map_or(format!("node {name} "), |named| format!("node {name} {named} "));
+                let transmitting = match experiment.adapter_of(station, LinkId(link as u8)) {
+                    Adapter::Described(description) => description.transmit.len(),
+                    Adapter::Null(_) => 1,
+                };
+                AdapterTracks::new(prefix, adapter, transmitting, self.trace)
+            });
+            let adapters = adapters.collect();
+            self.nodes.push(Tracks { cpus, placed, links, queue, adapters });
         }
         for (number, channel) in experiment.channels.iter().enumerate() {
             self.channels.push(self.trace.track(&format!("channel {}", channel.name)));

@@ -445,7 +445,7 @@ pub(super) fn refused(
     let shortfall = advice.as_mut()?.shortfall(i);
     Some(Refused {
         reason,
-        admissible: shortfall.admissible.map(Span::as_secs_f64),
+        admissible: shortfall.proposed.map(Span::as_secs_f64),
         largest_term: shortfall.largest.map(|term| term.name.to_string()).unwrap_or_default(),
         largest: shortfall.largest.map(|term| term.cost.as_secs_f64()),
         expected: experiment.channels[i].refusal == Refusal::Expected,

@@ -74,7 +74,10 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
             NodeOutput::Failed(_, Loss::Unconfirmed) => {}
             NodeOutput::Failed(packet, _) => self.meter(packet.channel).fail(packet),
             NodeOutput::Discarded(packet, _) => self.meter(packet.channel).tally.lost_packets += 1,
-            NodeOutput::Passed(link, ref passage) => self.pass(node, link, passage),
+            NodeOutput::Passed(link, ref passage) => {
+                self.observer.passed(node, link, passage);
+                self.pass(node, link, passage);
+            }
             NodeOutput::Host(Output::Answered { channel, size, answer }) => {
                 self.answer(now, channel, size, answer);
             }

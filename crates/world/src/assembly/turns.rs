@@ -33,7 +33,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     pub(super) fn acted(&mut self, station: usize, mut now: Time, calendar: &mut Calendar<Event>) {
         let mut leapt = false;
         loop {
-            self.look_after(now);
+            self.look_after(station, now);
             if self.around.networks.is_touched() {
                 self.settle(now, calendar);
                 self.ask_others(station, calendar);
@@ -69,14 +69,17 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         }
     }
 
-    /// The context may have recorded something that needs the nodes.
+    /// The context may have recorded something that needs the nodes. `station` is the one that acted.
     #[inline]
-    pub(super) fn look_after(&mut self, now: Time) {
+    pub(super) fn look_after(&mut self, station: usize, now: Time) {
         if seldom(self.around.unasked) {
             self.around.ask(&self.nodes, &self.switches);
         }
         if seldom(self.around.observer.has_seen()) {
             self.around.observer.look_at(now, &self.nodes);
+        }
+        if self.around.observer.is_kept() {
+            self.around.observer.look_at_adapters(station, now, &self.nodes);
         }
     }
 
@@ -113,7 +116,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             match told {
                 Told::Access((node, link), access) => {
                     self.nodes[node].medium_at(now, link, access, &mut self.around.of(node, now, calendar));
-                    self.look_after(now);
+                    self.look_after(node, now);
                     self.restless.push(node);
                 }
                 Told::Called(network, deadline) => {

@@ -20,6 +20,7 @@ mod refusal;
 mod rows;
 mod stalls;
 mod steps;
+mod traced;
 mod uncovered;
 mod ways;
 mod whole;

@@ -46,8 +46,13 @@ impl Ring {
         (each().map(ring).collect(), order)
     }
 
+    /// Entries in use.
+    pub(super) fn occupied(&self) -> usize {
+        self.waiting.len() + self.fetched
+    }
+
     fn is_full(&self) -> bool {
-        self.waiting.len() + self.fetched >= self.slots
+        self.occupied() >= self.slots
     }
 
     /// Takes out the first command, whatever it is about.

@@ -39,7 +39,7 @@ use laxity_units::{Bytes, Time};
 
 use super::job::{At, Job};
 use super::station::Station;
-use super::{Direction, Passage, Pipeline, StageReport};
+use super::{Direction, Passage, Pipeline, StageReport, identity};
 use crate::adapter::{AdapterOutput, Phase};
 use crate::around::Around;
 use sending::Sending;
@@ -331,12 +331,18 @@ impl Pipeline {
 
     /// Credits a stage with the packet.
     #[inline]
-    fn carry(&mut self, stage: usize, mark: &Mark, around: &mut impl Around<AdapterOutput<Slot>>) {
+    fn carry(
+        &mut self,
+        stage: usize,
+        slot: Slot,
+        mark: &Mark,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) {
         let Mark { joined, began, ended, .. } = *mark;
         self.stations[stage].has_carried(ended.since(began));
         if self.recording {
-            let direction = Direction::Transmit;
-            around.tell(AdapterOutput::Passed(Passage { direction, stage, joined, began, ended }));
+            let (direction, packet) = (Direction::Transmit, identity(around.packets().at(slot)));
+            around.tell(AdapterOutput::Passed(Passage { direction, stage, packet, joined, began, ended }));
         }
     }
 
@@ -349,7 +355,7 @@ impl Pipeline {
         loop {
             let mark = self.next_mark(stage, at);
             self.stations[stage].has_seen(mark.waiting);
-            self.carry(stage, &mark, around);
+            self.carry(stage, slot, &mark, around);
             if stage == reach.stage {
                 return (slot, mark);
             }
@@ -420,7 +426,7 @@ impl Pipeline {
             at = at.map(|_| ended);
             self.stations[stage].has_seen(waiting);
             if ended <= now && stage < reach.stage {
-                self.carry(stage, &mark, around);
+                self.carry(stage, slot, &mark, around);
                 continue;
             }
             let station = &mut self.stations[stage];

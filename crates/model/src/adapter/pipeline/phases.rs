@@ -5,7 +5,7 @@ use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::Time;
 
 use super::job::{At, Job};
-use super::{Direction, Passage, Pipeline, Response, Tells};
+use super::{Direction, Passage, Pipeline, Response, Tells, identity};
 use crate::adapter::AdapterOutput;
 use crate::around::Around;
 
@@ -64,10 +64,10 @@ impl Pipeline {
         if self.recording {
             let (began, direction) = (job.began, station.direction);
             let stage = if direction == Direction::Transmit { i } else { i - self.transmitting };
-            let passage = |joined| Passage { direction, stage, joined, began, ended: now };
-            around.tell(AdapterOutput::Passed(passage(job.joined)));
-            for (_, joined) in &job.others {
-                around.tell(AdapterOutput::Passed(passage(*joined)));
+            for (slot, joined) in job.all() {
+                let packet = identity(around.packets().at(slot));
+                let passage = Passage { direction, stage, packet, joined, began, ended: now };
+                around.tell(AdapterOutput::Passed(passage));
             }
         }
     }

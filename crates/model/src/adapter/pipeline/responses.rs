@@ -58,6 +58,11 @@ impl Responses {
         self.bounded
     }
 
+    /// Entries in use of each queue, where any has an end.
+    pub(super) fn entries(&self) -> impl Iterator<Item = usize> {
+        self.lines.iter().map(|line| line.unread)
+    }
+
     /// Responses that wait for a place.
     #[inline]
     pub(super) fn waiting(&self) -> usize {

@@ -45,7 +45,7 @@ fn words(node: &mut Told<Node, NodeOutput>, now: Time) -> Vec<String> {
             said.split([' ', '(']).next().unwrap_or_default().to_string()
         }
         NodeOutput::Failed(packet, loss) => format!("failed {} {loss:?}", name(&packet)),
-        NodeOutput::Passed(_, Passage { direction, stage, joined, began, ended }) => {
+        NodeOutput::Passed(_, Passage { direction, stage, joined, began, ended, .. }) => {
             format!("{direction:?} {stage}: {}-{}-{}", us(joined), us(began), us(ended))
         }
         NodeOutput::Request(_) => "Request".into(),

@@ -17,9 +17,9 @@ mod row;
 
 use laxity_model::adapter::{Buffers, CommandQueue, Description, Interface, PROCESSOR, Pool};
 
-use super::svg::{Anchor, Colour, Drawing, Pen, Type};
 use super::words::{buffers, clean, poll, resource, response_queue, times};
 use super::{AdapterFile, described};
+use crate::present::svg::{Anchor, Colour, Drawing, Pen, Type};
 use row::{Row, queue};
 
 const INK: Colour = "#222222";
@@ -111,7 +111,7 @@ pub fn svg(file: &AdapterFile) -> String {
 
     let lowest = legend(&mut drawing, description, end + 34.0, right + 14.0);
     let width = (right + 14.0).max(MARGIN + title.chars().count() as f64 * 7.2) + MARGIN;
-    drawing.finish(&title, width, lowest + 14.0)
+    drawing.finish("adapter", &title, width, lowest + 14.0)
 }
 
 /// The distance from the middle of the first of `queues` queues to the middle of all.

@@ -17,7 +17,7 @@ use laxity_units::{Bytes, Span, Time};
 use super::times::only_takes_time;
 use super::{Pipeline, Reach};
 use crate::adapter::pipeline::job::{At, Job};
-use crate::adapter::pipeline::{Direction, StageReport, Station};
+use crate::adapter::pipeline::{Direction, StageReport, Station, identity};
 use crate::adapter::{Access, AdapterOutput, Passage, Response, Tells};
 use crate::around::Around;
 
@@ -113,8 +113,9 @@ impl Pipeline {
         around.tell(AdapterOutput::Frame { packet: slot, more: self.has_more(stage, now) });
         self.stations[stage].has_carried(now.since(since));
         if self.recording {
-            let (direction, began, ended) = (Direction::Transmit, joined, now);
-            around.tell(AdapterOutput::Passed(Passage { direction, stage, joined, began, ended }));
+            let (direction, packet) = (Direction::Transmit, identity(around.packets().at(slot)));
+            let passage = Passage { direction, stage, packet, joined, began: joined, ended: now };
+            around.tell(AdapterOutput::Passed(passage));
         }
         self.transmit_buffers.give_back(slot, around.packets().at(slot));
         self.respond(Response::Transmitted(slot), around);

@@ -4,9 +4,9 @@
 use laxity_model::adapter::{PROCESSOR, Phase, Selection, Stage, Takes, Tells};
 use laxity_qos::discipline::Class;
 
-use super::super::svg::{Anchor, Colour, Drawing, Pen};
 use super::super::words::{clean, phase, room, times, whose};
 use super::{COLOURS, DASHED, DELAY, FRAME, HEAD, NOTE, QUEUE_PITCH, SYNCHRONOUS, TEXT, THIN, WORK, spread};
+use crate::present::svg::{Anchor, Colour, Drawing, Pen};
 
 /// From the entry of a stage's unit to its queues, and from them to its box.
 const ENTRY: f64 = 26.0;

@@ -1,4 +1,4 @@
-//! The few shapes that a block diagram is drawn with.
+//! The few shapes that a diagram is drawn with.
 
 use std::fmt::Write;
 
@@ -115,10 +115,10 @@ impl Drawing {
         );
     }
 
-    /// The drawing as a file of that size, on white.
-    pub(super) fn finish(self, title: &str, width: f64, height: f64) -> String {
+    /// The drawing as a file of that size, on white; `of` is the kind of what it shows.
+    pub(super) fn finish(self, of: &str, title: &str, width: f64, height: f64) -> String {
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"laxity-adapter\" width=\"{width:.0}\" height=\"{height:.0}\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"laxity-{of}\" width=\"{width:.0}\" height=\"{height:.0}\" \
              viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"Helvetica, Arial, sans-serif\">\n\
              <title>{}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}</svg>\n",
             escaped(title),
