@@ -89,7 +89,7 @@ impl Numbers {
     }
 }
 
-/// What a track in the file shows: a track of spans and one of levels may have one name.
+/// The content of a track in the file: a track of spans and one of levels may have one name.
 #[derive(Debug, Clone, Copy)]
 enum Shows {
     Spans,

@@ -1,4 +1,4 @@
-//! What a trace shows of adapters agrees with what a run measures.
+//! The adapter's tracks in a trace agree with the measurements of a run.
 
 use std::collections::BTreeMap;
 

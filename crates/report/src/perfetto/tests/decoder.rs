@@ -76,7 +76,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// What an event says; the order of the variants is the order of the file at one time.
+/// The content of an event; the order of the variants is the order of the file at one time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum What {
     /// Name, end in nanoseconds, arguments.

@@ -1,4 +1,4 @@
-//! What a trace shows of an adapter: a track for each server of a stage, and its levels.
+//! The tracks of an adapter in a trace: one for each server of a stage, and its levels.
 //!
 //! Levels (rings, queues, resources, buffers) are read after each event of their node, and written
 //! if they have changed. Traced adapters simulate each phase as an event, so that no change is
@@ -14,7 +14,7 @@ use super::Observer;
 
 /// The tracks of one adapter.
 pub(super) struct AdapterTracks {
-    /// What its node and the adapter are called, and a space.
+    /// The names of its node and of the adapter, and a space.
     prefix: String,
     /// Transmit stages first.
     stages: Vec<StageTracks>,
