@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use laxity_node::{LinkConfig, NodeConfig};
+use laxity_signalling::codec;
 use laxity_signalling::contract::Claim;
 use laxity_signalling::identity::{Epoch, NodeId, Owner};
 use laxity_signalling::quota::{Quota, Quotas};
@@ -18,6 +19,8 @@ use crate::seal;
 
 /// Bytes around an IP packet on Ethernet: header, checksum, preamble and gap.
 const ETHERNET: u32 = 14 + 4 + 8 + 12;
+/// Signalling messages are not closer than this.
+const SHORTEST_SIGNALLING: Span = Span::from_us(50);
 /// The longest message in bytes.
 pub const LARGEST_MESSAGE: u32 = 256 * 1024;
 
@@ -38,9 +41,10 @@ pub struct NodeFile {
     /// Payload of a packet in bytes, equal at all nodes of the network.
     #[serde(default = "packet")]
     pub packet: u32,
-    /// The spacing of signalling messages on a link.
-    #[serde(default = "signalling", deserialize_with = "parsed")]
-    pub signalling: Span,
+    /// The spacing of signalling messages on a link; if it is absent, they take a 32nd of the slowest
+    /// link at most.
+    #[serde(default, deserialize_with = "optional")]
+    pub signalling: Option<Span>,
     /// How long a node keeps a channel without a message of its source.
     #[serde(default = "lease", deserialize_with = "parsed")]
     pub lease: Span,
@@ -182,10 +186,6 @@ const fn packet() -> u32 {
     1344
 }
 
-fn signalling() -> Span {
-    Span::from_ms(2)
-}
-
 fn lease() -> Span {
     Span::from_secs(4)
 }
@@ -301,31 +301,37 @@ impl NodeFile {
         self.state.clone().unwrap_or_else(|| "/var/lib/laxity".into())
     }
 
+    /// The spacing of signalling messages.
+    fn signalling(&self, links: &BTreeMap<NodeId, LinkConfig>) -> Span {
+        let longest = links.values().map(|link| link.transmission(codec::LONGEST + HEADER_LEN)).max();
+        let share = longest.unwrap_or_default().saturating_mul(32).max(SHORTEST_SIGNALLING);
+        self.signalling.unwrap_or(share)
+    }
+
     /// The node in its life `epoch`.
     pub fn node(&self, epoch: Epoch) -> NodeConfig {
         let sealed = matches!(self.security, Security::Keys(_));
         let lease = self.lease;
+        let links: BTreeMap<NodeId, LinkConfig> =
+            self.links.iter().map(|link| (NodeId(link.peer_id), link.node(&self.host, sealed))).collect();
+        let signalling = self.signalling(&links);
         let part = |n| lease.scale_floor(1, n);
         let settings = Settings {
             lease,
             patience: lease.min(Span::from_secs(5)),
             refresh: part(4),
             program_lease: lease.saturating_mul(2),
-            retry: part(32).max(self.signalling.saturating_mul(8)),
-            longest_retry: part(4).max(self.signalling.saturating_mul(8)),
+            retry: part(32).max(signalling.saturating_mul(8)),
+            longest_retry: part(4).max(signalling.saturating_mul(8)),
             ..Settings::default()
         };
         NodeConfig {
             node: NodeId(self.id),
             epoch,
-            links: self
-                .links
-                .iter()
-                .map(|link| (NodeId(link.peer_id), link.node(&self.host, sealed)))
-                .collect(),
+            links,
             routes: BTreeMap::new(),
             packet: self.packet,
-            signalling: self.signalling,
+            signalling,
             datagrams: self.host.datagrams,
             places: self.host.places,
             settings,

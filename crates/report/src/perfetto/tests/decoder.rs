@@ -80,8 +80,8 @@ impl<'a> Fields<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum What {
     /// Name, end in nanoseconds, arguments.
-    Span(String, u64, Vec<(String, String)>),
-    Instant(String, Vec<(String, String)>),
+    Span(String, u64, Texts),
+    Instant(String, Texts),
     Level(i64),
     /// Number, and whether the flow ends.
     Flow(u64, bool),
@@ -91,14 +91,19 @@ pub(super) enum What {
 pub(super) type Happened = (String, u64, What);
 
 /// A span that has begun: its name, begin and arguments.
-type Open = (String, u64, Vec<(String, String)>);
+type Open = (String, u64, Texts);
+
+/// Names and values.
+type Texts = Vec<(String, String)>;
+
+/// Time, type, track, name, arguments, level, flow.
+type Noted = (u64, u64, u64, String, Texts, Option<i64>, Option<(u64, bool)>);
 
 #[derive(Default)]
 struct Decoder {
     tracks: BTreeMap<u64, (String, bool)>,
     names: [BTreeMap<u64, String>; 3],
-    /// Time, type, track, name, arguments, level, flow.
-    events: Vec<(u64, u64, u64, String, Vec<(String, String)>, Option<i64>, Option<(u64, bool)>)>,
+    events: Vec<Noted>,
 }
 
 impl Decoder {
