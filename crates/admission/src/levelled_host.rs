@@ -57,7 +57,8 @@
 //!
 //! with `S_j` what a message takes in (1). In which order current packets go does not matter, so it
 //! is the same under any order that sets them before the rest; and a deadline is kept if `T_j ≤
-//! d_j`. A channel that a newcomer makes late anywhere refuses it.
+//! d_j`. On the CPU a newcomer goes as high as the channels there tolerate it, but below each that
+//! the link then makes late.
 
 use std::collections::BTreeMap;
 
@@ -112,18 +113,30 @@ impl LevelledHost {
     }
 
     fn admit(&mut self, asked: Request) -> Result<(AdmissionId, Span), Refusal> {
-        let id = match self.cpu.request(self.at_cpu(asked)?) {
-            Decision::Admitted { id, .. } => id,
-            Decision::Refused(refusal) => return Err(refusal),
-        };
-        if asked.is_sent() {
-            self.sends.insert(id, asked);
-        }
-        let kept = self.kept(id);
-        if kept.is_err() {
+        let at_cpu = self.at_cpu(asked)?;
+        let mut highest = 0;
+        loop {
+            let (id, place) = match self.cpu.request_from(at_cpu, highest) {
+                Decision::Admitted { id, priority, .. } => (id, priority),
+                Decision::Refused(refusal) => return Err(refusal),
+            };
+            if asked.is_sent() {
+                self.sends.insert(id, asked);
+            }
+            let refusal = match self.kept(id) {
+                Ok(bound) => return Ok((id, bound)),
+                Err(refusal) => refusal,
+            };
+            let late = match refusal.claimant {
+                Claimant::Channel(late) => self.cpu.bounds().iter().position(|bound| bound.id == late),
+                Claimant::Newcomer => None,
+            };
             self.release(id);
+            match late.filter(|late| *late > place) {
+                Some(late) => highest = late,
+                None => return Err(refusal),
+            }
         }
-        kept.map(|bound| (id, bound))
     }
 
     /// The part of its deadline that `asked` leaves the CPU: the link takes `b` at the least as it
@@ -370,9 +383,10 @@ mod tests {
     }
 
     /// The link leaves the first 110 − 46 us, so `D_order` lets the second go before it on the CPU:
-    /// `R = 26` and `26 + 11.5`. A third would go before both, and the first have `49 + 92` of 110.
+    /// `R = 26` and `26 + 11.5`. Before both a third would leave the first `49 + 92` of 110, and
+    /// behind both `37.5 + 92`.
     #[test]
-    fn who_is_made_late_refuses_the_newcomer() {
+    fn a_channel_that_is_made_late_refuses_the_newcomer() {
         let mut table = table(1, Vec::new());
         let (first, _) = admitted(&mut table, asks(1, 400, 110));
         let (_, bound) = admitted(&mut table, asks(1, 400, 150));
@@ -382,13 +396,29 @@ mod tests {
         };
         let before = bounds(&table);
         assert_eq!(before, [(us(26 + 69), us(150)), (ns(37_500) + us(69), us(110))]);
-        assert_eq!(late(&mut table, asks(1, 400, 300)), (Deficit::Time(us(31)), Claimant::Channel(first)));
+        assert_eq!(
+            late(&mut table, asks(1, 400, 300)),
+            (Deficit::Time(ns(19_500)), Claimant::Channel(first))
+        );
         assert_eq!(bounds(&table), before);
         // A message that ends here is through when the CPU is.
         let mut table = self::table(1, Vec::new());
         admitted(&mut table, asks(1, 400, 110));
         let (_, ends) = admitted(&mut table, asks(1, 400, 200).at(Role::Receive));
         assert!(ends < us(69), "{ends}");
+    }
+
+    /// The link leaves the first 100 − 46 us, so `D_order` lets the second go before it on the CPU,
+    /// and then it has `37.5 + 69` of 100. Behind it the second does no harm.
+    #[test]
+    fn a_newcomer_goes_below_a_channel_that_the_link_makes_late() {
+        let mut table = table(1, Vec::new());
+        let (_, first) = admitted(&mut table, asks(1, 400, 100));
+        assert_eq!(first, us(26 + 46));
+        let (_, second) = admitted(&mut table, asks(1, 400, 150));
+        assert_eq!(second, ns(37_500) + us(69));
+        let bounds: Vec<Span> = table.bounds().into_iter().map(|bound| bound.bound).collect();
+        assert_eq!(bounds, [us(26 + 69), second]);
     }
 
     /// Of 60 us the link takes 46, and the CPU 26.

@@ -164,6 +164,12 @@ impl AdmissionTable {
         self.test
     }
 
+    /// Whether it covers several messages of a channel under way at a time: the demand test does, if
+    /// a block ends with its message. A handler that drained its queue would make blocks of them.
+    pub fn reaches_beyond_interval(&self) -> bool {
+        self.test == Test::Demand && self.environment.block_real_time != Block::Never
+    }
+
     /// Whether channels have fixed priorities, of which there may be too few.
     pub fn has_levels(&self) -> bool {
         self.environment.levels.is_some()
@@ -302,13 +308,10 @@ impl AdmissionTable {
         }
     }
 
-    /// Several messages of a channel under way at a time are analysed by the demand test only, and
-    /// only if a block ends with its message: a handler that drained its queue would make blocks of
-    /// them.
+    /// Whether the test covers the messages of `request` that may be under way at a time.
     fn within_reach(&self, request: &Request) -> Result<(), Refusal> {
         buffers::check(&self.environment, request).map_err(refused)?;
-        let covered = self.test == Test::Demand && self.environment.block_real_time != Block::Never;
-        if covered || request.under_way() == 1 {
+        if self.reaches_beyond_interval() || request.under_way() == 1 {
             return Ok(());
         }
         let beyond = Deficit::Time(request.deadline() - request.spec().min_interval);

@@ -1,6 +1,7 @@
 //! Changes that can only help, as pairs of scenarios: none lengthens the bound of a channel or
 //! refuses it.
 
+mod anomaly;
 mod change;
 mod file;
 mod settle;
@@ -112,7 +113,7 @@ pub fn pair(before: &Experiment, first: &Promises, change: &Change) -> Judgement
         Ok(Err(_)) => return Judgement::Unjudged("the changed file is not valid"),
         Err(panic) => return breach("reading", Harm::Panicked(crate::property::message(&*panic))),
     };
-    if let Some(why) = settle::anomaly(before, &after, change) {
+    if let Some(why) = anomaly::anomaly(before, &after, change) {
         return Judgement::Unjudged(why);
     }
     let second = match catch_unwind(AssertUnwindSafe(|| promises(&after, Formula::Corrected))) {
@@ -120,6 +121,9 @@ pub fn pair(before: &Experiment, first: &Promises, change: &Change) -> Judgement
         Ok(Err(why)) => {
             let named = before.channels.iter().map(|channel| &channel.name).zip(&first.channels);
             let mut left = named.filter(|(name, _)| !change.channels.contains(*name));
+            if let Some(why) = anomaly::closer(&after, change) {
+                return Judgement::Unjudged(why);
+            }
             return match left.find(|(_, promise)| !bounds(promise).is_empty()) {
                 Some((name, _)) => breach(name, Harm::Unbounded(why.0.to_string())),
                 None => Judgement::Kept(0),
@@ -129,28 +133,34 @@ pub fn pair(before: &Experiment, first: &Promises, change: &Change) -> Judgement
     };
     let by_name: BTreeMap<&str, &Promise> =
         after.channels.iter().map(|channel| channel.name.as_str()).zip(&second.channels).collect();
-    if let Some(why) = settle::told_apart((before, first), (&after, &second)) {
+    if let Some(why) = anomaly::told_apart((before, first), (&after, &second)) {
         return Judgement::Unjudged(why);
     }
     let mut kept = 0;
     for (channel, was) in before.channels.iter().zip(&first.channels) {
         let Some(is) = by_name.get(channel.name.as_str()) else { continue };
-        let bound_before = settle::bounds_of(before, channel, was, change);
+        let bound_before = anomaly::bounds_of(before, channel, was, change);
         if bound_before.is_empty() {
             continue;
         }
         if is.is_refused() {
-            return match settle::excuse(&after, channel, is, change) {
+            return match anomaly::excuse(&after, channel, is, change) {
                 Some(why) => Judgement::Unjudged(why),
                 None => breach(&channel.name, Harm::Refused(refusal(&after, is))),
             };
         }
-        let bound_after = settle::bounds_of(&after, channel, is, change);
+        let bound_after = anomaly::bounds_of(&after, channel, is, change);
         for (which, bound) in bound_before {
             match bound_after.iter().find(|(other, _)| *other == which) {
                 Some((_, now)) if *now <= bound => kept += 1,
-                Some((_, now)) => return breach(&channel.name, Harm::Longer(bound, *now)),
-                None => return breach(&channel.name, Harm::Unbounded(reason(is))),
+                Some((_, now)) => match anomaly::lengthened((before, first), (&after, &second), change) {
+                    Some(why) => return Judgement::Unjudged(why),
+                    None => return breach(&channel.name, Harm::Longer(bound, *now)),
+                },
+                None => match anomaly::closer(&after, change) {
+                    Some(why) => return Judgement::Unjudged(why),
+                    None => return breach(&channel.name, Harm::Unbounded(reason(is))),
+                },
             }
         }
     }

@@ -69,12 +69,11 @@ impl HostCosts {
         Self { interrupt: self.interrupt + self.response, response: Span::ZERO, ..self }
     }
 
-    /// Every cost divided by `C_sf`, rounded to the picosecond: a host faster by that factor
+    /// Every cost divided by `C_sf`, as by [`Span::divided`]: a host faster by that factor
     /// (thesis §4.4.2).
     #[must_use]
     pub fn with_speedup(self, csf: f64) -> Self {
-        let part = |span: Span| Span::from_ps((span.as_ps() as f64 / csf).round() as u64);
-        self.zip(self, |cost, _| part(cost))
+        self.zip(self, |cost, _| cost.divided(csf))
     }
 
     /// Combines each cost with the `other`'s cost of the same name by `of`.

@@ -28,7 +28,7 @@ use laxity_admission::{Formula, Test};
 use laxity_model::host::Applications;
 use laxity_model::reception::{Discard, ProgramConfig};
 use laxity_model::via::{Doorbells, Firmware, ViaConfig};
-use laxity_qos::channel::PacketOverflow;
+use laxity_qos::channel::{PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 use laxity_world::experiment::{
@@ -64,6 +64,8 @@ struct Surroundings {
     analysed: bool,
     /// Whether deadlines may be beyond the interval.
     beyond: bool,
+    /// Whether a message that has a thread may wait for an application on the same CPU.
+    delayed: bool,
     way: Way,
     /// Names of the interfaces at which channels arrive; `None` where channels are sent.
     interfaces: Option<Vec<String>>,
@@ -172,6 +174,10 @@ pub(crate) fn experiment(
         analysed: admission.as_ref().is_ok_and(|(admission, _)| admission.formula.is_some()),
         refusal: admission.as_ref().map_or(Refusal::Fails, |(admission, _)| admission.refusal),
         beyond: admission.as_ref().is_ok_and(|(admission, _)| admission.reaches_beyond_interval()),
+        delayed: topology.iter().flat_map(|topology| &topology.hosts).any(|host| {
+            let host = &host.value;
+            host.subsystem.processing == Processing::PerMessage && host.applications == Applications::Shared
+        }),
         way: match &topology {
             Ok(topology) => topology.way.clone(),
             Err(reported) if named || cluster => Way::Unknown(*reported),

@@ -200,6 +200,15 @@ impl Span {
         self.0.div_ceil(other.0)
     }
 
+    /// Span divided by `factor`, which is finite and above zero, rounded to the nearest picosecond.
+    ///
+    /// A span that is not zero stays so: work at any speed takes some time.
+    #[must_use]
+    pub fn divided(self, factor: f64) -> Span {
+        let ps = (self.0 as f64 / factor).round() as u64;
+        Span(if self.0 == 0 { 0 } else { ps.max(1) })
+    }
+
     /// `self × numerator / denominator`, rounded up.
     #[inline]
     pub fn scale_ceil(self, numerator: u64, denominator: u64) -> Span {
@@ -342,6 +351,13 @@ impl FromStr for Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_at_any_speed_takes_some_time() {
+        let divided = |ps: u64, factor: f64| Span::from_ps(ps).divided(factor).as_ps();
+        assert_eq!((divided(0, 3.0), divided(10, 4.0), divided(10, 0.5)), (0, 3, 20));
+        assert_eq!((divided(1000, 2200.0), divided(1, 1e9)), (1, 1));
+    }
 
     #[test]
     fn a_readable_span_is_never_shorter() {

@@ -29,7 +29,9 @@ mod via;
 
 pub use crate::coverage::Uncovered;
 pub use admit::{Filled, fill, of_channels, of_computing, promises, service};
+pub use analyses::Reading;
 pub use answer::{Connection, Hop, Promise, Promises, Refused, Room};
+pub use arrivals::Choice;
 pub(crate) use backlog::held;
 pub use proof::proofs;
 pub use refusal::{Advice, Fit, Shortfall, fit, shortfall, undelivered};

@@ -330,6 +330,14 @@ impl Description {
         self.transmit.iter().flat_map(|stage| &stage.phases).any(|phase| phase.medium)
     }
 
+    /// Whether a packet may be lost at the instant at which it is fetched.
+    pub fn loses_at_once(&self) -> bool {
+        let loses = |overload: Overload| overload != Overload::Block;
+        let queues = self.transmit.first().into_iter().flat_map(|stage| &stage.queues);
+        let mut queues = queues.map(|queue| queue.late == Late::Drop || loses(queue.overload));
+        self.transmit_policing.is_some() || loses(self.transmit_buffers.overload) || queues.any(|any| any)
+    }
+
     /// The same adapter with a processor `C_sf` times as fast: work takes less time, delays do not
     /// change (thesis §4.4.2).
     #[must_use]

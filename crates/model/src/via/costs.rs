@@ -127,7 +127,7 @@ impl FirmwareCosts {
     /// Divides each by `factor`, rounded to the picosecond, for a faster processor.
     #[must_use]
     pub fn with_speedup(self, factor: f64) -> Self {
-        let part = |span: Span| Span::from_ps((span.as_ps() as f64 / factor).round() as u64);
+        let part = |span: Span| span.divided(factor);
         let Self { poll, doorbell, note, data, fragment, queue, start, status, finish, scan } = self;
         Self {
             poll: part(poll),

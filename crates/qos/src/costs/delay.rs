@@ -60,15 +60,14 @@ impl Delay {
         self.fixed + sizes.map(|size| self.of(size) - self.fixed).sum::<Span>()
     }
 
-    /// Every time divided by `factor`, rounded to the picosecond; the time of a byte is not
+    /// Every time divided by `factor`, rounded as by [`Span::divided`]; the time of a byte is not
     /// rounded.
     #[must_use]
     pub fn divided(self, factor: f64) -> Self {
-        let part = |span: Span| Span::from_ps((span.as_ps() as f64 / factor).round() as u64);
         Self {
-            fixed: part(self.fixed),
-            per_packet: part(self.per_packet),
-            per_segment: part(self.per_segment),
+            fixed: self.fixed.divided(factor),
+            per_packet: self.per_packet.divided(factor),
+            per_segment: self.per_segment.divided(factor),
             per_byte: self.per_byte.divided(factor),
             per_byte_past: self.per_byte_past.divided(factor),
             ..self

@@ -302,6 +302,11 @@ fn channel(
         let current = analysed.map_or(1, deadline);
         (u64::from(burst) - 1).saturating_add(current).min(u64::from(MOST_SLOTS)) as u32
     };
+    // Where every message has a thread, one delayed on its way keeps its place beside those.
+    let places = |burst: u32, contract: Option<(Span, Option<Span>)>| {
+        let delayed = around.delayed && around.analysed && contract.is_some();
+        needed(burst, contract).saturating_add(delayed.into()).min(MOST_SLOTS)
+    };
     let slots =
         message_slots.as_ref().ok().and_then(|slots| slots.as_ref().map(|slots| slots.get_ref().get()));
     let overflow = packet_overflow.as_ref().copied().unwrap_or(PacketOverflow::Block);
@@ -312,7 +317,7 @@ fn channel(
             let interval = contract.map(|(interval, _)| interval);
             let message_slots = match around.cluster {
                 true => u32::MAX,
-                false => slots.map_or_else(|| needed(*burst, contract), |slots| slots as u32),
+                false => slots.map_or_else(|| places(*burst, contract), |slots| slots as u32),
             };
             Ok(Allowed {
                 interval,
@@ -377,7 +382,7 @@ fn channel(
         }
     };
     let message_slots =
-        message_slots?.map_or_else(|| needed(burst, contract), |slots| slots.into_inner().small());
+        message_slots?.map_or_else(|| places(burst, contract), |slots| slots.into_inner().small());
     let (min_interval, deadline) = match contract {
         Some((interval, deadline)) => (interval, deadline),
         None => (Span::from_ps(1), None),

@@ -178,6 +178,10 @@ pub(super) fn takes_time(cx: &mut Context<'_>, experiment: &Experiment) -> Resul
                 "sends for ever at one instant: neither host nor adapter take any time",
                 "give `first_packet` or the adapter a cost, or the channel a source with a rate",
             ),
+            Some(ForEver::Loses) => (
+                "loses packets for ever at one instant: its adapter drops what it fetches, and the host takes no time",
+                "give `first_packet` a cost, or say `overload = \"block\"` where the adapter fetches packets",
+            ),
             None => continue,
         };
         return Err(cx.fault(&WHOLE, format!("channel `{}` {reason}", channel.name), help));

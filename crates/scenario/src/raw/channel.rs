@@ -69,7 +69,8 @@ pub(crate) struct RawChannel {
     /// Level under fixed priority, 0 the most urgent. Default: by admission; best effort below all.
     pub(crate) level: Option<Written<Whole<0, 31>>>,
     /// Message queue slots. Default `burst`; where the admission test allows a deadline beyond the
-    /// interval, one more for each further interval that it spans.
+    /// interval, one more for each further interval that it spans; with a contract one more where
+    /// each message has a thread and applications share the CPU.
     pub(crate) message_slots: Option<Written<Whole<1, 1_000_000>>>,
     /// Packet buffers. Default: those slots × the packets of the largest message.
     pub(crate) packet_slots: Option<Written<Whole<1, 1_000_000_000_000>>>,

@@ -195,6 +195,7 @@ shown! {
         endless_without_end: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { enforcement = false }").replace("{ kind = \"bursty\" }", "{ kind = \"continuous\" }");
         endless_at_a_host_that_is_wrong: with("profile = \"mc68040\"", "profile = \"mc68040\"\ncosts = { first_packet = \"-1 us\" }").replace("{ kind = \"bursty\" }", "{ kind = \"continuous\" }");
         endless_at_one_instant: with("profile = \"mc68040\"", "profile = \"mc68040\"\ncosts = { first_packet = \"0 us\" }").replace("{ kind = \"bursty\" }", "{ kind = \"continuous\" }").replace("burst = 12", "burst = 12\npacket_overflow = \"drop\"");
+        endless_losses: with("profile = \"mc68040\"", "profile = \"mc68040\"\ncosts = { first_packet = \"0 us\", hand_over = \"0 us\", interrupt = \"0 us\", response = \"0 us\" }\nsubsystem = { link = { paradigm = \"adapter\" } }").replace("{ kind = \"bursty\" }", "{ kind = \"continuous\" }").replace("kind = \"null\"\nstartup = \"40 us\"\nper_byte = \"50 ns\"\n", "kind = \"generic\"\ntransmit = [{ name = \"t\", queue = [{ slots = 2, overload = \"drop\" }], phase = [{ fixed = \"45 us\", medium = true }] }]\n");
         endless_and_never_waiting: with("{ kind = \"bursty\" }", "{ kind = \"continuous\" }").replace("burst = 12", "burst = 12\npacket_overflow = \"decay\"");
         zero_depth: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { link = { depth = 0 } }");
         unknown_word: with("\"bursty\"", "\"bursy\"");

@@ -365,9 +365,9 @@ fn told_apart_a_bound_has_one_thing_of_others_for_each_visit() {
     let by_hand = 5.0 * (program + round) + 8.0 * down + (network + notice) + network;
     let longer = beside - alone;
     // A message in service may search for a queue entry, too, 0.6 us at each of six; and alone, all
-    // units as one are requested 6 us less than one by one.
+    // units as one, in any order, are requested 7.2 us less than one by one.
     assert!(
-        (by_hand + 3.6..by_hand + 10.0).contains(&longer),
+        (by_hand + 3.6..by_hand + 11.2).contains(&longer),
         "{longer} where {by_hand} is expected: {alone} alone"
     );
     // Merged there is no bound, and a message waits for all that was rung before it.

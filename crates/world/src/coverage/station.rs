@@ -44,6 +44,7 @@ pub(super) fn covered(
         Ok(Covered { model: ResourceModel::Handed, link, levels, ..host.clone() })
     };
     let most = under_way(experiment, node, depth);
+    let by_demand = experiment.admission.test == Test::Demand;
     if host.model == ResourceModel::Handed {
         without_window(experiment, node)?;
         let by_rates = rated(experiment, node, description, &window(u32::MAX, !host.ahead));
@@ -57,9 +58,8 @@ pub(super) fn covered(
             row: Some(row),
             ..at_once
         };
-        // That has no test of one level, and deadlines beyond intervals.
-        let by_demand = experiment.admission.test == Test::Demand;
         return match (at_once(!host.ahead), by_rates) {
+            // The demand test has no proof for levels, and the row has one for deadlines beyond intervals.
             (Ok(alike), Ok(by_rates)) if alike.levels.is_some() && by_demand => Ok(row(alike, by_rates)),
             (Ok(open), _) => Ok(open),
             (Err(_), Ok(by_rates)) => {
@@ -85,6 +85,8 @@ pub(super) fn covered(
         once.saturating_add(link.transmit(largest).saturating_mul(u64::from(packets)))
     };
     match (behind, at_once(held || !host.ahead)) {
+        // The demand test has no proof for levels.
+        (Ok(behind), Ok(open)) if by_demand && behind.levels.is_none() && open.levels.is_some() => Ok(behind),
         (Ok(behind), Ok(open)) if once(&behind.link, most) <= once(&open.link, 0) => Ok(behind),
         (_, Ok(open)) => Ok(open),
         (behind, Err(_)) => behind,

@@ -97,7 +97,7 @@ mod way;
 
 use super::covered::Uncovered;
 pub(crate) use unit::Taken;
-use unit::{H, N, OF_NODE, P, R, is_grouped};
+use unit::{H, N, OF_NODE, P, R};
 use way::{Way, least_of, way};
 
 use crate::experiment::{ChannelSpec, Experiment, SourceSpec, ViaSpec};
@@ -162,8 +162,9 @@ pub(crate) fn server_name(experiment: &Experiment, taken: Taken, server: usize) 
     }
 }
 
-/// The cluster of `experiment` with units `taken` as one, if there is an analysis of it.
-pub(crate) fn cluster(experiment: &Experiment, taken: Taken) -> Result<Cluster, Uncovered> {
+/// The cluster of `experiment` with units `taken` as one, if there is an analysis of it; `ordered` if
+/// it counts on messages with a bandwidth to go first.
+pub(crate) fn cluster(experiment: &Experiment, taken: Taken, ordered: bool) -> Result<Cluster, Uncovered> {
     let spec = experiment.via.as_ref().ok_or(Uncovered("there are no virtual interfaces"))?;
     let ViaSpec { adapter, post: _, reap: _, latency: _, receives, credits, depth, renegotiations: _ } = spec;
     let ViaConfig { firmware, costs: _, engines: _, limits } = adapter;
@@ -200,7 +201,7 @@ pub(crate) fn cluster(experiment: &Experiment, taken: Taken) -> Result<Cluster, 
         };
         let in_software = if *nsdma_queue { *guard } else { 0 };
         let in_stamps = best_effort.is_some() && !apart;
-        if *firmware == Firmware::QualityOfService && !in_stamps && !is_grouped(experiment) {
+        if *firmware == Firmware::QualityOfService && !in_stamps && ordered {
             for (unit, stay) in [(H, *guard), (N, in_software)] {
                 let alone = taken.unit(unit) == unit && taken != Taken::Whole;
                 servers[server(unit)].urgent_first = alone.then_some(stay);

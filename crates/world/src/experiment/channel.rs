@@ -86,22 +86,31 @@ pub enum ForEver {
     Drops,
     /// Neither its host nor its adapter take any time.
     Free,
+    /// Its host takes no time, and its adapter loses packets as it fetches them.
+    Loses,
 }
 
 impl Experiment {
     /// Whether `channel` would send for ever at one instant if its source had no end.
     pub fn sends_for_ever(&self, channel: &ChannelSpec) -> Option<ForEver> {
         let sender = channel.route[0];
-        let free = self.host(sender).costs.first_packet.is_zero();
-        let link_is_free = match self.adapter_of(sender, self.link_out(channel, 0)) {
-            Adapter::Null(link) => link.transmit(channel.spec.max_message).is_zero(),
-            Adapter::Described(_) => false,
-        };
-        match channel.packet_overflow {
-            PacketOverflow::DecayDeadline => Some(ForEver::Decays),
-            PacketOverflow::Drop if free => Some(ForEver::Drops),
-            PacketOverflow::Block if free && link_is_free => Some(ForEver::Free),
-            PacketOverflow::Drop | PacketOverflow::Block => None,
+        let host = self.host(sender);
+        let free = host.costs.first_packet.is_zero();
+        let adapter = self.adapter_of(sender, self.link_out(channel, 0));
+        match (channel.packet_overflow, adapter) {
+            (PacketOverflow::DecayDeadline, _) => Some(ForEver::Decays),
+            (PacketOverflow::Drop, _) if free => Some(ForEver::Drops),
+            (PacketOverflow::Block, Adapter::Null(link))
+                if free && link.transmit(channel.spec.max_message).is_zero() =>
+            {
+                Some(ForEver::Free)
+            }
+            (PacketOverflow::Block, Adapter::Described(described))
+                if free && host.hands_on_at_once() && described.loses_at_once() =>
+            {
+                Some(ForEver::Loses)
+            }
+            (PacketOverflow::Drop | PacketOverflow::Block, _) => None,
         }
     }
 }

@@ -31,9 +31,10 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
         let answer = request(channel)?.map(|request| tables.admit(experiment, channel, request));
         answers.push(answer);
     }
-    let reserved = || answers.iter().flatten().flatten();
-    if let Some(why) = reserved().find_map(|reservation| reservation.unbounded)
-        && reserved().all(|reservation| reservation.unbounded.is_some())
+    let unbounded = |answer: &Result<Reservation, _>| answer.as_ref().ok().and_then(|it| it.unbounded);
+    let mut all = answers.iter().flatten().map(unbounded);
+    if let Some(Some(why)) = all.next()
+        && all.all(|unbounded| unbounded.is_some())
     {
         return Err(why);
     }
@@ -94,6 +95,7 @@ impl All<'_> {
             bound,
             wait,
             service,
+            reading: self.tables.reading(node, *id),
             local_deadline: if by_bound { bound.bound } else { requested },
             kept: if ordered { bound.bound } else { requested },
             way: longest_way(experiment, &experiment.channels[i], *hop, &self.notices),

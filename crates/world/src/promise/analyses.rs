@@ -13,23 +13,24 @@
 //!
 //! # The bound of a single channel
 //!
-//! Several tables of a station with one link may have the same order of channels, and the same `W`
-//! and `S` for each channel. These tables differ in the work above the handlers alone. Each channel
-//! is promised the least of their bounds.
+//! A station may go by levels, by requested deadlines, or by no deadlines at all. Its bounds then
+//! order no message, and each bound holds by itself. Where all tables give the channels the same
+//! order and the same levels, each channel is promised the least of their bounds.
+//!
+//! Under `D_order` and EDF a station orders messages by its bounds. Several tables may then have the
+//! same order of channels, and the same `W` and `S` for each channel. These tables differ in the
+//! work above the handlers alone. Here, too, each channel is promised the least of their bounds.
 //!
 //! Let `G_a` bound the work above the handlers in table `a`. Let `G(t)` be the maximum of that work
 //! in any window of length `t`. `G` is subadditive, and `G ≤ G_a` for each `a`. The response times
-//! under `G` are therefore no longer than those in each table.
-//!
-//! * Under `D_order` the least bounds are deadlines between the response times under `G` and
-//!   `I_min`. EDF keeps all such deadlines (`laxity_admission::table`).
-//! * Under the demand test and under fixed priorities the station does not order by its bounds.
-//!   Each bound holds by itself.
+//! under `G` are therefore no longer than those in each table. The least bounds are deadlines
+//! between the response times under `G` and `I_min`, and EDF keeps all such deadlines
+//! (`laxity_admission::table`).
 //!
 //! If no analysis lengthens a bound when a station gets better, then their combination lengthens
 //! none: an analysis that admitted the channels still admits them.
 
-use std::cell::Cell;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_admission::{
@@ -49,11 +50,13 @@ use crate::traffic::departures::makes;
 
 /// The way in which an analysis counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Reading {
+pub struct Reading {
     /// The arrivals.
-    pub(super) arrivals: Choice,
+    pub arrivals: Choice,
     /// The CPU time of starts and completions.
-    pub(super) counting: Counting,
+    pub counting: Counting,
+    /// How CPU and link are shared, where an analysis covers the station.
+    pub model: Option<ResourceModel>,
 }
 
 /// All ways in which the analysis of `node` may count.
@@ -66,8 +69,9 @@ pub(super) fn readings(
     let Some(Ok(covered)) = coverage.stations.get(node).filter(|_| node < experiment.nodes.len()) else {
         return vec![Reading::default()];
     };
+    let model = Some(covered.model);
     if formula != Formula::Corrected {
-        return vec![Reading::default()];
+        return vec![Reading { model, ..Reading::default() }];
     }
     let host = experiment.host(node);
     let costs = host.costs.interrupted_for_each();
@@ -90,7 +94,8 @@ pub(super) fn readings(
         countings.push(Counting::Polls(interval));
     }
     let choices = choices_at(experiment, node);
-    let of = |counting: Counting| choices.iter().map(move |choice| Reading { arrivals: *choice, counting });
+    let of =
+        |counting: Counting| choices.iter().map(move |choice| Reading { arrivals: *choice, counting, model });
     countings.into_iter().flat_map(of).collect()
 }
 
@@ -99,13 +104,24 @@ pub(super) struct Analyses {
     all: Vec<Analysis>,
     /// Channels that were ever admitted.
     named: u64,
-    /// The table that promises, until a channel is added or released.
-    promising: Cell<Option<usize>>,
+    /// The promises, until a channel is added or released.
+    chosen: OnceCell<Chosen>,
+}
+
+/// The promises of a station.
+struct Chosen {
+    /// The table that promises.
+    promising: usize,
+    /// The bounds of the channels, in the order of their names at the station, each with the table
+    /// that it is from.
+    bounds: Vec<(usize, Bound)>,
 }
 
 /// One table.
 struct Analysis {
     station: Station,
+    /// The way in which it counts.
+    reading: Reading,
     /// By the names of channels at the station, their names in the table.
     names: BTreeMap<AdmissionId, AdmissionId>,
     /// Channels of the station that the table refuses, and those that came since.
@@ -113,20 +129,26 @@ struct Analysis {
 }
 
 impl Analyses {
-    /// Of the tables that there are of `of`; why not, if there is none.
-    pub(super) fn new(of: impl Iterator<Item = Result<Station, Uncovered>>) -> Result<Self, Uncovered> {
+    /// Of the tables by `table` that there are of `readings`; why not, if there is none.
+    pub(super) fn new(
+        readings: &[Reading],
+        table: impl Fn(Reading) -> Result<Station, Uncovered>,
+    ) -> Result<Self, Uncovered> {
         let (mut all, mut none) = (Vec::new(), Uncovered("no analysis covers the station"));
-        for station in of {
-            match station {
-                Ok(station) => {
-                    all.push(Analysis { station, names: BTreeMap::new(), missing: BTreeSet::new() });
-                }
+        for reading in readings {
+            match table(*reading) {
+                Ok(station) => all.push(Analysis {
+                    station,
+                    reading: *reading,
+                    names: BTreeMap::new(),
+                    missing: BTreeSet::new(),
+                }),
                 Err(why) => none = why,
             }
         }
         match all.is_empty() {
             true => Err(none),
-            false => Ok(Self { all, named: 0, promising: Cell::new(None) }),
+            false => Ok(Self { all, named: 0, chosen: OnceCell::new() }),
         }
     }
 
@@ -162,12 +184,12 @@ impl Analyses {
             }
         }
         self.named += 1;
-        self.promising.set(None);
+        self.chosen.take();
         Ok(name)
     }
 
     pub(super) fn release(&mut self, id: AdmissionId) -> bool {
-        self.promising.set(None);
+        self.chosen.take();
         let mut released = false;
         for analysis in &mut self.all {
             let own = analysis.names.remove(&id);
@@ -185,6 +207,7 @@ impl Analyses {
 
     /// Admits `number` copies, no more than that.
     pub(super) fn request_alike(&mut self, asked: &Asked, number: u64) {
+        self.chosen.take();
         for analysis in self.all.iter_mut().filter(|analysis| analysis.missing.is_empty()) {
             analysis.station.request_alike(asked, number);
         }
@@ -211,47 +234,50 @@ impl Analyses {
         self.any().latest_deadline(asked)
     }
 
-    /// The table that promises: of all that have all channels the one of which the bounds have the
-    /// least sum.
-    fn promising(&self) -> &Analysis {
-        if let Some(place) = self.promising.get() {
-            return &self.all[place];
-        }
-        let valid = || self.all.iter().enumerate().filter(|(_, analysis)| analysis.missing.is_empty());
-        let sum = |analysis: &Analysis| -> u128 {
-            analysis.station.bounds().iter().map(|bound| u128::from(bound.bound.as_ps())).sum()
-        };
-        let place = match valid().count() {
-            1 => valid().next(),
-            _ => valid().min_by_key(|(_, analysis)| sum(analysis)),
-        };
-        let (place, analysis) = place.expect("each admitted channel left a table");
-        self.promising.set(Some(place));
-        analysis
+    /// The promises: those of the table of which the bounds have the least sum, of all that have all
+    /// channels, and lower bounds of other tables where they hold beside them.
+    fn chosen(&self) -> &Chosen {
+        self.chosen.get_or_init(|| {
+            let valid = self.all.iter().enumerate().filter(|(_, analysis)| analysis.missing.is_empty());
+            let all: Vec<(usize, Vec<Bound>)> = valid.map(|(place, one)| (place, one.bounds())).collect();
+            let sum = |bounds: &[Bound]| bounds.iter().map(|bound| u128::from(bound.bound.as_ps())).sum();
+            let least = all.iter().min_by_key::<u128, _>(|(_, bounds)| sum(bounds));
+            let (promising, own) = least.expect("each admitted channel left a table");
+            let strict = self.all[*promising].station.goes_by_bounds();
+            let mut bounds: Vec<(usize, Bound)> = own.iter().map(|bound| (*promising, *bound)).collect();
+            for (place, others) in all.iter().filter(|(place, _)| place != promising) {
+                let alike = |((_, one), other): (&(usize, Bound), &Bound)| alike(one, other, strict);
+                if bounds.len() == others.len() && bounds.iter().zip(others).all(alike) {
+                    for (one, other) in bounds.iter_mut().zip(others) {
+                        *one = if other.bound < one.1.bound { (*place, *other) } else { *one };
+                    }
+                }
+            }
+            Chosen { promising: *promising, bounds }
+        })
     }
 
     pub(super) fn bounds(&self) -> Vec<Bound> {
-        let promising = self.promising();
-        let mut bounds = promising.bounds();
-        if !matches!(promising.station, Station::Ordered(_)) {
-            return bounds;
-        }
-        for other in self.valid().filter(|other| !std::ptr::eq(*other, promising)).map(Analysis::bounds) {
-            if other.len() == bounds.len() && bounds.iter().zip(&other).all(|(one, other)| alike(one, other))
-            {
-                for (one, other) in bounds.iter_mut().zip(other) {
-                    *one = if other.bound < one.bound { other } else { *one };
-                }
-            }
-        }
-        bounds
+        self.chosen().bounds.iter().map(|(_, bound)| *bound).collect()
+    }
+
+    /// The table that the bound of a channel is from.
+    fn of(&self, id: AdmissionId) -> &Analysis {
+        let Chosen { promising, bounds } = self.chosen();
+        let own = bounds.binary_search_by_key(&id, |(_, bound)| bound.id);
+        &self.all[own.map_or(*promising, |own| bounds[own].0)]
+    }
+
+    /// The way in which the table counts that the bound of a channel is from.
+    pub(super) fn reading(&self, id: AdmissionId) -> Reading {
+        self.of(id).reading
     }
 
     /// `W` and `S` of an admitted request that has this bound.
     pub(super) fn terms(&self, asked: &Asked, bound: &Bound) -> Result<(Breakdown, Breakdown), Refusal> {
-        let promising = self.promising();
-        let id = promising.names.get(&bound.id).copied().unwrap_or(bound.id);
-        promising.station.terms(asked, &Bound { id, ..*bound })
+        let analysis = self.of(bound.id);
+        let id = analysis.names.get(&bound.id).copied().unwrap_or(bound.id);
+        analysis.station.terms(asked, &Bound { id, ..*bound })
     }
 
     /// The same where a channel starts that leaves by `link`, as if it were admitted now.
@@ -296,10 +322,11 @@ impl Analysis {
     }
 }
 
-/// Whether two bounds of a channel differ in the work above the handlers alone.
-fn alike(one: &Bound, other: &Bound) -> bool {
-    let of = |bound: &Bound| (bound.id, bound.priority, bound.level, bound.wait, bound.service);
-    of(one) == of(other)
+/// Whether two bounds of a channel differ in their lengths alone; if `strict`, in the work above the
+/// handlers alone.
+fn alike(one: &Bound, other: &Bound, strict: bool) -> bool {
+    let of = |bound: &Bound| (bound.id, bound.priority, bound.level);
+    of(one) == of(other) && (!strict || (one.wait, one.service) == (other.wait, other.service))
 }
 
 /// How far a refusal is from being none: time and places can be counted, a share of all time is

@@ -5,6 +5,7 @@ use laxity_admission::{Bound, Breakdown, Formula, Reason, Refusal};
 use laxity_qos::channel::Role;
 use laxity_units::Span;
 
+use super::analyses::Reading;
 use crate::coverage::Uncovered;
 use crate::experiment::Experiment;
 
@@ -58,6 +59,8 @@ pub struct Hop {
     pub wait: Breakdown,
     /// `S` term by term.
     pub service: Breakdown,
+    /// The way in which the analysis counts that the bound is from.
+    pub reading: Reading,
     /// The deadline that EDF orders by, from the logical arrival here.
     pub local_deadline: Span,
     /// The promised delay: the bound, or the deadline where EDF orders by that and no lower bound

@@ -29,7 +29,7 @@ const MOST_CHOICES: usize = 16;
 
 /// Which way of counting is taken of each source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Choice {
+pub enum Choice {
     /// The way by which frames alone are expected to take the least.
     #[default]
     Expected,

@@ -97,9 +97,9 @@ impl Station {
         if let Station::Levelled(_) = self {
             return asked.rate.request.spec().min_interval;
         }
-        match self.by_order(asked.link).map(AdmissionTable::test) {
-            Some(Test::DOrder) => asked.rate.request.spec().min_interval,
-            Some(Test::Demand) | None => Span::MAX,
+        match self.by_order(asked.link).is_none_or(AdmissionTable::reaches_beyond_interval) {
+            true => Span::MAX,
+            false => asked.rate.request.spec().min_interval,
         }
     }
 
@@ -149,6 +149,16 @@ impl Station {
             Station::Ordered(_) | Station::Several(_) | Station::Levelled(_) | Station::Cores(_) => None,
             Station::Rates(table) => Some(table.handed_on(&asked.rate)),
             Station::Host(table) => table.handed_on(&asked.rate),
+        }
+    }
+
+    /// Whether it orders messages by its bounds.
+    pub(super) fn goes_by_bounds(&self) -> bool {
+        let by_bounds = |table: &AdmissionTable| table.test() == Test::DOrder && !table.has_levels();
+        match self {
+            Station::Ordered(table) => by_bounds(table),
+            Station::Several(links) => by_bounds(links.of(LinkId::FIRST)),
+            Station::Rates(_) | Station::Host(_) | Station::Levelled(_) | Station::Cores(_) => false,
         }
     }
 

@@ -140,8 +140,8 @@ impl Tables {
         };
         let mut computing = vec![Vec::new(); experiment.stations()];
         let reserved = |(node, reserved): (usize, &mut Vec<Option<AdmissionId>>)| {
-            let readings = readings(experiment, coverage, formula, node).into_iter();
-            let mut table = Analyses::new(readings.map(|reading| table(node, reading)))?;
+            let readings = readings(experiment, coverage, formula, node);
+            let mut table = Analyses::new(&readings, |reading| table(node, reading))?;
             if node < experiment.nodes.len() {
                 *reserved = computing::reserve(experiment.host(node), &mut table, |number| {
                     placement.of_computing(node, number)
@@ -355,6 +355,11 @@ impl Tables {
     pub(super) fn terms(&self, node: usize, asked: &Asked, bound: &Bound) -> (Breakdown, Breakdown) {
         let terms = self.hosts[node].as_ref().ok().and_then(|table| table.terms(asked, bound).ok());
         terms.expect("an admitted channel has terms")
+    }
+
+    /// The way in which the table counts that the bound of a channel at `node` is from.
+    pub(super) fn reading(&self, node: usize, id: AdmissionId) -> Reading {
+        self.hosts[node].as_ref().map_or(Reading::default(), |table| table.reading(id))
     }
 
     /// By which deadlines `node` goes.

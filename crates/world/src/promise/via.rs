@@ -30,8 +30,8 @@ struct View {
 }
 
 impl View {
-    fn of(experiment: &Experiment, taken: Taken) -> Result<Self, Uncovered> {
-        let cluster = cluster(experiment, taken)?;
+    fn of(experiment: &Experiment, (taken, ordered): (Taken, bool)) -> Result<Self, Uncovered> {
+        let cluster = cluster(experiment, taken, ordered)?;
         // Where processes are told apart a silent channel delays no other.
         let counts = |i: usize| cluster.paths[i].early.is_none() || cluster.paths[i].flow.slots.count > 0;
         let without = |i: &usize| experiment.channels[*i].class == Class::BestEffort && counts(*i);
@@ -99,8 +99,7 @@ struct Admitted<'a> {
 
 impl<'a> Admitted<'a> {
     fn nobody(experiment: &'a Experiment) -> Result<Self, Uncovered> {
-        let views =
-            Taken::ways(experiment).map(|taken| View::of(experiment, taken)).collect::<Result<_, _>>()?;
+        let views = Taken::ways(experiment).map(|way| View::of(experiment, way)).collect::<Result<_, _>>()?;
         Ok(Self { experiment, views, channels: Vec::new() })
     }
 

@@ -27,9 +27,13 @@ impl Taken {
     /// The possible partitions of an adapter into servers. With virtual interfaces in groups a
     /// message waits outside while HDMA serves another, and the processor may be idle: so these two
     /// are at least one server.
-    pub(crate) fn ways(experiment: &Experiment) -> impl Iterator<Item = Self> {
-        let grouped = is_grouped(experiment);
-        Self::ALL.into_iter().filter(move |taken| !grouped || *taken != Self::Apart)
+    ///
+    /// Each is with whether it counts on messages with a bandwidth to go first. One server that
+    /// works while a message waits has a bound in any order, too, and that may be the lower one.
+    pub(crate) fn ways(experiment: &Experiment) -> impl Iterator<Item = (Self, bool)> {
+        let ordered = !is_grouped(experiment);
+        let first = Self::ALL.map(|taken| (taken, true)).into_iter().filter(move |_| ordered);
+        first.chain([(Self::ToAndFro, false), (Self::Whole, false)])
     }
 
     /// The server that each unit is a part of.

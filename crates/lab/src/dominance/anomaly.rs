@@ -1,0 +1,350 @@
+//! The pairs to which no law applies, each with its reason: `crates/lab/tests/suite/laws.rs` argues
+//! them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use laxity_admission::{Formula, Test};
+use laxity_model::adapter::Description;
+use laxity_model::host::Applications;
+use laxity_model::source::Envelope;
+use laxity_qos::channel::{ChannelId, LinkParadigm, Order};
+use laxity_qos::discipline::Class;
+use laxity_qos::reception::Policy;
+use laxity_units::Span;
+use laxity_world::experiment::{
+    Adapter, ChannelSpec, Experiment, Host, LocalDeadline, Placement, SourceSpec,
+};
+use laxity_world::promise::{Promise, Promises, Reading, undelivered};
+
+use super::change::{Change, Law};
+
+/// An anomaly of the order of a station.
+const NEWCOMER: &str = "`D_order` gives a newcomer the highest priority that those below tolerate, so a cheaper one may come before others";
+
+/// An anomaly of a path over several stations.
+const OTHER_DEADLINES: &str = "the stations of a path are asked for other deadlines, and by those messages are ahead of their time behind them";
+
+/// Why no law speaks of a change, if so.
+pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &Change) -> Option<&'static str> {
+    let named = before.channels.iter().filter(|channel| change.channels.contains(&channel.name));
+    let divided = named.clone().any(|channel| channel.route.len() > 1);
+    let renegotiates = before.via.as_ref().is_some_and(|via| !via.renegotiations.is_empty());
+    let shortest = |experiment: &Experiment| {
+        let named = experiment.channels.iter().filter(|channel| change.channels.contains(&channel.name));
+        named.map(|channel| channel.spec.smallest_packet(experiment.packet())).min()
+    };
+    let slots = |experiment: &Experiment| -> u64 {
+        experiment.channels.iter().fold(0, |sum: u64, channel| sum.saturating_add(channel.packet_slots))
+    };
+    if !placed_alike(before, after) {
+        return Some(
+            "what has no core of its own is placed on cores in turn, and a removal moves what is behind",
+        );
+    }
+    match change.law {
+        Law::Size
+            if before.via.is_some() && named.clone().any(|channel| channel.class == Class::BestEffort) =>
+        {
+            Some("best effort without an end sends shorter messages the faster")
+        }
+        Law::Burst | Law::Size if wakes_otherwise(before, after) => Some(
+            "a source of shorter bursts or messages wakes its application more often, on a CPU that others share",
+        ),
+        Law::Size if shortest(after) < shortest(before) => {
+            Some("shorter frames follow each other faster, and so do their completions and interrupts")
+        }
+        Law::Rate | Law::Size if takes_turns(before) => Some(
+            "turns are in proportion to rates, and the lowest rate has a packet: a lower one makes the round longer",
+        ),
+        Law::Burst | Law::Deadline if polices(before) => Some(
+            "an adapter polices by bursts: a shorter one, or a longer deadline, may be more than it tolerates",
+        ),
+        Law::Deadline if has_stages(before) => Some(
+            "a message with a longer deadline waits longer at its core, and meets others at the link later",
+        ),
+        Law::Deadline if slots(after) > slots(before) => {
+            Some("a longer deadline has more buffers, and more of its packets may be with the adapter")
+        }
+        Law::Deadline if divided => Some(OTHER_DEADLINES),
+        Law::Size if renegotiates => {
+            Some("a channel that is given another rate sends more messages, if these are smaller")
+        }
+        _ => None,
+    }
+}
+
+/// Whether a channel crosses two resources at a host that are analysed one by one: a core, and then
+/// a link.
+fn has_stages(experiment: &Experiment) -> bool {
+    let mut stations = experiment.channels.iter().flat_map(|channel| &channel.route);
+    stations.any(|station| *station < experiment.nodes.len() && experiment.cores(*station) > 1)
+}
+
+/// Whether a station gives its channels turns by their rates.
+fn takes_turns(experiment: &Experiment) -> bool {
+    let of_hosts = experiment.hosts.iter().map(|host| host.subsystem.link.order);
+    let of_ports = experiment.outlets.iter().map(|outlet| outlet.config.order);
+    of_hosts.chain(of_ports).any(|order| order == Order::DeficitRoundRobin)
+}
+
+/// Whether an adapter polices contracts.
+fn polices(experiment: &Experiment) -> bool {
+    experiment.adapters.iter().any(|adapter| match adapter {
+        Adapter::Described(described) => {
+            let Description { transmit_policing, receive_policing, .. } = &**described;
+            transmit_policing.is_some() || receive_policing.is_some()
+        }
+        Adapter::Null(_) => false,
+    })
+}
+
+/// Whether the source of a channel sends shorter bursts or messages more often after the change, and its
+/// application shares the CPU of the host.
+///
+/// Enforcement limits the messages of a channel, and not how often its application wakes.
+fn wakes_otherwise(before: &Experiment, after: &Experiment) -> bool {
+    let envelope = |channel: &ChannelSpec| match &channel.source {
+        SourceSpec::Timed { parameters, .. } => parameters.envelope(),
+        _ => None,
+    };
+    let mut both = before.channels.iter().zip(&after.channels);
+    both.any(|(one, other)| {
+        let shared = before.host(one.route[0]).applications == Applications::Shared;
+        let oftener = |(one, other): (Envelope, Envelope)| other.every < one.every || other.extra > one.extra;
+        shared && envelope(one).zip(envelope(other)).is_some_and(oftener)
+    })
+}
+
+/// Whether everything that both scenarios have is on the same cores.
+fn placed_alike(before: &Experiment, after: &Experiment) -> bool {
+    let (one, other) = (Placement::new(before), Placement::new(after));
+    let of_channel = |(number, channel): (u32, &ChannelSpec)| {
+        let same = (0..).zip(&after.channels).find(|(_, same)| same.name == channel.name);
+        let Some((now, _)) = same else { return true };
+        let at = |node: &usize| one.of(*node, ChannelId(number)) == other.of(*node, ChannelId(now));
+        channel.route.iter().all(at)
+    };
+    let computes = |node: usize| {
+        let same = |number| one.of_computing(node, number) == other.of_computing(node, number);
+        (0..before.host(node).computing.len()).all(same)
+    };
+    (0..).zip(&before.channels).all(of_channel) && (0..before.nodes.len()).all(computes)
+}
+
+/// Why no law applies to the bounds of two scenarios, if so.
+pub(super) fn told_apart(
+    (before, first): (&Experiment, &Promises),
+    (after, second): (&Experiment, &Promises),
+) -> Option<&'static str> {
+    if before.admission.test == Test::DOrder && !agree(&orders(before, first), &orders(after, second)) {
+        return Some(NEWCOMER);
+    }
+    if reaches_further(before, after) {
+        return Some("a promise ended at the last transmission, and reaches the receiving host now");
+    }
+    let asked = |experiment: &Experiment, promises: &Promises| -> BTreeMap<(String, usize), Span> {
+        let named = experiment.channels.iter().zip(&promises.channels);
+        let of = |(channel, promise): (&ChannelSpec, &Promise)| {
+            let name = channel.name.clone();
+            promise.hops().iter().map(|hop| ((name.clone(), hop.hop), hop.bound.deadline)).collect::<Vec<_>>()
+        };
+        named.filter(|(channel, _)| channel.route.len() > 1).flat_map(of).collect()
+    };
+    let (first, second) = (asked(before, first), asked(after, second));
+    let differs =
+        |(key, deadline): (&(String, usize), &Span)| second.get(key).is_some_and(|other| other != deadline);
+    first.iter().any(differs).then_some(OTHER_DEADLINES)
+}
+
+/// Whether the delivery of a channel is analysed in the second scenario alone, so that its deadline
+/// has to be enough for more.
+fn reaches_further(before: &Experiment, after: &Experiment) -> bool {
+    let undelivered = |experiment| undelivered(experiment, Formula::Corrected).into_iter();
+    let first: BTreeMap<&str, bool> = before
+        .channels
+        .iter()
+        .map(|channel| channel.name.as_str())
+        .zip(undelivered(before).map(|why| why.is_some()))
+        .collect();
+    let mut second = after.channels.iter().zip(undelivered(after));
+    second.any(|(channel, why)| why.is_none() && first.get(channel.name.as_str()) == Some(&true))
+}
+
+/// Why a bound may be longer after a change, if so.
+pub(super) fn lengthened(
+    (before, first): (&Experiment, &Promises),
+    (after, second): (&Experiment, &Promises),
+    change: &Change,
+) -> Option<&'static str> {
+    let readings = |experiment: &Experiment, promises: &Promises| -> BTreeMap<(String, usize), Reading> {
+        let named = experiment.channels.iter().zip(&promises.channels);
+        let of = |(channel, promise): (&ChannelSpec, &Promise)| {
+            let hops = promise.hops().iter().map(|hop| ((channel.name.clone(), hop.hop), hop.reading));
+            hops.collect::<Vec<_>>()
+        };
+        named.flat_map(of).collect()
+    };
+    let (one, other) = (readings(before, first), readings(after, second));
+    if one.iter().any(|(hop, reading)| other.get(hop).is_some_and(|other| other != reading)) {
+        return Some("the table with the least sum of bounds counts in another way");
+    }
+    if fills_less(before, after) {
+        return Some("packets that are fewer than the window is deep fill the stages of an adapter less");
+    }
+    let reserved =
+        after.interfaces.iter().any(|interface| matches!(interface.config.policy, Policy::Guaranteed(_)));
+    (change.law == Law::Receiver && reserved)
+        .then_some("a faster program finishes more packets in its budget, and each lets a spare one be taken")
+}
+
+/// Whether a host has fewer packet buffers after a change, and fewer than the window of its adapter
+/// of stages.
+fn fills_less(before: &Experiment, after: &Experiment) -> bool {
+    let slots = |experiment: &Experiment, node: usize| -> u64 {
+        let here = experiment.channels.iter().filter(|channel| channel.route[0] == node);
+        here.fold(0, |sum: u64, channel| sum.saturating_add(channel.packet_slots))
+    };
+    let fewer = |node: usize| {
+        let depth = u64::from(after.host(node).subsystem.link.depth);
+        slots(after, node) < slots(before, node).min(depth)
+    };
+    let staged = |node: &usize| {
+        after.nodes[*node].adapters.len() == 1 && matches!(after.adapter(*node), Adapter::Described(_))
+    };
+    (0..after.nodes.len()).filter(staged).any(fewer)
+}
+
+/// The bounds of a channel that the law of `change` covers, each with a name.
+pub(super) fn bounds_of(
+    experiment: &Experiment,
+    channel: &ChannelSpec,
+    promise: &Promise,
+    change: &Change,
+) -> Vec<(String, Span)> {
+    let own = change.channels.contains(&channel.name);
+    // A longer deadline may be used, and a lower rate is a lower share of a rate-based scheduler.
+    if own && (change.law == Law::Deadline || by_rates(experiment, channel)) {
+        return Vec::new();
+    }
+    // A station with a requested deadline keeps that, whatever its link, and the gap behind a frame
+    // is part of it.
+    let requested = experiment.admission.local_deadline == LocalDeadline::Requested;
+    if change.law == Law::Link && (requested || !hosts_are_free(experiment)) {
+        // A burst is paid at one port with rates, and it is not always the same.
+        let at_ports = promise.hops().iter().filter(|hop| experiment.outlet(hop.node).is_some());
+        let sum = at_ports.map(|hop| hop.kept).reduce(Span::saturating_add);
+        return sum.map(|sum| ("at ports".to_string(), sum)).into_iter().collect();
+    }
+    let both = [("departs", promise.bound()), ("arrives", promise.delivery_bound())];
+    both.into_iter().filter_map(|(which, bound)| Some((which.to_string(), bound?))).collect()
+}
+
+/// Why a channel may be refused after `change`, if so.
+pub(super) fn excuse(
+    experiment: &Experiment,
+    channel: &ChannelSpec,
+    promise: &Promise,
+    change: &Change,
+) -> Option<&'static str> {
+    let own = change.channels.contains(&channel.name);
+    if own && change.law == Law::Deadline && promise.lacks_room() {
+        return Some("a longer deadline lets more messages be under way, which need room");
+    }
+    if own && by_rates(experiment, channel) {
+        return Some("a lower rate is a lower share where links go by rates");
+    }
+    if experiment.admission.test == Test::DOrder
+        && let Promise::Refused(refused) = promise
+        && computes(experiment, refused.node)
+    {
+        return Some(NEWCOMER);
+    }
+    closer(experiment, change)
+}
+
+/// Whether budgets are reserved at `node`, which `D_order` gives priorities among the channels'.
+fn computes(experiment: &Experiment, node: usize) -> bool {
+    let host = experiment.nodes.get(node).map(|_| experiment.host(node));
+    host.is_some_and(|host| host.computing.iter().any(|application| application.budget.is_some()))
+}
+
+/// Why a channel may have no bound after `change` at the hosts of its path, if so.
+pub(super) fn closer(experiment: &Experiment, change: &Change) -> Option<&'static str> {
+    (change.law == Law::Link && !hosts_are_free(experiment))
+        .then_some("a slower link keeps completions and interrupts apart, which take the CPU of hosts")
+}
+
+/// Whether a station of its path shares a link by rates.
+fn by_rates(experiment: &Experiment, channel: &ChannelSpec) -> bool {
+    let by_rates = |station: &usize| match experiment.outlet(*station) {
+        Some(outlet) => outlet.config.order.has_latency(),
+        None => {
+            experiment.host(*station).subsystem.link.order.has_latency()
+                || matches!(experiment.adapter(*station), Adapter::Described(_))
+        }
+    };
+    channel.route.iter().any(by_rates)
+}
+
+/// Whether neither completions nor interrupts take the CPU of any host.
+fn hosts_are_free(experiment: &Experiment) -> bool {
+    let free = |host: &Host| {
+        let by_thread = host.subsystem.link.paradigm == LinkParadigm::O3;
+        let costs = [host.costs.interrupt, host.costs.response, host.costs.link_scheduling];
+        costs.iter().all(|cost| cost.is_zero()) && !by_thread
+    };
+    experiment.hosts.iter().all(free)
+        && experiment.adapters.iter().all(|adapter| matches!(adapter, Adapter::Null(_)))
+}
+
+/// Per station, the channels by their priority, each with its hop, and its level if it has one.
+/// Applications that compute there, without names, have the places between them.
+type Orders = BTreeMap<String, Vec<((String, usize), Option<u32>)>>;
+
+/// What applications are called in [`Orders`]; no channel has such a name.
+const COMPUTES: &str = "";
+
+fn orders(experiment: &Experiment, promises: &Promises) -> Orders {
+    let mut all: BTreeMap<usize, Vec<(usize, (String, usize), Option<u32>)>> = BTreeMap::new();
+    for (channel, promise) in experiment.channels.iter().zip(&promises.channels) {
+        for hop in promise.hops() {
+            let at = all.entry(hop.node).or_default();
+            at.push((hop.bound.priority, (channel.name.clone(), hop.hop), hop.bound.level));
+        }
+    }
+    let sorted = |(node, mut at): (usize, Vec<(usize, (String, usize), Option<u32>)>)| {
+        let taken: BTreeSet<usize> = at.iter().map(|(priority, ..)| *priority).collect();
+        let computing = experiment.nodes.get(node).map_or(&[][..], |_| &experiment.host(node).computing);
+        let reserved = computing.iter().filter(|application| application.budget.is_some());
+        let free = (0..).filter(|priority| !taken.contains(priority)).zip(0..);
+        let free = free.take(reserved.count());
+        at.extend(free.map(|(priority, number)| (priority, (COMPUTES.to_string(), number), None)));
+        at.sort();
+        let at = at.into_iter().map(|(_, channel, level)| (channel, level)).collect();
+        (experiment.name(node), at)
+    };
+    all.into_iter().map(sorted).collect()
+}
+
+/// Whether the channels that both contain have the same order at each station, and the same of them
+/// share a level.
+fn agree(one: &Orders, other: &Orders) -> bool {
+    let within = |orders: &Orders, all: &Orders| -> Orders {
+        let of = |(station, at): (&String, &Vec<((String, usize), Option<u32>)>)| {
+            let has = |(of, _): &&((String, usize), Option<u32>)| {
+                all.get(station).is_some_and(|at| at.iter().any(|(other, _)| other == of))
+            };
+            let mut left: Vec<_> = at.iter().filter(has).cloned().collect();
+            // Levels are told apart by their order alone.
+            let levels: BTreeSet<Option<u32>> = left.iter().map(|(_, level)| *level).collect();
+            for (_, level) in &mut left {
+                *level = level.and_then(|level| u32::try_from(levels.range(..Some(level)).count()).ok());
+            }
+            (station.clone(), left)
+        };
+        let mut all: Orders = orders.iter().map(of).collect();
+        all.retain(|_, at| !at.is_empty());
+        all
+    };
+    within(one, other) == within(other, one)
+}
