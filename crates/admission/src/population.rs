@@ -91,6 +91,34 @@ impl Population {
         self
     }
 
+    /// Every figure as a number, to be compared for equality.
+    fn extremes(&self) -> [u128; 8] {
+        let Self {
+            largest_message,
+            largest_packet,
+            largest_real_time,
+            smallest_packet,
+            longest_work,
+            block,
+            step,
+            silent,
+            // That of best effort.
+            never_yields: _,
+        } = *self;
+        let bytes = |size: Bytes| u128::from(size.get());
+        let sent = |size: Option<Bytes>| size.map_or(0, |size| bytes(size) + 1);
+        let (packet, real_time) = (sent(largest_packet), sent(largest_real_time));
+        [bytes(largest_message), packet, real_time, bytes(smallest_packet), longest_work, block, step, silent]
+    }
+
+    /// Whether `self`, one channel beside `best_effort`, reaches a figure of `all` that best effort
+    /// does not reach. The population is `all` without such a channel too.
+    pub(super) fn may_decide(&self, all: &Self, best_effort: &Self) -> bool {
+        let (own, before) = (self.extremes(), best_effort.extremes());
+        let figures = own.into_iter().zip(all.extremes()).zip(before);
+        figures.into_iter().any(|((own, of_all), before)| own == of_all && own != before)
+    }
+
     /// Packets, and work with the block in progress, that are assumed ahead of a message: several
     /// of the largest messages. Two ways of counting both hold, and these figures only decide which
     /// is less.

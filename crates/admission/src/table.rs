@@ -295,6 +295,10 @@ impl AdmissionTable {
         levels::assign(&channels, levels)
     }
 
+    fn place_of(&self, id: AdmissionId) -> Option<usize> {
+        self.channels.iter().position(|channel| channel.id == id)
+    }
+
     /// Tasks that stand before the channels'.
     fn above(&self) -> usize {
         self.tasks.len() - self.channels.len()

@@ -14,9 +14,9 @@ use super::*;
 impl AdmissionTable {
     /// Gives up a channel's reservation; `false` if there is none.
     pub fn release(&mut self, id: AdmissionId) -> bool {
-        let Some(place) = self.channels.iter().position(|channel| channel.id == id) else { return false };
+        let Some(place) = self.place_of(id) else { return false };
         let task = self.tasks.remove(self.above() + place);
-        self.channels.remove(place);
+        let gone = self.channels.remove(place);
         match self.test {
             Test::DOrder => {
                 for channel in &mut self.channels[place..] {
@@ -25,11 +25,7 @@ impl AdmissionTable {
             }
             Test::Demand => drop(self.streams.remove(place)),
         }
-        let environment = &self.environment;
-        let population = self
-            .channels
-            .iter()
-            .fold(self.best_effort, |all, channel| all.with(environment, &channel.request));
+        let population = self.population_without(&gone.request);
         if population != self.population {
             self.population = population;
             if let Some((shared, tasks)) = self.found_anew() {
@@ -37,6 +33,23 @@ impl AdmissionTable {
             }
         }
         true
+    }
+
+    /// The population after `gone` left. Figures only grow with each channel, so the search ends
+    /// with the channels that make up those of all.
+    fn population_without(&self, gone: &Request) -> Population {
+        let alone = self.best_effort.with(&self.environment, gone);
+        if !alone.may_decide(&self.population, &self.best_effort) {
+            return self.population;
+        }
+        let mut found = self.best_effort;
+        for channel in &self.channels {
+            found = found.with(&self.environment, &channel.request);
+            if found == self.population {
+                break;
+            }
+        }
+        found
     }
 
     /// The common properties by themselves, if they differ from the known ones and all channels
