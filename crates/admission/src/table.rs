@@ -59,6 +59,7 @@ mod alike;
 mod at_deadlines;
 mod by_demand;
 mod by_order;
+mod relax;
 mod release;
 
 use laxity_units::Span;

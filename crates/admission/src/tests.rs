@@ -253,7 +253,7 @@ fn role() -> impl Strategy<Value = Role> {
     prop_oneof![4 => Just(Role::Send), 1 => Just(Role::Relay), 1 => Just(Role::Receive)]
 }
 
-fn environments() -> impl Strategy<Value = Environment> {
+pub(super) fn environments() -> impl Strategy<Value = Environment> {
     let model = prop_oneof![
         Just(ResourceModel::Ideal),
         Just(ResourceModel::O1),
@@ -301,7 +301,7 @@ fn environments() -> impl Strategy<Value = Environment> {
     )
 }
 
-fn requests() -> impl Strategy<Value = Vec<Request>> {
+pub(super) fn requests() -> impl Strategy<Value = Vec<Request>> {
     let request =
         (1u64..20, 0u64..3, 20u64..900, 1u64..=10, role()).prop_map(|(kib, varies, ms, tenths, role)| {
             let spec = TrafficSpec {

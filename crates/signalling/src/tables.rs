@@ -4,9 +4,8 @@
 //! that leaves by one link takes the CPU in the tables of the others too, and so does a channel
 //! that ends here. Receive places are counted, as in [`crate::exact`].
 //!
-//! A tentative reservation is admitted at the least deadline of the table. Commitment admits it
-//! again with the relaxed deadline: at its former place in the order every other channel kept its
-//! deadline, and its own bound was at most the least deadline, so the same place is free for it.
+//! A tentative reservation is admitted at the least deadline of the table. Commitment relaxes the
+//! deadline in place ([`AdmissionTable::relax`]), which no other channel depends on.
 
 use std::collections::BTreeMap;
 
@@ -37,10 +36,9 @@ pub struct Tables {
 
 #[derive(Debug, Clone)]
 struct Reserved {
-    /// The link, or `None` at the destination.
-    to: Option<NodeId>,
     port: Option<(Port, u64)>,
-    request: Request,
+    /// The local deadline.
+    deadline: Span,
     /// In the table of each link.
     ids: Vec<AdmissionId>,
 }
@@ -174,33 +172,26 @@ impl Resources for Tables {
             buffers: u64::from(burst),
             cpu: u64::try_from(cpu.div_ceil(u128::from(min_interval.as_ps()))).unwrap_or(u64::MAX),
         };
-        self.reserved.insert(id, Reserved { to, port, request, ids });
+        self.reserved.insert(id, Reserved { port, deadline: least, ids });
         Ok(Offer { id, least, latest, way, claim })
     }
 
     fn commit(&mut self, id: ReservationId, deadline: Span) -> Result<(), Shortage> {
-        let Some(Reserved { to, request, ids, .. }) = self.reserved.get(&id).cloned() else {
+        let Some(Reserved { deadline: before, ids, .. }) = self.reserved.get_mut(&id) else {
             return Err(Shortage::of(Resource::Agreement, 0));
         };
-        self.withdraw(&ids);
-        let late = Shortage::of(Resource::Deadline, 0);
-        let relaxed = request.within(deadline);
-        let (request, admitted, answer) = match self.admit(relaxed, to) {
-            Ok(admitted) => (Some(relaxed), admitted, Ok(())),
-            Err(_) => match self.admit(request, to) {
-                Ok(again) => (Some(request), again, Err(late)),
-                // The table gave up before it found the former place again.
-                Err(_) => (None, Vec::new(), Err(late)),
-            },
-        };
-        match (request, self.reserved.get_mut(&id)) {
-            (Some(request), Some(reserved)) => {
-                reserved.request = request;
-                reserved.ids = admitted;
-            }
-            _ => self.forget(id),
+        // A promise is only ever relaxed.
+        if deadline < *before {
+            return Err(Shortage::of(Resource::Deadline, (*before - deadline).as_ps()));
         }
-        answer
+        let tables = self.links.values_mut().map(|(table, _)| table);
+        for (table, id) in tables.zip(ids.iter()) {
+            if !table.relax(*id, deadline) {
+                return Err(Shortage::of(Resource::Deadline, 0));
+            }
+        }
+        *before = deadline;
+        Ok(())
     }
 
     fn release(&mut self, id: ReservationId) {
