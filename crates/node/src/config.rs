@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use laxity_admission::EnvironmentError;
+use laxity_clock::Tolerance;
 use laxity_qos::costs::LinkCosts;
 use laxity_signalling::identity::{Epoch, NodeId};
 use laxity_signalling::quota::Quotas;
@@ -53,6 +54,8 @@ pub struct NodeConfig {
     pub routes: BTreeMap<NodeId, NodeId>,
     /// `S`: largest payload of a packet, equal at all nodes; at least that of a signalling message.
     pub packet: u32,
+    /// ρ: the greatest rate error of any clock in the network, equal at all nodes.
+    pub drift: Tolerance,
     /// The spacing of signalling messages on a link, which is their local deadline too.
     pub signalling: Span,
     /// Datagrams that may wait for a link, and in the queue of a program.
@@ -63,6 +66,24 @@ pub struct NodeConfig {
     pub settings: Settings,
     /// The quotas of owners.
     pub quotas: Quotas,
+}
+
+impl NodeConfig {
+    /// The same with all times of links as the fastest clock counts them.
+    pub(crate) fn by_clock(mut self) -> Self {
+        const BILLION: u64 = 1_000_000_000;
+        for link in self.links.values_mut() {
+            link.per_byte = link.per_byte.scaled(BILLION + u64::from(self.drift.ppb()), BILLION);
+            link.way = self.drift.longest_shown(link.way);
+            link.hosts = self.drift.longest_shown(link.hosts);
+        }
+        self
+    }
+}
+
+/// `I' = (1 − ρ') I`: the interval by which nodes after the source regulate and reserve.
+pub(crate) fn regulated(drift: Tolerance, interval: Span) -> Span {
+    drift.seen_by(drift).shortest_shown(interval).max(Span::from_ps(1))
 }
 
 /// Why a description is no node.
@@ -87,3 +108,38 @@ impl fmt::Display for NotANode {
 }
 
 impl std::error::Error for NotANode {}
+
+#[cfg(test)]
+mod tests {
+    use laxity_clock::Drift;
+    use laxity_units::Rate;
+
+    use super::*;
+
+    /// ρ = 1 %: ρ' = 2/99, rounded up.
+    #[test]
+    fn the_fastest_clock_counts_links_and_the_interval_is_shorter_by_two_clocks() {
+        let drift = Tolerance::of(Drift::from_ppb(10_000_000).unwrap());
+        let rate = Rate::of(Bytes::new(10_000_000), Span::from_secs(1));
+        let [way, hosts] = [10, 20].map(Span::from_us);
+        let link = LinkConfig { per_byte: ByteTime::at(rate), way, hosts, around: 3 };
+        let config = NodeConfig {
+            node: NodeId(1),
+            epoch: Epoch(1),
+            links: [(NodeId(2), link)].into(),
+            routes: BTreeMap::new(),
+            packet: 1000,
+            drift,
+            signalling: Span::from_ms(1),
+            datagrams: 1,
+            places: 1,
+            settings: Settings::default(),
+            quotas: Quotas::default(),
+        };
+        let seen = config.by_clock().links[&NodeId(2)];
+        assert_eq!(seen.transmission(997), Span::from_us(101));
+        assert_eq!((seen.way, seen.hosts, seen.around), (Span::from_ns(10_100), Span::from_ns(20_200), 3));
+        assert_eq!(regulated(drift, Span::from_ms(10)), Span::from_ps(9_797_979_790));
+        assert_eq!(regulated(Tolerance::NONE, Span::from_ms(10)), Span::from_ms(10));
+    }
+}

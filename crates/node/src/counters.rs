@@ -40,6 +40,8 @@ pub struct Counters {
     pub delivered: u64,
     /// Messages beyond a contract, refused at the source.
     pub excess: u64,
+    /// Steps of the clock backward.
+    pub set_back: u64,
     /// Drops by cause.
     pub dropped: BTreeMap<Dropped, u64>,
 }

@@ -50,13 +50,9 @@ impl Node {
         }
     }
 
-    /// Polices a message, cuts it and queues its packets.
-    pub(crate) fn send(
-        &mut self,
-        now: Time,
-        channel: ChannelId,
-        payload: &[u8],
-    ) -> Result<Response, Failure> {
+    /// Polices a message, cuts it and queues its packets. The message is delivered by the returned
+    /// time.
+    pub(crate) fn send(&mut self, now: Time, channel: ChannelId, payload: &[u8]) -> Result<Time, Failure> {
         let unfit = Failure::Unfit(laxity_signalling::event::Unfit::NotHeld);
         let unpoliced = self.broken(Fault::ContractNotPoliced);
         let (whole, cut) = (self.broken(Fault::LocalDeadlineIgnored), self.broken(Fault::LastPacketLost));
@@ -101,7 +97,7 @@ impl Node {
             let frame = Frame { kind: Kind::Packet((channel, version)), bytes, age: (Span::ZERO, at) };
             link.promise(now, at, within, frame);
         }
-        Ok(Response::Accepted { due })
+        Ok(due)
     }
 
     /// A packet of a channel arrived from `from`.
@@ -144,6 +140,8 @@ impl Node {
         due: Time,
     ) {
         let whole = self.broken(Fault::LocalDeadlineIgnored);
+        let late = self.broken(Fault::LatePacketUnregulated);
+        let unregulated = self.broken(Fault::RegulatorMissing);
         let (Some(flow), Some(link)) = (self.flows.get_mut(&of), self.links.get_mut(&to)) else { return };
         let Some(deadline) = flow.deadline else { return };
         let position = (header.message, header.fragment);
@@ -154,8 +152,11 @@ impl Node {
         let fits = length >= flow.contract.min_message
             && length <= flow.contract.max_message
             && flow.sizes.fits(length.get() as u32, header, payload);
+        // A packet that is later than others of its message counts from its arrival too.
         let at = match flow.last {
-            Some((message, _, at)) if message == header.message => at,
+            Some((message, _, at)) if message == header.message && late => at,
+            Some((message, _, at)) if message == header.message => at.max(due),
+            _ if unregulated => due,
             _ => due.max(flow.next),
         };
         if !fits || at > now.saturating_add(flow.contract.deadline) {
@@ -164,9 +165,7 @@ impl Node {
         if flow.waiting >= flow.most {
             return self.counters.drop(Dropped::Buffers);
         }
-        if flow.last.is_none_or(|(message, ..)| message != header.message) {
-            flow.next = at.saturating_add(flow.contract.min_interval);
-        }
+        flow.next = at.saturating_add(flow.contract.min_interval);
         flow.last = Some((header.message, header.fragment, at));
         flow.waiting += 1;
         let within = if whole { flow.contract.deadline } else { deadline };

@@ -1,4 +1,6 @@
-//! Deliberate faults of the data path. The simulation must notice each of them.
+//! Deliberate faults of a node, which tests must notice.
+
+use laxity_signalling::faults::Fault as Protocol;
 
 /// One thing that the node does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,8 +13,14 @@ pub enum Fault {
     FlowKept,
     /// A reservation that ended is never freed in the table.
     ReservationKept,
+    /// A reservation that ended is free at once, with its link time still in use.
+    ReservationFreedEarly,
     /// The remaining time is the whole local deadline.
     RemainingNotReduced,
+    /// A relayed message is due from its arrival, whatever the message before.
+    RegulatorMissing,
+    /// A packet that is later than others of its message has their logical arrival.
+    LatePacketUnregulated,
     /// The source sends excess messages at once, with a deadline from their arrival.
     ContractNotPoliced,
     /// Best effort goes before signalling and channels.
@@ -27,16 +35,25 @@ pub enum Fault {
     LastPacketLost,
     /// Receiving a message leaves it in the queue.
     ReceiveKeeps,
+    /// Nodes after the source regulate by the interval of the contract, whatever their clocks.
+    DriftIgnored,
+    /// A frame leaves before its logical arrival when the link is idle.
+    ReleasedEarly,
+    /// A clock that is set back is believed.
+    StepBelieved,
+    /// A fault of the network manager.
+    Protocol(Protocol),
 }
 
 impl Fault {
-    /// Every fault.
+    /// The faults that the simulation of networks notices. Tests by hand notice the others.
     pub const ALL: &[Fault] = &[
         Fault::LocalDeadlineIgnored,
         Fault::SignallingBestEffort,
         Fault::FlowKept,
         Fault::ReservationKept,
         Fault::RemainingNotReduced,
+        Fault::LatePacketUnregulated,
         Fault::ContractNotPoliced,
         Fault::BestEffortFirst,
         Fault::NumbersRestart,
@@ -44,5 +61,20 @@ impl Fault {
         Fault::DuplicateDelivered,
         Fault::LastPacketLost,
         Fault::ReceiveKeeps,
+        Fault::DriftIgnored,
+        Fault::ReleasedEarly,
+        Fault::StepBelieved,
+        Fault::Protocol(Protocol::ReleaseLost),
+        Fault::Protocol(Protocol::CommitNotPropagated),
+        Fault::Protocol(Protocol::DivisionTooGenerous),
+        Fault::Protocol(Protocol::BalanceNotReduced),
+        Fault::Protocol(Protocol::LeaseNeverEnds),
+        Fault::Protocol(Protocol::LeaseNotRenewed),
+        Fault::Protocol(Protocol::RefreshNotSent),
+        Fault::Protocol(Protocol::LossNotTold),
+        Fault::Protocol(Protocol::LossToldTwice),
+        Fault::Protocol(Protocol::EstablishedTwice),
+        Fault::Protocol(Protocol::ChangeSwapsAtOnce),
+        Fault::Protocol(Protocol::QuotaNotRefunded),
     ];
 }

@@ -7,6 +7,8 @@ use laxity_signalling::resources::{Place, ReservationId};
 use laxity_transport::{ChannelId as Wire, Header, Reassembly, Reservation, Sizes};
 use laxity_units::{Span, Time};
 
+use crate::config::{NodeConfig, regulated};
+
 /// A contract of a channel.
 pub(crate) type Key = (ChannelId, Version);
 
@@ -34,6 +36,7 @@ pub(crate) fn number(version: Version, message: u32) -> u64 {
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) reservation: ReservationId,
+    /// After the source with the interval of regulation.
     pub(crate) contract: Contract,
     pub(crate) place: Place,
     /// The local deadline; `None` while it is tentative.
@@ -56,11 +59,14 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// `None` for a contract that no packets can carry.
-    pub(crate) fn new(held: &Held, packet: u32) -> Option<Self> {
-        let Held { channel, contract, reservation, deadline, place, .. } = *held;
+    /// `None` for a contract that no packets can carry; `perfect` is a fault.
+    pub(crate) fn new(held: &Held, config: &NodeConfig, perfect: bool) -> Option<Self> {
+        let Held { channel, mut contract, reservation, deadline, place, .. } = *held;
+        if place.from.is_some() && !perfect {
+            contract.min_interval = regulated(config.drift, contract.min_interval);
+        }
         let message = u32::try_from(contract.max_message.get()).ok()?;
-        let sizes = Sizes { message, packet };
+        let sizes = Sizes { message, packet: config.packet };
         let messages = messages(&contract);
         let reassembly = (place.to.is_none() && deadline.is_some()).then(|| {
             let reservation = Reservation { sizes, buffers: 2, timeout: contract.deadline };

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use laxity_admission::{BestEffort, Environment, ResourceModel};
+use laxity_clock::Tolerance;
 use laxity_qos::channel::Role;
 use laxity_qos::costs::HostCosts;
 use laxity_signalling::codec;
@@ -17,12 +18,13 @@ use laxity_signalling::resources::{Asked, Offer, Place, ReservationId, Resources
 use laxity_signalling::tables::Tables;
 use laxity_units::{Bytes, Span};
 
-use crate::config::{LinkConfig, NodeConfig, NotANode};
+use crate::config::{LinkConfig, NodeConfig, NotANode, regulated};
 
 /// The admission tables of a node, with the signalling channel of each link reserved.
 #[derive(Debug, Clone)]
 pub struct Lines {
     tables: Tables,
+    drift: Tolerance,
     /// Reservations that the manager released and the node has not freed.
     pub(crate) ended: Vec<ReservationId>,
 }
@@ -62,7 +64,7 @@ impl Lines {
             let offer = tables.reserve(&asked).map_err(NotANode::Signalling)?;
             tables.commit(offer.id, config.signalling).map_err(NotANode::Signalling)?;
         }
-        Ok(Self { tables, ended: Vec::new() })
+        Ok(Self { tables, drift: config.drift, ended: Vec::new() })
     }
 
     /// Frees a released reservation.
@@ -86,7 +88,11 @@ impl Resources for Lines {
     type Snapshot = <Tables as Resources>::Snapshot;
 
     fn reserve(&mut self, asked: &Asked) -> Result<Offer, Shortage> {
-        self.tables.reserve(asked)
+        let mut asked = *asked;
+        if asked.place.from.is_some() {
+            asked.contract.min_interval = regulated(self.drift, asked.contract.min_interval);
+        }
+        self.tables.reserve(&asked)
     }
 
     fn commit(&mut self, id: ReservationId, deadline: Span) -> Result<(), Shortage> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use laxity_qos::discipline::{Class, EarlyPolicy, Tag};
+use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_signalling::event::{Event, Open};
 use laxity_signalling::identity::{ChannelId, NodeId, Port, Program, Version};
 use laxity_signalling::resources::{ReservationId, Resources};
@@ -19,6 +19,7 @@ use crate::flow::{Flow, Key};
 use crate::line::Lines;
 use crate::link::{Frame, Kind, Link, is_promised};
 use crate::receive::Receiver;
+use crate::steady::Steady;
 
 /// The local number of signalling packets.
 pub(crate) const SIGNALLING: u32 = u32::MAX;
@@ -45,6 +46,7 @@ pub struct Node {
     pub(crate) listeners: BTreeMap<Port, Program>,
     /// Messages for programs.
     pub(crate) queues: BTreeMap<Port, Queue>,
+    steady: Steady,
     /// Reservations that ended, with link time that is used until then.
     retained: Vec<(Time, ReservationId)>,
     /// The last promised packet that left.
@@ -61,16 +63,22 @@ impl Node {
     /// # Errors
     /// The description is no node.
     pub fn new(config: NodeConfig, jitter: Jitter) -> Result<Self, NotANode> {
+        Self::assemble(config, jitter, EarlyPolicy::HOLD)
+    }
+
+    fn assemble(config: NodeConfig, jitter: Jitter, early: EarlyPolicy) -> Result<Self, NotANode> {
+        let config = config.by_clock();
         let lines = Lines::new(&config)?;
         let manager = Manager::new(config.node, config.epoch, config.settings, lines, jitter);
         Ok(Self {
             manager: manager.with_quotas(config.quotas.clone()),
-            links: config.links.iter().map(|(to, link)| (*to, Link::new(*link, EarlyPolicy::HOLD))).collect(),
+            links: config.links.iter().map(|(to, link)| (*to, Link::new(*link, early))).collect(),
             flows: BTreeMap::new(),
             sources: BTreeMap::new(),
             receivers: BTreeMap::new(),
             listeners: BTreeMap::new(),
             queues: BTreeMap::new(),
+            steady: Steady::default(),
             retained: Vec::new(),
             departure: None,
             answers: VecDeque::new(),
@@ -87,7 +95,13 @@ impl Node {
     /// The description is no node.
     #[cfg(feature = "faults")]
     pub fn with_fault(config: NodeConfig, jitter: Jitter, fault: Option<Fault>) -> Result<Self, NotANode> {
-        Ok(Self { fault, ..Self::new(config, jitter)? })
+        let early =
+            if fault == Some(Fault::ReleasedEarly) { EarlyPolicy::CONSERVE } else { EarlyPolicy::HOLD };
+        let mut node = Self { fault, ..Self::assemble(config, jitter, early)? };
+        if let Some(Fault::Protocol(fault)) = fault {
+            node.manager = node.manager.with_fault(Some(fault));
+        }
+        Ok(node)
     }
 
     #[cfg(feature = "faults")]
@@ -102,6 +116,7 @@ impl Node {
 
     /// Handles a frame that arrived from the neighbour `from`. No bytes make it panic.
     pub fn handle_frame(&mut self, now: Time, from: NodeId, frame: &[u8]) {
+        let now = self.time(now);
         self.counters.frames += 1;
         if !self.links.contains_key(&from) {
             return self.counters.drop(Dropped::Link);
@@ -127,6 +142,7 @@ impl Node {
     /// # Errors
     /// The command is refused at once and changes nothing.
     pub fn command(&mut self, now: Time, program: Program, command: Command) -> Result<Response, Failure> {
+        let now = self.time(now);
         let answer = match command {
             Command::Listen(port) => self.listen(program, port),
             Command::Unlisten(port) => self.unlisten(now, program, port),
@@ -147,7 +163,8 @@ impl Node {
             }
             Command::Send(channel, payload) => {
                 self.check(program, channel)?;
-                return self.send(now, channel, &payload);
+                let due = self.send(now, channel, &payload)?;
+                return Ok(Response::Accepted { due: self.steady.clock_at(due) });
             }
             Command::Receive(port) => return self.receive(program, port),
             Command::Datagram { to, port, payload } => return self.datagram(now, to, port, &payload),
@@ -158,6 +175,16 @@ impl Node {
         };
         self.settle(now);
         answer
+    }
+
+    /// The time of the node with its clock at `clock`.
+    fn time(&mut self, clock: Time) -> Time {
+        if self.broken(Fault::StepBelieved) {
+            return clock;
+        }
+        let (now, set_back) = self.steady.at(clock);
+        self.counters.set_back += u64::from(set_back);
+        now
     }
 
     /// A channel is its source's, or at the destination the listener's.
@@ -171,6 +198,7 @@ impl Node {
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Time) {
+        let now = self.time(now);
         self.manager.handle_timeout(now);
         self.settle(now);
         for flow in self.flows.values_mut() {
@@ -184,6 +212,7 @@ impl Node {
     /// The next frame for the link to `to`, if the link is free and a frame may leave. The link is
     /// then busy until [`transmitted`](Self::transmitted).
     pub fn poll_frame(&mut self, now: Time, to: NodeId) -> Option<Vec<u8>> {
+        let now = self.time(now);
         let whole = self.broken(Fault::RemainingNotReduced);
         loop {
             let link = self.links.get_mut(&to)?;
@@ -203,7 +232,8 @@ impl Node {
             let end = now.saturating_add(link.config.transmission(frame.bytes.len()));
             if is_promised(&tag) {
                 let channel = if let Kind::Packet((channel, _)) = frame.kind { Some(channel) } else { None };
-                let Tag { logical_arrival, deadline, .. } = tag;
+                let [logical_arrival, deadline, end] =
+                    [tag.logical_arrival, tag.deadline, end].map(|time| self.steady.clock_at(time));
                 self.departure = Some(Departure { channel, to, logical_arrival, deadline, end });
             }
             if let (Kind::Packet(_), true) = (frame.kind, is_promised(&tag)) {
@@ -246,12 +276,13 @@ impl Node {
     /// When the owner calls [`handle_timeout`](Self::handle_timeout) and polls the frames of free
     /// links next, by the clock of the node.
     pub fn poll_timeout(&mut self, now: Time) -> Option<Time> {
+        let now = self.time(now);
         let partial = self.flows.values().filter_map(|flow| flow.reassembly.as_ref()?.poll_timeout());
         let held = self.receivers.values().filter_map(Receiver::due);
         let retained = self.retained.iter().map(|(at, _)| *at);
         let other = partial.chain(held).chain(retained).chain(self.manager.poll_timeout()).min();
         let links = self.links.values_mut().filter_map(|link| link.next_eligible(now)).min();
-        Time::earlier(other, links)
+        Time::earlier(other, links).map(|time| self.steady.clock_at(time))
     }
 
     /// The next notification of a program.
@@ -325,8 +356,14 @@ impl Node {
         let held: BTreeMap<Key, _> =
             self.manager.held().map(|held| ((held.channel, held.version), held)).collect();
         let ended = std::mem::take(&mut self.manager.resources_mut().ended);
+        let early = self.broken(Fault::ReservationFreedEarly);
         for id in ended {
-            let used = self.flows.values().find(|flow| flow.reservation == id).and_then(Flow::used_until);
+            let used = self
+                .flows
+                .values()
+                .find(|flow| flow.reservation == id)
+                .and_then(Flow::used_until)
+                .filter(|_| !early);
             self.retained.push((used.unwrap_or(now), id));
         }
         if !self.broken(Fault::FlowKept) {
@@ -342,7 +379,7 @@ impl Node {
                     flow.total = held.total.unwrap_or_default();
                 }
                 _ => {
-                    if let Some(flow) = Flow::new(&held, self.config.packet) {
+                    if let Some(flow) = Flow::new(&held, &self.config, self.broken(Fault::DriftIgnored)) {
                         self.flows.insert(key, flow);
                     }
                 }

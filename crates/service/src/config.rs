@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use laxity_clock::{Drift, Tolerance};
 use laxity_node::{LinkConfig, NodeConfig};
 use laxity_signalling::codec;
 use laxity_signalling::contract::Claim;
@@ -21,6 +22,9 @@ use crate::seal;
 const ETHERNET: u32 = 14 + 4 + 8 + 12;
 /// Signalling messages are not closer than this.
 const SHORTEST_SIGNALLING: Span = Span::from_us(50);
+/// Parts per billion by which `CLOCK_MONOTONIC` may be fast or slow: 100 ppm of a crystal, and 500
+/// ppm by which Linux adjusts the clock at most.
+const DRIFT: i64 = 600_000;
 /// The longest message in bytes.
 pub const LARGEST_MESSAGE: u32 = 256 * 1024;
 
@@ -331,6 +335,7 @@ impl NodeFile {
             links,
             routes: BTreeMap::new(),
             packet: self.packet,
+            drift: Tolerance::of(Drift::from_ppb(DRIFT).expect("below 10 %")),
             signalling,
             datagrams: self.host.datagrams,
             places: self.host.places,

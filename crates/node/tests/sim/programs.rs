@@ -6,7 +6,7 @@ impl Network {
     pub(super) fn source(&mut self, key: u32) -> Option<(&mut Node, &mut Channel, Time)> {
         let channel = self.channels.get_mut(&key)?;
         let node = channel.route[0];
-        let now = self.now + Span::from_ms(777) * (node as u64 + 1);
+        let now = self.clocks[node].shown(self.now);
         Some((self.nodes[node].as_mut()?, channel, now)).filter(|(_, channel, _)| !channel.crashed)
     }
 
@@ -46,6 +46,7 @@ impl Network {
     pub(super) fn send(&mut self, key: u32) {
         let time = self.now;
         let (length, pause, filler) = (self.dice.next_u64(), self.dice.chance(0.2), self.dice.next_u64());
+        let (clocks, quality) = (self.clocks.clone(), self.quality);
         let Some((node, channel, now)) = self.source(key) else { return };
         let (Some(id), true) = (channel.id, channel.established) else { return };
         let Contract { max_message, min_interval, burst, deadline, .. } = channel.contract;
@@ -64,19 +65,18 @@ impl Network {
                     // Behind a change the first message may wait for the last one of the old contract.
                     let behind = due.saturating_sub(deadline);
                     if behind < at || behind > at && channel.wanted.is_none() && channel.next != Time::ZERO {
-                        let what = format!("logical arrival of {id} message {number} is wrong");
-                        self.broken = Some(what);
-                        return;
+                        return self.fail(Rule::LogicalArrival, format!("message {number} of {id}"));
                     }
                     channel.next = behind + min_interval;
-                    let due = behind.saturating_sub(now.saturating_since(time)) + deadline;
-                    let must = !channel.faulty;
-                    channel.sent.push(Sent { due, bytes, faulty: channel.faulty, must, arrived: false });
+                    // The bound of the crate's documentation, from the instant of the logical arrival.
+                    let begin = clocks[from].first_at(behind, time).unwrap();
+                    let hops = channel.route.len() as u64 - 1;
+                    let due = begin + quality.drift.longest_true(deadline + quality.grain * hops);
+                    let excused = channel.excused.is_some();
+                    channel.sent.push(Sent { due, bytes, excused, must: !excused, arrived: false });
                 }
                 other if conforms && channel.next != Time::ZERO => {
-                    let what = format!("conforming message of {id}: {other:?}");
-                    self.broken = Some(what);
-                    return;
+                    return self.fail(Rule::Conforming, format!("message of {id}: {other:?}"));
                 }
                 _ => {}
             }
@@ -109,18 +109,21 @@ impl Network {
                 let took = self.now.since(channel.asked);
                 let hops = channel.route.len() as u64 - 1;
                 // Five messages before ours on each link, both ways.
-                let bound = Span::from_ms(2 * 7) * hops * 2;
-                if self.fates == [0; 3] && !channel.faulty && took > bound {
-                    self.broken = Some(format!("the answer for {id} took {took} of {bound}"));
-                }
+                let bound = self.quality.drift.longest_true(Span::from_ms(2 * 7) * hops * 2);
+                let late = self.fates == [0; 3] && channel.excused.is_none() && took > bound;
                 if channel.established {
                     self.at(self.now, Item::Send(key));
+                }
+                if late {
+                    self.fail(Rule::Establishment, format!("{id} took {took} of {bound}"));
                 }
             }
             Event::Changed { .. } => {
                 self.counts[2] += 1;
                 channel.contract = channel.wanted.take().expect("a change was asked for");
                 channel.next = Time::ZERO;
+                // The regulators of the new contract start afresh.
+                channel.excused = channel.excused.filter(|until| *until > self.now);
             }
             Event::ChangeRefused { .. } => channel.wanted = None,
             Event::Closed { .. } | Event::Lost { .. } => {
@@ -133,24 +136,23 @@ impl Network {
 
     pub(super) fn received(&mut self, id: ChannelId, bytes: &[u8]) {
         let Some(channel) = self.ids.get(&id).and_then(|key| self.channels.get_mut(key)) else {
-            self.broken = Some(format!("a message of {id}, which is unknown"));
-            return;
+            return self.fail(Rule::Content, format!("a message of {id}, which is unknown"));
         };
         let from = channel.delivered.map_or(0, |number| number as usize + 1);
         let Some(number) = (from..channel.sent.len()).find(|number| channel.sent[*number].bytes == bytes)
         else {
-            self.broken = Some(format!("a message of {id} is wrong, late in order, or a duplicate"));
-            return;
+            return self.fail(Rule::Content, format!("a message of {id}"));
         };
         channel.delivered = Some(number as u32);
-        let (faulty, sent) = (channel.faulty, &mut channel.sent[number]);
+        let sent = &mut channel.sent[number];
         sent.arrived = true;
+        let (due, counts) = (sent.due, !sent.excused);
         self.counts[3] += 1;
-        if !sent.faulty && !faulty {
+        if counts {
             self.counts[4] += 1;
-            if self.now > sent.due {
-                let late = self.now.since(sent.due);
-                self.broken = Some(format!("message {number} of {id} is late by {late}"));
+            if self.now > due {
+                let late = self.now.since(due);
+                self.fail(Rule::Bound, format!("message {number} of {id} is late by {late}"));
             }
         }
     }
