@@ -11,6 +11,10 @@ pub enum Fault {
     SignallingBestEffort,
     /// The data path of a channel that ended stays at the node.
     FlowKept,
+    /// The data path does not follow a change of the manager.
+    ChangeUnfollowed,
+    /// No timer of the data path is ever run.
+    TimerUnheeded,
     /// A reservation that ended is never freed in the table.
     ReservationKept,
     /// A reservation that ended is free at once, with its link time still in use.
@@ -51,6 +55,8 @@ impl Fault {
         Fault::LocalDeadlineIgnored,
         Fault::SignallingBestEffort,
         Fault::FlowKept,
+        Fault::ChangeUnfollowed,
+        Fault::TimerUnheeded,
         Fault::ReservationKept,
         Fault::RemainingNotReduced,
         Fault::LatePacketUnregulated,

@@ -56,6 +56,8 @@ pub(crate) struct Flow {
     pub(crate) sizes: Sizes,
     /// At the destination.
     pub(crate) reassembly: Option<Reassembly>,
+    /// The timer of a partial message.
+    pub(crate) armed: Option<Time>,
 }
 
 impl Flow {
@@ -85,6 +87,7 @@ impl Flow {
             most: messages.saturating_mul(sizes.packets().into()),
             sizes,
             reassembly,
+            armed: None,
         })
     }
 

@@ -32,18 +32,19 @@
 //! *Proof.* Let `T_k(i)` be the true time at which the clock of node `k` reaches `ℓ_k` of message
 //! `i`. *Claim:* `T_k(i) ≤ T_0(i) + B_k` with `B_{k+1} = B_k + (d_k + g)/(1 − ρ) + w_k`. By
 //! induction over `k` and `i`: the clock reaches `a + r` by `T_k(i) + (d_k + g)/(1 − ρ) + w_k ≤
-//! T_0(i) + B_{k+1}` (`laxity_clock::Crossing`). It reaches `ℓ_{k+1}(i−1) + I'` by
-//! `T_{k+1}(i−1) + I'/(1 − ρ) ≤ T_0(i−1) + B_{k+1} + I/(1 + ρ) ≤ T_0(i) + B_{k+1}`. ∎ The
-//! comparison is with the source and not with the node before. So one factor `1 − ρ'` is enough for
-//! all nodes, where a proof from node to node needs one for each hop.
+//! T_0(i) + B_{k+1}` (`laxity_clock::Crossing`). It reaches `ℓ_{k+1}(i−1) + I'` by `T_{k+1}(i−1) +
+//! I'/(1 − ρ) ≤ T_0(i−1) + B_{k+1} + I/(1 + ρ) ≤ T_0(i) + B_{k+1}`. ∎ The comparison is with the
+//! source and not with the node before. So one factor `1 − ρ'` is enough for all nodes, where a
+//! proof from node to node needs one for each hop.
 //!
 //! The bound needs clocks that are not set. A clock that is set back passes no time in the node, but
 //! the time from the last input to the step is lost, and messages that wait are late by it. A clock
 //! that is set forward ends leases and holds early, so messages of other channels may be late.
 //! Lateness stays: remaining time is not negative, so the next node counts `ℓ` of a late packet
-//! from its arrival, and `I'` from there. Pauses of the source make up for it, and without them
-//! `I − I'` a message at most. So a step voids the bound for channels that pass the node, until they are opened again or
-//! have a new contract. Daemons use a clock that is never set.
+//! from its arrival, and `I'` from there. Pauses of the source make up for it; without them it
+//! shrinks by the difference of `I` and `I'` only. So a step voids the bound for channels that pass
+//! the node, until they are opened again or have a new contract. Daemons use a clock that is never
+//! set.
 //!
 //! # Release of a reservation
 //!
@@ -58,11 +59,14 @@ mod data;
 #[doc(hidden)]
 pub mod faults;
 mod flow;
+mod follow;
 mod line;
 mod link;
 mod node;
+mod queue;
 mod receive;
 mod steady;
+mod timers;
 
 pub use command::{Answer, Command, Departure, Failure, Message, Response};
 pub use config::{LinkConfig, NodeConfig, NotANode};

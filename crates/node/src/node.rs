@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_signalling::event::{Event, Open};
 use laxity_signalling::identity::{ChannelId, NodeId, Port, Program, Version};
-use laxity_signalling::resources::{ReservationId, Resources};
+use laxity_signalling::resources::Resources;
 use laxity_signalling::{Jitter, Manager, codec};
 use laxity_transport::{ChannelId as Wire, HEADER_LEN, Header, Timing};
 use laxity_units::{Bytes, Span, Time};
 
-use crate::command::{Answer, Command, Departure, Failure, Message, Response};
+use crate::command::{Answer, Command, Departure, Failure, Response};
 use crate::config::{NodeConfig, NotANode};
 use crate::counters::{Counters, Dropped};
 use crate::data::Source;
@@ -18,8 +18,10 @@ use crate::faults::Fault;
 use crate::flow::{Flow, Key};
 use crate::line::Lines;
 use crate::link::{Frame, Kind, Link, is_promised};
+use crate::queue::Queue;
 use crate::receive::Receiver;
 use crate::steady::Steady;
+use crate::timers::Timers;
 
 /// The local number of signalling packets.
 pub(crate) const SIGNALLING: u32 = u32::MAX;
@@ -27,9 +29,6 @@ pub(crate) const SIGNALLING: u32 = u32::MAX;
 pub(crate) const DATAGRAM: u32 = u32::MAX - 1;
 /// Signalling messages that may wait for a link.
 const SIGNALS: usize = 64;
-
-/// Messages for a program.
-pub(crate) type Queue = VecDeque<Message>;
 
 /// A node. See the documentation of the crate.
 ///
@@ -47,8 +46,9 @@ pub struct Node {
     /// Messages for programs.
     pub(crate) queues: BTreeMap<Port, Queue>,
     steady: Steady,
-    /// Reservations that ended, with link time that is used until then.
-    retained: Vec<(Time, ReservationId)>,
+    pub(crate) timers: Timers,
+    /// Reservations that ended and that are not free yet.
+    pub(crate) retained: usize,
     /// The last promised packet that left.
     departure: Option<Departure>,
     answers: VecDeque<Answer>,
@@ -79,7 +79,8 @@ impl Node {
             listeners: BTreeMap::new(),
             queues: BTreeMap::new(),
             steady: Steady::default(),
-            retained: Vec::new(),
+            timers: Timers::default(),
+            retained: 0,
             departure: None,
             answers: VecDeque::new(),
             counters: Counters::default(),
@@ -201,12 +202,7 @@ impl Node {
         let now = self.time(now);
         self.manager.handle_timeout(now);
         self.settle(now);
-        for flow in self.flows.values_mut() {
-            if let Some(reassembly) = &mut flow.reassembly {
-                reassembly.handle_timeout(now);
-            }
-        }
-        self.release_due(now);
+        self.run_due(now);
     }
 
     /// The next frame for the link to `to`, if the link is free and a frame may leave. The link is
@@ -277,10 +273,7 @@ impl Node {
     /// links next, by the clock of the node.
     pub fn poll_timeout(&mut self, now: Time) -> Option<Time> {
         let now = self.time(now);
-        let partial = self.flows.values().filter_map(|flow| flow.reassembly.as_ref()?.poll_timeout());
-        let held = self.receivers.values().filter_map(Receiver::due);
-        let retained = self.retained.iter().map(|(at, _)| *at);
-        let other = partial.chain(held).chain(retained).chain(self.manager.poll_timeout()).min();
+        let other = Time::earlier(self.timers.next(), self.manager.poll_timeout());
         let links = self.links.values_mut().filter_map(|link| link.next_eligible(now)).min();
         Time::earlier(other, links).map(|time| self.steady.clock_at(time))
     }
@@ -303,7 +296,7 @@ impl Node {
     /// What is reserved in the tables, and the number of entries of the data path: flows, sources,
     /// receivers, retained reservations.
     pub fn holdings(&self) -> (<Lines as Resources>::Snapshot, [usize; 4]) {
-        let entries = [self.flows.len(), self.sources.len(), self.receivers.len(), self.retained.len()];
+        let entries = [self.flows.len(), self.sources.len(), self.receivers.len(), self.retained];
         (self.manager.resources().snapshot(), entries)
     }
 
@@ -348,71 +341,6 @@ impl Node {
                 Ok(length) => self.signal(now, to, &payload[..length]),
                 Err(_) => self.counters.drop(Dropped::Signalling),
             }
-        }
-    }
-
-    /// The data path has a flow for each contract that the manager holds, and no other.
-    fn follow(&mut self, now: Time) {
-        let held: BTreeMap<Key, _> =
-            self.manager.held().map(|held| ((held.channel, held.version), held)).collect();
-        let ended = std::mem::take(&mut self.manager.resources_mut().ended);
-        let early = self.broken(Fault::ReservationFreedEarly);
-        for id in ended {
-            let used = self
-                .flows
-                .values()
-                .find(|flow| flow.reservation == id)
-                .and_then(Flow::used_until)
-                .filter(|_| !early);
-            self.retained.push((used.unwrap_or(now), id));
-        }
-        if !self.broken(Fault::FlowKept) {
-            self.flows.retain(|key, flow| held.get(key).is_some_and(|h| h.reservation == flow.reservation));
-        }
-        for (key, held) in held {
-            let known = self.flows.get_mut(&key);
-            let same = known.as_ref().is_some_and(|flow| flow.deadline.is_some() == held.deadline.is_some());
-            match (known, same) {
-                (_, true) => {}
-                (Some(flow), _) if held.place.to.is_some() => {
-                    flow.deadline = held.deadline;
-                    flow.total = held.total.unwrap_or_default();
-                }
-                _ => {
-                    if let Some(flow) = Flow::new(&held, &self.config, self.broken(Fault::DriftIgnored)) {
-                        self.flows.insert(key, flow);
-                    }
-                }
-            }
-            if held.place.to.is_none() && held.deadline.is_some() {
-                let receiver = self.receivers.entry(key.0).or_insert_with(|| Receiver::new(held.place.port));
-                receiver.resize(key.1, &held.contract);
-            }
-        }
-        let flows = &self.flows;
-        self.receivers.retain(|channel, _| flows.keys().any(|(of, _)| of == channel));
-        self.free(now);
-    }
-
-    /// Frees the reservations of which the link time is over.
-    fn free(&mut self, now: Time) {
-        if self.broken(Fault::ReservationKept) {
-            return;
-        }
-        let lines = self.manager.resources_mut();
-        self.retained.retain(|(until, id)| {
-            if *until <= now {
-                lines.free(*id);
-            }
-            *until > now
-        });
-    }
-
-    fn release_due(&mut self, now: Time) {
-        self.free(now);
-        let due: Vec<ChannelId> = self.receivers.keys().copied().collect();
-        for channel in due {
-            self.deliver(now, channel);
         }
     }
 

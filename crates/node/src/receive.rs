@@ -1,6 +1,6 @@
 //! Messages at their destination: order, and the queues of programs.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use laxity_signalling::contract::Contract;
 use laxity_signalling::identity::{ChannelId, Port, Program, Version};
@@ -12,6 +12,8 @@ use crate::counters::Dropped;
 use crate::faults::Fault;
 use crate::flow::{Key, messages};
 use crate::node::Node;
+use crate::queue::Queue;
+use crate::timers::Due;
 
 /// The end of a channel.
 ///
@@ -26,6 +28,8 @@ pub(crate) struct Receiver {
     held: BTreeMap<u32, Held>,
     /// The most of them, by contract.
     most: BTreeMap<Version, u64>,
+    /// The timer of the held messages.
+    pub(crate) armed: Option<Time>,
 }
 
 /// A complete message.
@@ -39,7 +43,7 @@ struct Held {
 
 impl Receiver {
     pub(crate) fn new(port: Port) -> Self {
-        Self { port, expected: 0, held: BTreeMap::new(), most: BTreeMap::new() }
+        Self { port, expected: 0, held: BTreeMap::new(), most: BTreeMap::new(), armed: None }
     }
 
     pub(crate) fn resize(&mut self, version: Version, contract: &Contract) {
@@ -48,88 +52,91 @@ impl Receiver {
             self.most.pop_first();
         }
     }
-
-    /// When a message is due that waits for others.
-    pub(crate) fn due(&self) -> Option<Time> {
-        self.held.values().map(|held| held.due).min()
-    }
 }
 
 impl Node {
     /// A packet arrived at its destination; its message is due at `due`.
     pub(crate) fn on_arrival(&mut self, now: Time, of: Key, header: &Header, payload: &[u8], due: Time) {
         let repeats = self.broken(Fault::DuplicateDelivered);
-        let Some(reassembly) = self.flows.get_mut(&of).and_then(|flow| flow.reassembly.as_mut()) else {
-            return self.counters.drop(Dropped::Unknown);
-        };
+        let unordered = self.broken(Fault::OrderIgnored);
+        let Some(flow) = self.flows.get_mut(&of) else { return self.counters.drop(Dropped::Unknown) };
+        let Some(reassembly) = &mut flow.reassembly else { return self.counters.drop(Dropped::Unknown) };
         let number = header.message as u32;
         let header = Header { message: number.into(), ..*header };
-        let message = match reassembly.accept(now, &header, payload) {
-            Arrival::Whole(message) => message.to_vec(),
+        let arrival = reassembly.accept(now, &header, payload);
+        let message = match arrival {
+            Arrival::Whole(message) => Some(message.to_vec()),
             Arrival::Complete(buffer) => {
                 let message = reassembly.message(&buffer).to_vec();
                 reassembly.release(buffer);
-                message
+                Some(message)
             }
-            Arrival::Partial => return,
+            Arrival::Partial => None,
             Arrival::Ignored(_) if repeats && header.fragments == 1 => {
                 let Some(receiver) = self.receivers.get(&of.0) else { return };
-                self.queues.entry(receiver.port).or_default().push_back(Message {
-                    channel: Some(of.0),
-                    payload: payload.to_vec(),
-                    delay: header.age,
-                });
-                return;
+                let (channel, payload) = (Some(of.0), payload.to_vec());
+                let queue = self.queues.entry(receiver.port).or_default();
+                return queue.push(Message { channel, payload, delay: header.age });
             }
             Arrival::Ignored(_) => return self.counters.drop(Dropped::Old),
         };
-        let Some(receiver) = self.receivers.get_mut(&of.0) else { return };
+        self.timers.set(&mut flow.armed, reassembly.poll_timeout(), Due::Partial(of));
+        let (Some(payload), Some(receiver)) = (message, self.receivers.get_mut(&of.0)) else { return };
         if number < receiver.expected {
             return self.counters.drop(Dropped::Old);
+        }
+        let held = Held { due, payload, age: (header.age, now) };
+        if number == receiver.expected && receiver.held.is_empty() && !unordered {
+            receiver.expected = number.saturating_add(1);
+            let port = receiver.port;
+            return self.put(now, of.0, port, held);
         }
         if receiver.held.len() as u64 >= receiver.most.values().sum::<u64>() {
             return self.counters.drop(Dropped::Buffers);
         }
-        receiver.held.insert(number, Held { due, payload: message, age: (header.age, now) });
+        receiver.held.insert(number, held);
         self.deliver(now, of.0);
     }
 
     /// Puts the messages that are next, or due, into the queue of the program.
     pub(crate) fn deliver(&mut self, now: Time, channel: ChannelId) {
         let unordered = self.broken(Fault::OrderIgnored);
-        let Some(receiver) = self.receivers.get_mut(&channel) else { return };
-        let queue = self.queues.entry(receiver.port).or_default();
-        // All messages before one that is due are given up or delivered.
-        let due = receiver.held.iter().filter(|(_, held)| held.due <= now).map(|(number, _)| *number).max();
-        let mut waiting = queue.iter().filter(|message| message.channel.is_some()).count() as u64;
-        while let Some((&number, _)) = receiver.held.first_key_value() {
-            if number != receiver.expected && due.is_none_or(|due| number > due) && !unordered {
-                break;
-            }
-            let Some((_, held)) = receiver.held.pop_first() else { break };
+        while let Some(receiver) = self.receivers.get_mut(&channel) {
+            // All messages before one that is due are given up or delivered.
+            let due = receiver.held.values().any(|held| held.due <= now);
+            let next = receiver.held.first_entry().filter(|first| {
+                let number = *first.key();
+                due || number == receiver.expected || unordered
+            });
+            let Some(next) = next else {
+                let next = receiver.held.values().map(|held| held.due).min();
+                return self.timers.set(&mut receiver.armed, next, Due::Deliver(channel));
+            };
+            let (number, held) = next.remove_entry();
             receiver.expected = if unordered { 0 } else { number.saturating_add(1) };
-            if waiting >= self.config.places {
-                self.counters.drop(Dropped::ReceiveQueue);
-                continue;
-            }
-            let (age, arrived) = held.age;
-            let delay = age.saturating_add(now.saturating_since(arrived));
-            queue.push_back(Message { channel: Some(channel), payload: held.payload, delay });
-            waiting += 1;
-            self.counters.delivered += 1;
-        }
-        if queue.is_empty() {
             let port = receiver.port;
-            self.queues.remove(&port);
+            self.put(now, channel, port, held);
         }
+    }
+
+    /// Puts a message into the queue of the program.
+    fn put(&mut self, now: Time, channel: ChannelId, port: Port, held: Held) {
+        let waiting = self.queues.get(&port).map_or(0, Queue::of_channels);
+        if waiting as u64 >= self.config.places {
+            return self.counters.drop(Dropped::ReceiveQueue);
+        }
+        let (age, arrived) = held.age;
+        let delay = age.saturating_add(now.saturating_since(arrived));
+        let message = Message { channel: Some(channel), payload: held.payload, delay };
+        self.queues.entry(port).or_default().push(message);
+        self.counters.delivered += 1;
     }
 
     pub(crate) fn keep_datagram(&mut self, port: Port, body: &[u8]) {
         let listens = self.listeners.contains_key(&port);
-        let queue: &mut VecDeque<_> = self.queues.entry(port).or_default();
-        let waiting = queue.iter().filter(|message| message.channel.is_none()).count();
-        if listens && waiting < self.config.datagrams {
-            queue.push_back(Message { channel: None, payload: body.to_vec(), delay: Span::ZERO });
+        let queue = self.queues.entry(port).or_default();
+        if listens && queue.datagrams() < self.config.datagrams {
+            queue.push(Message { channel: None, payload: body.to_vec(), delay: Span::ZERO });
         } else {
             self.counters.drop(Dropped::BestEffort);
         }
@@ -171,7 +178,7 @@ impl Node {
         }
         let keeps = self.broken(Fault::ReceiveKeeps);
         let Some(queue) = self.queues.get_mut(&port) else { return Ok(Response::Empty) };
-        let first = if keeps { queue.front().cloned() } else { queue.pop_front() };
+        let first = if keeps { queue.first().cloned() } else { queue.pop() };
         if queue.is_empty() {
             self.queues.remove(&port);
         }

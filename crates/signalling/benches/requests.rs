@@ -124,6 +124,9 @@ fn input<R: Resources>(manager: &mut Manager<R>, from: NodeId, local: u32, seque
     while let Some(output) = manager.poll_transmit() {
         black_box(output);
     }
+    while let Some(changed) = manager.poll_changed() {
+        black_box(changed);
+    }
 }
 
 /// The resident set of this process in bytes; 0 where the system does not say.

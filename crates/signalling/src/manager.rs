@@ -3,6 +3,7 @@
 mod backward;
 mod forward;
 mod inspect;
+mod programs;
 mod source;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -23,6 +24,7 @@ use crate::resources::Resources;
 use crate::settings::Settings;
 
 pub use inspect::Held;
+use programs::Lease;
 
 /// Random bits from the caller's stream; they only spread retransmissions.
 pub type Jitter = Box<dyn FnMut() -> u64 + Send>;
@@ -32,7 +34,7 @@ pub type Jitter = Box<dyn FnMut() -> u64 + Send>;
 /// The owner calls an input (`handle`, `handle_timeout`, `open`, `close`, `change`, `renew`) with
 /// the time by the clock of the node. Then it takes all outputs:
 /// [`poll_transmit`](Self::poll_transmit), [`poll_event`](Self::poll_event),
-/// [`poll_timeout`](Self::poll_timeout).
+/// [`poll_changed`](Self::poll_changed), [`poll_timeout`](Self::poll_timeout).
 pub struct Manager<R> {
     node: NodeId,
     epoch: Epoch,
@@ -47,12 +49,15 @@ pub struct Manager<R> {
     calls: BTreeMap<u32, Call>,
     next_local: u32,
     programs: BTreeMap<Program, Lease>,
+    leases: BTreeSet<(Time, Program)>,
     /// The last epoch of each source.
     epochs: BTreeMap<NodeId, Epoch>,
     ended: Ended,
     timers: BTreeSet<(Time, Timer)>,
     out: VecDeque<(NodeId, Message)>,
     events: VecDeque<Event>,
+    /// Channels of which contracts changed here since the owner took them.
+    changed: BTreeSet<ChannelId>,
     counters: Counters,
     #[cfg(feature = "faults")]
     fault: Option<Fault>,
@@ -62,13 +67,6 @@ pub struct Manager<R> {
 enum Timer {
     Hop(ChannelId),
     Call(u32),
-}
-
-/// A program's hold on its channels.
-#[derive(Debug, Clone, Copy, Default)]
-struct Lease {
-    until: Time,
-    calls: usize,
 }
 
 impl<R: Resources> Manager<R> {
@@ -86,6 +84,8 @@ impl<R: Resources> Manager<R> {
             calls: BTreeMap::new(),
             next_local: 0,
             programs: BTreeMap::new(),
+            leases: BTreeSet::new(),
+            changed: BTreeSet::new(),
             epochs: BTreeMap::new(),
             ended: Ended::default(),
             timers: BTreeSet::new(),
@@ -148,9 +148,7 @@ impl<R: Resources> Manager<R> {
                 Timer::Call(local) => self.on_call(now, local),
             }
         }
-        if self.programs.values().any(|lease| lease.until <= now) {
-            self.bury(now);
-        }
+        self.bury(now);
     }
 
     /// The next message and the neighbour that it is for.
@@ -163,14 +161,17 @@ impl<R: Resources> Manager<R> {
         self.events.pop_front()
     }
 
+    /// The next channel of which [`held_of`](Self::held_of) changed since it was polled last, so
+    /// that a data path follows the manager without a look at every channel.
+    pub fn poll_changed(&mut self) -> Option<ChannelId> {
+        self.changed.pop_first()
+    }
+
     /// When [`handle_timeout`](Self::handle_timeout) is due, by the clock of the node. It may be
     /// called at any other time too.
     pub fn poll_timeout(&self) -> Option<Time> {
         let timer = self.timers.first().map(|(at, _)| *at);
-        let program = match self.broken(Fault::ProgramNeverDies) {
-            true => None,
-            false => self.programs.values().map(|lease| lease.until).min().and_then(Time::named),
-        };
+        let program = self.leases.first().map(|(at, _)| *at);
         Time::earlier(timer, program).map(|passed| self.elapsed.clock_at(passed))
     }
 
@@ -199,6 +200,7 @@ impl<R: Resources> Manager<R> {
         let Some(hop) = self.hops.get_mut(&channel) else { return };
         let Some(at) = hop.slots.iter().position(|slot| slot.version == version) else { return };
         let slot = hop.slots.remove(at);
+        self.changed.insert(channel);
         let (owner, last) = (hop.owner, hop.slots.is_empty());
         if !self.broken(Fault::ReleaseLost) {
             self.resources.release(slot.reservation);

@@ -1,4 +1,4 @@
-//! What must be true after the end of all channels.
+//! The rules after the end of all channels.
 
 use super::*;
 

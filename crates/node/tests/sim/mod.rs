@@ -432,6 +432,9 @@ impl Network {
                 self.travel(at, to, end + link.way, bytes);
             }
         }
+        if self.nodes[at].as_ref().is_some_and(|node| !node.follows()) {
+            self.fail(Rule::Follows, format!("node {at}"));
+        }
         while let Some(answer) = self.nodes[at].as_mut().and_then(Node::poll_answer) {
             self.answer(answer.event);
         }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::*;
 
-/// What is always true.
+/// A rule that always holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rule {
     /// A message is delivered by its end-to-end bound.
@@ -29,13 +29,15 @@ pub(crate) enum Rule {
     Free,
     /// In the end no owner uses a quota.
     Quotas,
+    /// The data path of a node has the contracts that its manager holds.
+    Follows,
     /// A run ends.
     Ends,
 }
 
 impl Rule {
     /// Every rule.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Bound,
         Self::LocalDeadline,
         Self::Held,
@@ -47,6 +49,7 @@ impl Rule {
         Self::Notified,
         Self::Free,
         Self::Quotas,
+        Self::Follows,
         Self::Ends,
     ];
 }

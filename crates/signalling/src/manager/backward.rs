@@ -46,6 +46,7 @@ impl<R: Resources> Manager<R> {
         };
         if slot.deadline.is_none() {
             slot.deadline = Some(own);
+            self.changed.insert(channel);
             if prev.is_none() {
                 slot.answer = Some(deadlines.clone().into_boxed_slice());
             }

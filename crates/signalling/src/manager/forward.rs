@@ -137,6 +137,7 @@ impl<R: Resources> Manager<R> {
             self.resources.release(offer.id);
             return Err((shortage, false));
         }
+        self.changed.insert(channel);
         let hop = self.hops.entry(channel).or_insert(fresh);
         let (needs, claim) = (Needs { least: offer.least, latest: offer.latest }, offer.claim);
         let contract = ask.contract;
@@ -208,6 +209,7 @@ impl<R: Resources> Manager<R> {
             None => {
                 slot.answer = Some(deadlines.clone().into_boxed_slice());
                 slot.deadline = Some(own);
+                self.changed.insert(about.channel);
                 let reservation = slot.reservation;
                 if !self.broken(Fault::CommitNotMade)
                     && let Err(shortage) = self.resources.commit(reservation, own)

@@ -2,12 +2,12 @@
 
 use laxity_units::{Span, Time};
 
-use super::{About, Lease, Manager, Timer};
+use super::{About, Manager, Timer};
 use crate::call::{Attempts, Call, Established, State, retry_at};
 use crate::contract::Contract;
 use crate::event::{Event, Open, Unfit};
 use crate::faults::Fault;
-use crate::identity::{ChannelId, Epoch, Program, Version};
+use crate::identity::{ChannelId, Epoch, Version};
 use crate::message::{Ask, Body, is_route};
 use crate::refusal::{Acceptable, Refused, Resource, Shortage};
 use crate::resources::Resources;
@@ -28,8 +28,7 @@ impl<R: Resources> Manager<R> {
             self.refused_event(channel, Shortage::of(Resource::Entries, 1).but(Acceptable::Later));
             return channel;
         }
-        let lease = self.programs.entry(program).or_default();
-        *lease = Lease { until: now.saturating_add(self.settings.program_lease), calls: lease.calls + 1 };
+        self.renewed(now, program, 1);
         let attempts = self.attempts(now);
         let route = route.into_boxed_slice();
         let state = State::Opening { contract, attempts };
@@ -94,15 +93,6 @@ impl<R: Resources> Manager<R> {
         }
     }
 
-    /// The program is alive: its channels stay for another lease.
-    pub fn renew(&mut self, now: Time, program: Program) {
-        let now = self.passed(now);
-        let until = now.saturating_add(self.settings.program_lease);
-        if let Some(lease) = self.programs.get_mut(&program) {
-            lease.until = until;
-        }
-    }
-
     /// The identity of a channel that begins here.
     pub(super) fn own(&self, local: u32) -> ChannelId {
         let epoch = if self.broken(Fault::EpochIgnored) { Epoch(1) } else { self.epoch };
@@ -134,12 +124,7 @@ impl<R: Resources> Manager<R> {
     fn forget(&mut self, local: u32) {
         let Some(call) = self.calls.remove(&local) else { return };
         self.timers.remove(&(call.timer, Timer::Call(local)));
-        if let Some(lease) = self.programs.get_mut(&call.program) {
-            lease.calls -= 1;
-            if lease.calls == 0 {
-                self.programs.remove(&call.program);
-            }
-        }
+        self.forget_call_of(call.program);
     }
 
     fn next_about(&mut self, local: u32, version: Version) -> Option<About> {
@@ -361,7 +346,7 @@ impl<R: Resources> Manager<R> {
 
     /// Frees the channel here and releases it along the route; the program awaits the end if
     /// `told`.
-    fn begin_release(&mut self, now: Time, local: u32, told: bool) {
+    pub(super) fn begin_release(&mut self, now: Time, local: u32, told: bool) {
         self.drop_channel(self.own(local));
         let attempts = self.attempts(now);
         let Some(call) = self.calls.get_mut(&local) else { return };
@@ -469,26 +454,5 @@ impl<R: Resources> Manager<R> {
             self.drop_version(self.own(local), old);
         }
         self.refresh(now, local);
-    }
-
-    /// Closes the channels of each program with a lease that is over.
-    pub(super) fn bury(&mut self, now: Time) {
-        if self.broken(Fault::ProgramNeverDies) {
-            return;
-        }
-        let over = |(program, lease): (&Program, &mut Lease)| {
-            let over = lease.until <= now;
-            // Its channels are being closed: they hold the entry until they are.
-            lease.until = if over { Time::MAX } else { lease.until };
-            over.then_some(*program)
-        };
-        let dead: Vec<Program> = self.programs.iter_mut().filter_map(over).collect();
-        let of_dead =
-            |call: &Call| dead.contains(&call.program) && !matches!(call.state, State::Closing { .. });
-        let calls: Vec<u32> =
-            self.calls.iter().filter(|(_, call)| of_dead(call)).map(|(local, _)| *local).collect();
-        for local in calls {
-            self.begin_release(now, local, true);
-        }
     }
 }
