@@ -1,0 +1,174 @@
+//! Timelines by hand over a line of nodes.
+
+mod line;
+
+use laxity_node::Command;
+use laxity_node::faults::Fault;
+use laxity_signalling::bound::{SignallingChannel, establishment};
+use laxity_signalling::contract::Contract;
+use laxity_signalling::event::Event;
+use laxity_signalling::identity::ChannelId;
+use laxity_signalling::settings::Settings;
+use laxity_units::{Bytes, Span, Time};
+use line::{Line, SIGNALLING, Seen, WAY, us};
+
+const ROUTE: [u32; 4] = [0, 1, 2, 3];
+
+/// Messages of one packet, 572 bytes with its header.
+fn contract() -> Contract {
+    Contract {
+        max_message: Bytes::new(500),
+        min_message: Bytes::new(1),
+        min_interval: Span::from_ms(50),
+        burst: 1,
+        deadline: Span::from_us(30_300),
+    }
+}
+
+/// `Ask` has 107 + 16 k bytes and a header of 72 at hop `k` of four nodes, `Commit` 61 and 72.
+/// `Refresh` has 32 and 72, and waits for the spacing of 2 ms. A byte takes 1 us, the way 100 us.
+#[test]
+fn a_channel_over_three_hops_is_established_in_one_round_trip() {
+    let mut line = Line::new(4, None);
+    let id = line.open(contract(), &ROUTE);
+    line.until(us(10_000));
+    let left: Vec<_> = line.left(None).into_iter().map(|(at, node, [.., end])| (node, at, end)).collect();
+    let ask = [(0, us(0), us(195)), (1, us(295), us(506)), (2, us(606), us(833))];
+    let commit = [(3, us(933), us(1066)), (2, us(1166), us(1299)), (1, us(1399), us(1532))];
+    let refresh = [(0, us(2000), us(2104)), (1, us(2295), us(2399)), (2, us(2606), us(2710))];
+    let refreshed = [(3, us(2933), us(3029)), (2, us(3166), us(3262)), (1, us(3399), us(3495))];
+    assert_eq!(left, [ask, commit, refresh, refreshed].concat());
+    assert_eq!(line.established(id), Some(us(1632)));
+    let opened = line.seen.iter().find(|(.., seen)| matches!(seen, Seen::Event(Event::Opened { .. })));
+    assert_eq!(opened.map(|(at, node, _)| (*at, *node)), Some((us(2810), 3)));
+}
+
+/// A node promises 3250 us at least: a datagram of 1072 us that it waits for, two signalling
+/// messages of 803 us, and the packet of 572 us. The destination counts the datagram only. They
+/// share 30 000 us, so a node has 3250 × 30 000 / 10 822 = 9009.425 us. Remaining time travels in
+/// whole nanoseconds.
+#[test]
+fn a_message_is_held_at_each_node_until_its_logical_arrival() {
+    let mut line = Line::new(4, None);
+    let id = line.open(contract(), &ROUTE);
+    line.until(us(20_000));
+    assert_eq!(line.send(id, 500), us(50_300));
+    line.until(us(60_000));
+    let ps = |ps| Time::ZERO + Span::from_ps(ps);
+    let held = [(0, 20_000_000_000), (1, 29_109_425_000), (2, 38_218_850_000)];
+    let deadlines = [9_009_425_244, 9_009_425_245, 9_009_425_245];
+    let expected: Vec<_> = held
+        .into_iter()
+        .zip(deadlines)
+        .map(|((node, at), d)| (ps(at), node, [ps(at), ps(at + d), ps(at + 572_000_000)]))
+        .collect();
+    assert_eq!(line.left(Some(id)), expected);
+    let delivered: Vec<_> = delivered(&line);
+    assert_eq!(delivered, [(ps(38_890_850_000), 500)]);
+}
+
+fn delivered(line: &Line) -> Vec<(Time, usize)> {
+    let of = |(at, _, seen): &(Time, usize, Seen)| match seen {
+        Seen::Message(message) => Some((*at, message.payload.len())),
+        _ => None,
+    };
+    line.seen.iter().filter_map(of).collect()
+}
+
+/// When messages at 20, 70 and 150 ms leave node 1, if the first comes 20 ms late.
+fn after_a_late_packet(fault: Option<Fault>) -> Vec<Time> {
+    let mut line = Line::new(4, fault);
+    let id = line.open(contract(), &ROUTE);
+    for (at, delay) in [(20_000, Span::from_ms(20)), (70_000, Span::ZERO), (150_000, Span::ZERO)] {
+        line.until(us(at));
+        line.delay = delay;
+        line.send(id, 500);
+        line.until(us(at + 1000));
+        line.delay = Span::ZERO;
+    }
+    line.until(us(200_000));
+    line.left(Some(id)).into_iter().filter(|(_, node, _)| *node == 1).map(|(at, ..)| at).collect()
+}
+
+/// Without the fault a message leaves node 1 9109.425 us after it leaves the source. The regulator
+/// keeps 50 ms behind the late message, and the pause before the third message makes up for it.
+#[test]
+fn lateness_stays_until_the_source_pauses() {
+    let ns = |ns| Time::ZERO + Span::from_ns(ns);
+    assert_eq!(after_a_late_packet(None), [ns(49_109_425), ns(99_109_425), ns(159_109_425)]);
+    let broken = after_a_late_packet(Some(Fault::RegulatorMissing));
+    assert_eq!(broken, [ns(49_109_425), ns(79_109_425), ns(159_109_425)]);
+}
+
+/// Reservations of the source that are not free yet, at 21, 69.999 and 70 ms.
+fn retained(fault: Option<Fault>) -> [usize; 3] {
+    let mut line = Line::new(4, fault);
+    let id = line.open(contract(), &ROUTE);
+    line.until(us(20_000));
+    line.send(id, 500);
+    line.until(us(21_000));
+    line.command(0, Command::Close(id));
+    [21_000, 69_999, 70_000].map(|at| {
+        line.until(us(at));
+        line.nodes[0].holdings().1[3]
+    })
+}
+
+/// The message at 20 ms has used the link time of the 50 ms behind it.
+#[test]
+fn link_time_that_is_used_is_not_free() {
+    assert_eq!(retained(None), [1, 1, 0]);
+    assert_eq!(retained(Some(Fault::ReservationFreedEarly)), [0, 0, 0]);
+}
+
+/// Requests to a neighbour that each node makes just before our message is there, both ways.
+const BEFORE: u32 = 5;
+
+/// Establishment over three flooded hops, with `BEFORE` requests to the next node at each of the
+/// instants `extra`, in the order of the nodes that our request and its answer leave.
+fn flooded(extra: &[Time]) -> (Line, ChannelId) {
+    let mut line = Line::new(4, None);
+    line.flood = true;
+    let start = us(50_000);
+    line.until(start);
+    let crossings = [(0, 1), (1, 2), (2, 3), (3, 2), (2, 1), (1, 0)];
+    let mut id = None;
+    for (at, (from, to)) in extra.iter().zip(crossings) {
+        line.until(*at);
+        for _ in 0..BEFORE {
+            line.open(Contract { min_interval: Span::from_secs(10), ..contract() }, &[from, to]);
+        }
+        id = id.or_else(|| Some(line.open(Contract { deadline: Span::from_ms(100), ..contract() }, &ROUTE)));
+    }
+    line.until(*extra.last().expect("one at least") + Span::from_ms(100));
+    (line, id.expect("the first crossing opens it"))
+}
+
+/// The bound counts one message more than the requests of a node: it may have left just before.
+#[test]
+fn establishment_under_flood_is_within_its_bound_and_near_it() {
+    let mut extra = vec![us(50_000)];
+    for crossing in 0..5 {
+        let (line, _) = flooded(&extra);
+        // Ours is the last message of the node that waits for so long.
+        let node = [0, 1, 2, 3, 2, 1][crossing];
+        let next = extra[crossing] + SIGNALLING * u64::from(BEFORE);
+        let ours = line
+            .left(None)
+            .into_iter()
+            .find(|(_, at, [logical, ..])| *at == node && *logical >= next)
+            .expect("it leaves");
+        extra.push(ours.2[2] + WAY - Span::from_ps(1));
+    }
+    let (line, id) = flooded(&extra);
+    let took = line.established(id).expect("it is established").since(extra[0]);
+    let link = SignallingChannel {
+        interval: SIGNALLING,
+        deadline: SIGNALLING,
+        way: WAY,
+        before: u64::from(BEFORE) + 1,
+    };
+    let bound = establishment(&[link; 3], Span::ZERO, 0, &Settings::default());
+    assert!(took <= bound && took > bound * 3 / 4, "{took} of {bound}");
+    assert_eq!((took, bound), (Span::from_us(65_768), Span::from_us(84_600)));
+}

@@ -1,0 +1,185 @@
+//! Nodes in a line with perfect clocks and links, for timelines by hand.
+//!
+//! A byte takes 1 us on each link and 100 us to the next node. Signalling messages are 2 ms apart.
+
+use std::collections::BTreeMap;
+
+use laxity_clock::Tolerance;
+use laxity_node::faults::Fault;
+use laxity_node::{Command, Departure, LinkConfig, Message, Node, NodeConfig, Response};
+use laxity_signalling::contract::Contract;
+use laxity_signalling::event::Event;
+use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program};
+use laxity_signalling::quota::Quotas;
+use laxity_signalling::settings::Settings;
+use laxity_units::{ByteTime, Bytes, Rate, Span, Time};
+
+pub(crate) const PORT: Port = Port(9);
+pub(crate) const PROGRAM: Program = Program(1);
+pub(crate) const WAY: Span = Span::from_us(100);
+pub(crate) const SIGNALLING: Span = Span::from_ms(2);
+
+pub(crate) fn us(us: u64) -> Time {
+    Time::ZERO + Span::from_us(us)
+}
+
+/// The description of node `at` of `count`.
+pub(crate) fn config(at: u32, count: u32) -> NodeConfig {
+    let rate = Rate::of(Bytes::new(1_000_000), Span::from_secs(1));
+    let link = LinkConfig { per_byte: ByteTime::at(rate), way: WAY, hosts: Span::ZERO, around: 0 };
+    let neighbours = [at.checked_sub(1), Some(at + 1).filter(|next| *next < count)];
+    let next = |to: u32| NodeId(if to < at { at - 1 } else { at + 1 });
+    NodeConfig {
+        node: NodeId(at),
+        epoch: Epoch(1),
+        links: neighbours.into_iter().flatten().map(|to| (NodeId(to), link)).collect(),
+        routes: (0..count).filter(|to| *to != at).map(|to| (NodeId(to), next(to))).collect(),
+        packet: 1000,
+        drift: Tolerance::NONE,
+        signalling: SIGNALLING,
+        datagrams: 24,
+        places: 64,
+        settings: Settings::default(),
+        quotas: Quotas::default(),
+    }
+}
+
+enum Item {
+    Arrive { from: usize, bytes: Vec<u8> },
+    Free(usize),
+    Wake,
+}
+
+/// An event of the timeline.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Seen {
+    /// A program is notified.
+    Event(Event),
+    /// A promised packet begins to leave; in the time of the node.
+    Left(Departure),
+    /// A message is delivered.
+    Message(Message),
+}
+
+pub(crate) struct Line {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) now: Time,
+    calendar: BTreeMap<(Time, u64), (usize, Item)>,
+    number: u64,
+    /// Each link always has datagrams to send.
+    pub(crate) flood: bool,
+    pub(crate) seen: Vec<(Time, usize, Seen)>,
+    /// A packet is given to the next node this much later.
+    pub(crate) delay: Span,
+}
+
+impl Line {
+    pub(crate) fn new(count: u32, fault: Option<Fault>) -> Self {
+        let node = |at| Node::with_fault(config(at, count), Box::new(|| 0), fault).unwrap();
+        let nodes = (0..count).map(node).collect();
+        let (calendar, seen) = (BTreeMap::new(), Vec::new());
+        let mut line =
+            Self { nodes, now: Time::ZERO, calendar, number: 0, flood: false, seen, delay: Span::ZERO };
+        for node in 0..line.nodes.len() {
+            line.command(node, Command::Listen(PORT));
+        }
+        line
+    }
+
+    pub(crate) fn command(&mut self, node: usize, command: Command) -> Response {
+        let response = self.nodes[node].command(self.now, PROGRAM, command).unwrap();
+        self.pump(node);
+        response
+    }
+
+    pub(crate) fn open(&mut self, contract: Contract, route: &[u32]) -> ChannelId {
+        let nodes = route.iter().map(|node| NodeId(*node)).collect();
+        let open = Command::Open { owner: Owner(1), port: PORT, contract, route: nodes };
+        match self.command(route[0] as usize, open) {
+            Response::Opening(id) => id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn send(&mut self, channel: ChannelId, length: usize) -> Time {
+        let node = channel.node.0 as usize;
+        match self.command(node, Command::Send(channel, vec![7; length])) {
+            Response::Accepted { due } => due,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Goes on until `end`.
+    pub(crate) fn until(&mut self, end: Time) {
+        while let Some(entry) = self.calendar.first_entry().filter(|entry| entry.key().0 <= end) {
+            let ((at, _), (node, item)) = entry.remove_entry();
+            self.now = at;
+            match item {
+                Item::Arrive { from, bytes } => {
+                    self.nodes[node].handle_frame(at, NodeId(from as u32), &bytes);
+                }
+                Item::Free(to) => self.nodes[node].transmitted(NodeId(to as u32)),
+                Item::Wake => self.nodes[node].handle_timeout(at),
+            }
+            self.pump(node);
+        }
+        self.now = end;
+    }
+
+    fn at(&mut self, at: Time, node: usize, item: Item) {
+        self.number += 1;
+        self.calendar.insert((at, self.number), (node, item));
+    }
+
+    fn pump(&mut self, at: usize) {
+        let now = self.now;
+        let neighbours = [at.checked_sub(1), Some(at + 1).filter(|next| *next < self.nodes.len())];
+        for to in neighbours.into_iter().flatten() {
+            let id = NodeId(to as u32);
+            while self.flood && self.nodes[at].waiting(id) < 10 {
+                let payload = vec![0; 992];
+                let datagram = Command::Datagram { to: id, port: PORT, payload };
+                self.nodes[at].command(now, PROGRAM, datagram).unwrap();
+            }
+            let Some(bytes) = self.nodes[at].poll_frame(now, id) else { continue };
+            let departure = self.nodes[at].poll_departure();
+            self.seen.extend(departure.map(|departure| (now, at, Seen::Left(departure))));
+            let end = now + Span::from_us(bytes.len() as u64);
+            self.at(end, at, Item::Free(to));
+            self.at(end + WAY + self.delay, to, Item::Arrive { from: at, bytes });
+        }
+        while let Some(answer) = self.nodes[at].poll_answer() {
+            self.seen.push((now, at, Seen::Event(answer.event)));
+        }
+        while let Ok(Response::Received(message)) =
+            self.nodes[at].command(now, PROGRAM, Command::Receive(PORT))
+        {
+            if message.channel.is_some() {
+                self.seen.push((now, at, Seen::Message(message)));
+            }
+        }
+        if let Some(due) = self.nodes[at].poll_timeout(now) {
+            self.at(due.max(now + Span::from_ps(1)), at, Item::Wake);
+        }
+    }
+
+    /// When the program of `channel` was notified of its establishment.
+    pub(crate) fn established(&self, channel: ChannelId) -> Option<Time> {
+        self.seen.iter().find_map(|(at, _, seen)| match seen {
+            Seen::Event(Event::Established { channel: other, .. }) if *other == channel => Some(*at),
+            _ => None,
+        })
+    }
+
+    /// Packets that left: when, from which node, logical arrival, local deadline, end. Signalling if
+    /// `channel` is none.
+    pub(crate) fn left(&self, channel: Option<ChannelId>) -> Vec<(Time, usize, [Time; 3])> {
+        let of = |(at, node, seen): &(Time, usize, Seen)| match seen {
+            Seen::Left(left) if left.channel == channel => {
+                Some((*at, *node, [left.logical_arrival, left.deadline, left.end]))
+            }
+            _ => None,
+        };
+        self.seen.iter().filter_map(of).collect()
+    }
+}
