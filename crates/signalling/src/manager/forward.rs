@@ -39,7 +39,7 @@ impl<R: Resources> Manager<R> {
         let at = ask.hops.len();
         let next = ask.route.get(at + 1).copied();
         if let Some(hop) = self.hops.get_mut(&channel) {
-            if (hop.prev, hop.next) != (from, next) {
+            if (hop.prev, hop.next, hop.owner, hop.port) != (from, next, ask.owner, ask.port) {
                 self.counters.contradictory += 1;
                 return self.refuse_to(now, from, about, Shortage::of(Resource::Valid, 0), false);
             }

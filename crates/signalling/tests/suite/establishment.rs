@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use laxity_signalling::Manager;
 use laxity_signalling::contract::{Claim, Contract};
+use laxity_signalling::division::{Division, Needs};
 use laxity_signalling::event::{Event, Open, Unfit};
 use laxity_signalling::exact::{Capacity, Exact};
 use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program, Version};
-use laxity_signalling::message::{Body, Message};
+use laxity_signalling::message::{Ask, Body, Message};
 use laxity_signalling::quota::{Quota, Quotas};
 use laxity_signalling::refusal::{Acceptable, Refused, Resource, Shortage};
 use laxity_signalling::resources::Resources;
@@ -267,6 +268,41 @@ fn an_owner_is_held_to_its_quota() {
     row.open(contract());
     row.pass(Span::from_ms(20));
     assert!(matches!(row.events(0).last(), Some(Event::Established { .. })));
+}
+
+/// A change names the owner and the queue of the channel, or no node could pay the quota back.
+#[test]
+fn a_change_with_another_owner_is_refused() {
+    let mut row = Row::new(2);
+    let channel = row.open(contract());
+    row.pass(Span::from_ms(20));
+    let route = vec![NodeId(0), NodeId(1)];
+    let mut ask = Ask {
+        contract: contract(),
+        owner: Owner(1),
+        port: Port(1),
+        division: Division::Proportional,
+        current: Some(Version(1)),
+        balance: contract().deadline,
+        between: Span::ZERO,
+        route: route.clone(),
+        hops: vec![Needs { least: Span::from_ms(1), latest: Span::from_ms(1) }],
+    };
+    let destination = &mut row.nodes[1];
+    let used = destination.quotas().used(Owner(1));
+    for (sequence, owner, port) in [(10, 2, 1), (11, 1, 2)] {
+        (ask.owner, ask.port) = (Owner(owner), Port(port));
+        let body = Body::Ask(ask.clone());
+        destination.handle(row.now, NodeId(0), Message { channel, version: Version(2), sequence, body });
+        let answer = destination.poll_transmit().map(|(_, message)| message.body);
+        let shortage = Shortage::of(Resource::Valid, 0);
+        let refused = Refused { node: NodeId(1), shortage };
+        assert_eq!(answer, Some(Body::Refuse { refused, beyond: false }));
+        assert_eq!((destination.quotas().used(Owner(1)), destination.quotas().used(Owner(2)).0), (used, 0));
+    }
+    let body = Body::Release { route };
+    destination.handle(row.now, NodeId(0), Message { channel, version: Version(1), sequence: 12, body });
+    assert!(destination.quotas().is_unused());
 }
 
 /// A program that renews keeps its channel; one that does not loses it after its lease, and then
