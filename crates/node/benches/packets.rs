@@ -81,6 +81,7 @@ impl Bench {
             signalling: Span::from_us(50),
             datagrams: 16,
             places: u64::from(channels) * 4,
+            memory: Bytes::new(1 << 40),
             settings: Settings {
                 lease: Span::from_secs(1_000_000),
                 patience: Span::from_secs(1_000_000),

@@ -62,6 +62,9 @@ pub struct NodeConfig {
     pub datagrams: usize,
     /// Messages of channels that may wait in the queue of a program.
     pub places: u64,
+    /// Memory for the packets, messages and state of channels from one neighbour, or from the
+    /// programs of the node together. Queues of programs have `places` messages beside.
+    pub memory: Bytes,
     /// The settings of the manager.
     pub settings: Settings,
     /// The quotas of owners.
@@ -133,6 +136,7 @@ mod tests {
             signalling: Span::from_ms(1),
             datagrams: 1,
             places: 1,
+            memory: Bytes::new(1),
             settings: Settings::default(),
             quotas: Quotas::default(),
         };

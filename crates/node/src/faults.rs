@@ -19,6 +19,8 @@ pub enum Fault {
     ReservationKept,
     /// A reservation that ended is free at once, with its link time still in use.
     ReservationFreedEarly,
+    /// The memory of a reservation that ended is never free.
+    MemoryKept,
     /// The remaining time is the whole local deadline.
     RemainingNotReduced,
     /// A relayed message is due from its arrival, whatever the message before.
@@ -58,6 +60,7 @@ impl Fault {
         Fault::ChangeUnfollowed,
         Fault::TimerUnheeded,
         Fault::ReservationKept,
+        Fault::MemoryKept,
         Fault::RemainingNotReduced,
         Fault::LatePacketUnregulated,
         Fault::ContractNotPoliced,

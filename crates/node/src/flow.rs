@@ -9,6 +9,9 @@ use laxity_units::{Span, Time};
 
 use crate::config::{NodeConfig, regulated};
 
+/// Messages that can be partial at once.
+pub(crate) const BUFFERS: u32 = 2;
+
 /// A contract of a channel.
 pub(crate) type Key = (ChannelId, Version);
 
@@ -71,7 +74,7 @@ impl Flow {
         let sizes = Sizes { message, packet: config.packet };
         let messages = messages(&contract);
         let reassembly = (place.to.is_none() && deadline.is_some()).then(|| {
-            let reservation = Reservation { sizes, buffers: 2, timeout: contract.deadline };
+            let reservation = Reservation { sizes, buffers: BUFFERS, timeout: contract.deadline };
             Reassembly::new(wire(channel), channel.epoch.0, reservation)
         });
         Some(Self {
@@ -94,6 +97,12 @@ impl Flow {
     /// Until when link time that is used counts.
     pub(crate) fn used_until(&self) -> Option<Time> {
         self.left.map(|left| left.saturating_add(self.contract.min_interval))
+    }
+
+    /// By when the last packet has left the queue of the link, if packets wait there. A packet
+    /// without a flow is dropped when its turn is there.
+    pub(crate) fn queued_until(&self) -> Option<Time> {
+        (self.waiting > 0).then(|| self.next.saturating_add(self.deadline.unwrap_or_default()))
     }
 }
 

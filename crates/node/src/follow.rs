@@ -23,16 +23,18 @@ impl Node {
         }
         let early = self.broken(Fault::ReservationFreedEarly);
         for id in std::mem::take(&mut self.manager.resources_mut().ended) {
-            let until =
-                used.iter().find(|(ended, _)| *ended == id && !early).map_or(now, |(_, until)| *until);
-            self.timers.set(&mut None, Some(until), Due::Free(id));
+            let [used, queued] = used.iter().find(|(ended, _)| *ended == id).map_or([None; 2], |(_, at)| *at);
+            let used = used.filter(|_| !early).unwrap_or(now);
+            self.timers.set(&mut None, Some(used), Due::Free(id));
+            self.timers.set(&mut None, Some(queued.unwrap_or(now)), Due::Memory(id));
             self.retained += 1;
         }
         self.run_due(now);
     }
 
-    /// Follows one channel; link time that flows without a contract used is added to `used`.
-    fn follow_channel(&mut self, channel: ChannelId, used: &mut Vec<(ReservationId, Time)>) {
+    /// Follows one channel. `used` takes until when a flow without a contract uses link time and
+    /// has packets in the queue.
+    fn follow_channel(&mut self, channel: ChannelId, used: &mut Vec<(ReservationId, [Option<Time>; 2])>) {
         let held: Vec<Held> = self.manager.held_of(channel).collect();
         let all = (channel, Version(0))..=(channel, Version(u32::MAX));
         let over = |(key, flow): (&Key, &Flow)| {
@@ -42,7 +44,7 @@ impl Node {
         for key in self.flows.range(all.clone()).filter_map(over).collect::<Vec<_>>() {
             let Some(flow) = self.flows.get_mut(&key) else { continue };
             self.timers.set(&mut flow.armed, None, Due::Partial(key));
-            used.extend(flow.used_until().map(|until| (flow.reservation, until)));
+            used.push((flow.reservation, [flow.used_until(), flow.queued_until()]));
             if !self.broken(Fault::FlowKept) {
                 self.flows.remove(&key);
             }
@@ -115,6 +117,8 @@ impl Node {
                     self.retained -= 1;
                     self.manager.resources_mut().free(id);
                 }
+                Due::Memory(_) if self.broken(Fault::MemoryKept) => {}
+                Due::Memory(id) => self.manager.resources_mut().free_memory(id),
             }
         }
     }

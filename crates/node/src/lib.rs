@@ -62,6 +62,7 @@ mod flow;
 mod follow;
 mod line;
 mod link;
+mod memory;
 mod node;
 mod queue;
 mod receive;

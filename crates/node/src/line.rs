@@ -19,12 +19,15 @@ use laxity_signalling::tables::Tables;
 use laxity_units::{Bytes, Span};
 
 use crate::config::{LinkConfig, NodeConfig, NotANode, regulated};
+use crate::memory::{Memory, needs};
 
 /// The admission tables of a node, with the signalling channel of each link reserved.
 #[derive(Debug, Clone)]
 pub struct Lines {
     tables: Tables,
     drift: Tolerance,
+    packet: u32,
+    memory: Memory,
     /// Reservations that the manager released and the node has not freed.
     pub(crate) ended: Vec<ReservationId>,
 }
@@ -64,12 +67,18 @@ impl Lines {
             let offer = tables.reserve(&asked).map_err(NotANode::Signalling)?;
             tables.commit(offer.id, config.signalling).map_err(NotANode::Signalling)?;
         }
-        Ok(Self { tables, drift: config.drift, ended: Vec::new() })
+        let (drift, memory) = (config.drift, Memory::new(config.memory.get()));
+        Ok(Self { tables, drift, packet: config.packet, memory, ended: Vec::new() })
     }
 
-    /// Frees a released reservation.
+    /// Frees the link time and the receive places of a released reservation.
     pub(crate) fn free(&mut self, id: ReservationId) {
         self.tables.release(id);
+    }
+
+    /// Frees the memory of a released reservation.
+    pub(crate) fn free_memory(&mut self, id: ReservationId) {
+        self.memory.give_back(id);
     }
 }
 
@@ -85,14 +94,19 @@ fn signalling(to: NodeId, interval: Span) -> Asked {
 }
 
 impl Resources for Lines {
-    type Snapshot = <Tables as Resources>::Snapshot;
+    /// The tables, and the bytes of memory by neighbour.
+    type Snapshot = (<Tables as Resources>::Snapshot, BTreeMap<Option<NodeId>, u64>);
 
     fn reserve(&mut self, asked: &Asked) -> Result<Offer, Shortage> {
         let mut asked = *asked;
         if asked.place.from.is_some() {
             asked.contract.min_interval = regulated(self.drift, asked.contract.min_interval);
         }
-        self.tables.reserve(&asked)
+        let (from, bytes) = (asked.place.from, needs(&asked, self.packet)?);
+        self.memory.check(from, bytes, self.packet.into())?;
+        let offer = self.tables.reserve(&asked)?;
+        self.memory.take(offer.id, from, bytes);
+        Ok(offer)
     }
 
     fn commit(&mut self, id: ReservationId, deadline: Span) -> Result<(), Shortage> {
@@ -105,6 +119,6 @@ impl Resources for Lines {
     }
 
     fn snapshot(&self) -> Self::Snapshot {
-        self.tables.snapshot()
+        (self.tables.snapshot(), self.memory.used().clone())
     }
 }

@@ -17,6 +17,8 @@ pub(crate) enum Due {
     Deliver(ChannelId),
     /// A reservation that ended has no link time in use any more.
     Free(ReservationId),
+    /// A reservation that ended has no packets in a queue any more.
+    Memory(ReservationId),
 }
 
 /// Timers, in the order of time.

@@ -75,7 +75,7 @@ fn delivered(line: &Line) -> Vec<(Time, usize)> {
     line.seen.iter().filter_map(of).collect()
 }
 
-/// When messages at 20, 70 and 150 ms leave node 1, if the first comes 20 ms late.
+/// When messages at 20, 70 and 150 ms leave node 1, if the first one is 20 ms late.
 fn after_a_late_packet(fault: Option<Fault>) -> Vec<Time> {
     let mut line = Line::new(4, fault);
     let id = line.open(contract(), &ROUTE);

@@ -13,7 +13,7 @@ use laxity_signalling::identity::{Epoch, NodeId, Owner};
 use laxity_signalling::quota::{Quota, Quotas};
 use laxity_signalling::settings::Settings;
 use laxity_transport::HEADER_LEN;
-use laxity_units::{ByteTime, Rate, Span};
+use laxity_units::{ByteTime, Bytes, Rate, Span};
 use serde::{Deserialize, Deserializer};
 
 use crate::seal;
@@ -25,6 +25,8 @@ const SHORTEST_SIGNALLING: Span = Span::from_us(50);
 /// Parts per billion by which `CLOCK_MONOTONIC` may be fast or slow: 100 ppm of a crystal, and 500
 /// ppm by which Linux adjusts the clock at most.
 const DRIFT: i64 = 600_000;
+/// Bytes for the channels from one neighbour, or from the programs here.
+const MEMORY: u64 = 1 << 30;
 /// The longest message in bytes.
 pub const LARGEST_MESSAGE: u32 = 256 * 1024;
 
@@ -339,6 +341,7 @@ impl NodeFile {
             signalling,
             datagrams: self.host.datagrams,
             places: self.host.places,
+            memory: Bytes::new(MEMORY),
             settings,
             quotas: self.quotas(),
         }

@@ -39,6 +39,7 @@ pub(crate) fn config(at: u32, count: u32) -> NodeConfig {
         signalling: SIGNALLING,
         datagrams: 24,
         places: 64,
+        memory: Bytes::from_kib(256),
         settings: Settings::default(),
         quotas: Quotas::default(),
     }

@@ -273,6 +273,7 @@ impl Network {
             signalling: Span::from_ms(2),
             datagrams: 24,
             places: 64,
+            memory: Bytes::from_kib(256),
             settings: settings(),
             quotas: Quotas::default(),
         };
