@@ -31,9 +31,12 @@ const MEMORY: u64 = 1 << 30;
 pub const LARGEST_MESSAGE: u32 = 256 * 1024;
 
 /// A node file.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeFile {
+    /// The path that it was read from.
+    #[serde(skip)]
+    pub source: Option<PathBuf>,
     /// The name of the node, which is that of its certificate.
     pub name: String,
     /// The number of the node, unique in the network.
@@ -68,7 +71,7 @@ pub struct NodeFile {
 }
 
 /// How peers and packets are authenticated.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Security {
     /// By certificates of one authority.
@@ -78,7 +81,7 @@ pub enum Security {
 }
 
 /// The one word that turns authentication off.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Off {
     /// Not at all.
@@ -86,7 +89,7 @@ pub enum Off {
 }
 
 /// Paths of PEM files, relative to the node file.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keys {
     /// The certificate of the authority.
@@ -98,7 +101,7 @@ pub struct Keys {
 }
 
 /// The part of the host that the daemon takes.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Host {
     /// The longest time that the hosts at both ends of a link take beside the link: it is part of
@@ -147,7 +150,7 @@ pub enum Idle {
 }
 
 /// A link to a neighbour.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// The name of the neighbour.
@@ -176,7 +179,7 @@ pub struct Link {
 }
 
 /// The most that an owner may reserve at the node.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuotaFile {
     /// Channels.
@@ -243,14 +246,22 @@ impl NodeFile {
     pub fn read(path: &Path) -> Result<Self, BadFile> {
         let bad = |why: String| BadFile { path: path.to_owned(), why };
         let text = std::fs::read_to_string(path).map_err(|why| bad(why.to_string()))?;
-        let mut file: Self = toml::from_str(&text).map_err(|why| bad(why.to_string()))?;
+        let file = Self::parse(&text, path.parent().unwrap_or(Path::new("."))).map_err(bad)?;
+        Ok(Self { source: Some(path.to_owned()), ..file })
+    }
+
+    /// The node that `text` describes, with paths from the directory `beside` on.
+    ///
+    /// # Errors
+    /// A sentence with the name of the key.
+    pub fn parse(text: &str, beside: &Path) -> Result<Self, String> {
+        let mut file: Self = toml::from_str(text).map_err(|why| why.to_string())?;
         if let Security::Keys(keys) = &mut file.security {
-            let beside = path.parent().unwrap_or(Path::new("."));
             for part in [&mut keys.authority, &mut keys.certificate, &mut keys.key] {
                 *part = beside.join(&*part);
             }
         }
-        file.check().map_err(bad)?;
+        file.check()?;
         Ok(file)
     }
 
@@ -405,8 +416,7 @@ mod tests {
     "#;
 
     fn read(text: &str) -> Result<NodeFile, String> {
-        let file: NodeFile = toml::from_str(text).map_err(|why| why.to_string())?;
-        file.check().map(|()| file)
+        NodeFile::parse(text, Path::new("."))
     }
 
     #[test]

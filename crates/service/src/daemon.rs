@@ -21,14 +21,15 @@ use crate::control::{Control, Description, RING};
 use crate::engine::{Ends, Engine};
 use crate::exchange::ToEngine;
 use crate::identity::Identity;
+use crate::reload::Running;
 use crate::shaper::Shaper;
 use crate::wire::Wire;
-use crate::{metrics, programs, session};
+use crate::{programs, session};
 
 /// How often the directory is looked at.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Runs the daemon of a node until it gets SIGINT or SIGTERM. `ready` is called when programs can
+/// Runs the daemon of a node until it gets SIGINT or SIGTERM; SIGHUP reads the file again. `ready` is called when programs can
 /// connect.
 ///
 /// # Errors
@@ -44,6 +45,7 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
     // Set up first: a signal from here on ends the daemon in order.
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|why| why.to_string())?;
     let mut terminate = signal(SignalKind::terminate()).map_err(|why| why.to_string())?;
+    let mut hangup = signal(SignalKind::hangup()).map_err(|why| why.to_string())?;
     let identity = Rc::new(Identity::of(&file.security)?);
     let (socket, path) = own_socket(file)?;
     let epoch = next_epoch(&file.state(), &file.name)?;
@@ -94,13 +96,7 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
     let mut tasks = tokio::task::JoinSet::new();
     tasks.spawn_local(hear(control.clone(), from_engine, answer_bell));
     tasks.spawn_local(accept(control.clone(), socket));
-    if let Some(address) = file.metrics {
-        let of = control.clone();
-        tasks.spawn_local(async move {
-            let ended = metrics::serve(of, address).await;
-            ended.map_err(|why| format!("metrics at {address}: {why}"))
-        });
-    }
+    let running = Running::start(file, control.clone(), identity.clone()).await;
     for link in &file.links {
         tokio::task::spawn_local(session::keep(control.clone(), link.clone(), identity.clone()));
     }
@@ -112,11 +108,21 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
             of.tick();
         }
     });
-    ready(&path);
-    let ended = tokio::select! {
-        _ = interrupt.recv() => Ok(()),
-        _ = terminate.recv() => Ok(()),
-        Some(ended) = tasks.join_next() => ended.map_err(|why| why.to_string()).and_then(|ended| ended),
+    let ended = match running {
+        Err(why) => Err(why),
+        Ok(mut running) => {
+            ready(&path);
+            loop {
+                tokio::select! {
+                    _ = hangup.recv() => running.reload().await,
+                    _ = interrupt.recv() => break Ok(()),
+                    _ = terminate.recv() => break Ok(()),
+                    Some(ended) = tasks.join_next() => {
+                        break ended.map_err(|why| why.to_string()).and_then(|ended| ended);
+                    }
+                }
+            }
+        }
     };
     control.stopping();
     // The programs learn it before their connections end.

@@ -65,7 +65,7 @@ pub(crate) struct Engine {
     /// Answers that the ring has no room for.
     backlog: VecDeque<FromEngine>,
     files: Epoll,
-    idle: Idle,
+    pub(crate) idle: Idle,
     stopped: bool,
     /// When the leases of the programs are renewed.
     renew_at: Time,

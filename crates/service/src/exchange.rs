@@ -11,6 +11,7 @@ use laxity_signalling::identity::{ChannelId, NodeId, Owner, Port, Program};
 use laxity_signalling::refusal::Refused;
 use laxity_vi::provider::Memory;
 
+use crate::config::Idle;
 use crate::seal::MATERIAL;
 
 /// The number of a request, by which its outcome is found.
@@ -78,6 +79,8 @@ pub(crate) enum ToEngine {
         /// For packets that arrive.
         theirs: [u8; MATERIAL],
     },
+    /// The behaviour of the thread while it has no work.
+    Idle(Idle),
     /// The neighbours towards other nodes.
     Routes(BTreeMap<NodeId, NodeId>),
     /// The end.

@@ -1,5 +1,6 @@
 //! Certificates: the proof of a node's name, and a test authority.
 
+use std::cell::RefCell;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -16,7 +17,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 use crate::config::{Keys, Security};
 
 /// How this node proves its identity and checks that of others; TLS 1.3 alone.
-pub(crate) struct Identity(Option<(TlsConnector, TlsAcceptor)>);
+pub(crate) struct Identity(RefCell<Option<(TlsConnector, TlsAcceptor)>>);
 
 impl Identity {
     /// The identity that a node file names.
@@ -24,17 +25,23 @@ impl Identity {
     /// # Errors
     /// A sentence: a file cannot be read, or is no certificate or key.
     pub(crate) fn of(security: &Security) -> Result<Self, String> {
-        let Security::Keys(keys) = security else { return Ok(Self(None)) };
+        let Security::Keys(keys) = security else { return Ok(Self(RefCell::new(None))) };
         let (client, server) = configurations(keys)?;
-        Ok(Self(Some((TlsConnector::from(Arc::new(client)), TlsAcceptor::from(Arc::new(server))))))
+        let both = (TlsConnector::from(Arc::new(client)), TlsAcceptor::from(Arc::new(server)));
+        Ok(Self(RefCell::new(Some(both))))
     }
 
-    pub(crate) fn connector(&self) -> Option<&TlsConnector> {
-        self.0.as_ref().map(|(connector, _)| connector)
+    /// From the next session on, the node has the identity `other`.
+    pub(crate) fn replace(&self, other: Self) {
+        self.0.replace(other.0.into_inner());
     }
 
-    pub(crate) fn acceptor(&self) -> Option<&TlsAcceptor> {
-        self.0.as_ref().map(|(_, acceptor)| acceptor)
+    pub(crate) fn connector(&self) -> Option<TlsConnector> {
+        self.0.borrow().as_ref().map(|(connector, _)| connector.clone())
+    }
+
+    pub(crate) fn acceptor(&self) -> Option<TlsAcceptor> {
+        self.0.borrow().as_ref().map(|(_, acceptor)| acceptor.clone())
     }
 
     pub(crate) fn subject(name: &str) -> Result<ServerName<'static>, String> {

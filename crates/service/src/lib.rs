@@ -28,6 +28,7 @@ mod ledger;
 mod metrics;
 mod outbox;
 mod programs;
+mod reload;
 mod seal;
 mod serve;
 mod session;

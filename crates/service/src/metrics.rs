@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::control::Control;
@@ -15,16 +16,30 @@ use crate::exchange::{EngineStatus, Outcome, ToEngine};
 
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Answers requests for `/metrics`, for ever.
+/// From a failed connection to the next.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// Answers requests for `/metrics` at `address`, if there is one, until the task is aborted.
 ///
 /// # Errors
-/// The address is in use or not of this host.
-pub(crate) async fn serve(control: Rc<Control>, address: SocketAddr) -> io::Result<()> {
-    let listener = TcpListener::bind(address).await?;
+/// A sentence: the address is in use or not of this host.
+pub(crate) async fn start(
+    control: &Rc<Control>,
+    address: Option<SocketAddr>,
+) -> Result<Option<JoinHandle<()>>, String> {
+    let Some(address) = address else { return Ok(None) };
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.map_err(|why| format!("metrics at {address}: {why}"))?;
+    Ok(Some(tokio::task::spawn_local(serve(control.clone(), listener))))
+}
+
+async fn serve(control: Rc<Control>, listener: TcpListener) {
     loop {
-        let (stream, _) = listener.accept().await?;
-        // One at a time: a scraper asks every few seconds.
-        let _ = timeout(PATIENCE, respond(&control, stream)).await;
+        match listener.accept().await {
+            // One at a time: a scraper asks every few seconds.
+            Ok((stream, _)) => drop(timeout(PATIENCE, respond(&control, stream)).await),
+            Err(_) => tokio::time::sleep(RETRY).await,
+        }
     }
 }
 

@@ -73,6 +73,7 @@ impl Engine {
                     wire.set_keys(number, &own, &theirs);
                 }
             }
+            ToEngine::Idle(idle) => self.idle = idle,
             ToEngine::Routes(routes) => self.node.set_routes(routes),
             ToEngine::Stop => self.stop(),
         }
