@@ -82,6 +82,8 @@ struct Connected {
     peer: Peer,
     ports: Cell<usize>,
     requests: Cell<usize>,
+    /// The connection has ended: a request that was not handled yet must register nothing.
+    is_gone: Cell<bool>,
 }
 
 async fn receive(connection: &AsyncFd<Socket>, buffer: &mut [u8; LONGEST]) -> io::Result<Option<usize>> {
@@ -114,9 +116,10 @@ async fn serve(control: Rc<Control>, connection: Socket, peer: Peer) -> io::Resu
             control.tell(ToEngine::Attach { program, owner, outbox: memory, bell });
             let welcome = Reply::Welcome { node: control.name().to_owned(), largest: LARGEST_MESSAGE };
             let greeted = send(FromDaemon::Reply(number, welcome), &[file.as_fd(), theirs.as_fd()]);
-            let (ports, requests) = (Cell::new(0), Cell::new(0));
+            let (ports, requests, is_gone) = (Cell::new(0), Cell::new(0), Cell::new(false));
+            let control = control.clone();
             let connected =
-                Rc::new(Connected { control: control.clone(), connection, program, peer, ports, requests });
+                Rc::new(Connected { control, connection, program, peer, ports, requests, is_gone });
             let ended = match greeted {
                 Ok(()) => connected.talk(heard, &mut buffer).await,
                 failed => failed,
@@ -167,6 +170,7 @@ impl Connected {
 
     /// The program is gone.
     fn leave(&self) {
+        self.is_gone.set(true);
         let mut state = self.control.state.borrow_mut();
         state.programs.remove(&self.program);
         let now = self.control.now();
@@ -189,6 +193,9 @@ impl Connected {
     }
 
     async fn answer(&self, number: u32, request: Request) -> io::Result<()> {
+        if self.is_gone.get() {
+            return Ok(());
+        }
         if let Request::Listen(name) = request {
             return self.listen(number, &name);
         }

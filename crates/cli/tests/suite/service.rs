@@ -1,7 +1,11 @@
 //! The running service as a user has it: daemons of `laxity serve`, and programs of the client.
 
+mod chaos;
 mod line;
+mod lossy;
 mod net;
+mod reload;
+mod steady;
 
 use std::time::Duration;
 
@@ -151,7 +155,7 @@ fn names_are_found_everywhere_and_end_with_their_program() {
 
 #[test]
 fn a_dead_relay_is_told_within_the_lease_and_all_is_free() {
-    let mut net = Net::loopback(40, &["a", "b", "c"]);
+    let net = Net::loopback(40, &["a", "b", "c"]);
     let (client, receiver) = (net.client("a"), net.client("c"));
     let _listener = receiver.listen("film").unwrap();
     net.know("a", "film");
@@ -180,7 +184,7 @@ fn a_dead_relay_is_told_within_the_lease_and_all_is_free() {
 
 #[test]
 fn a_stopped_daemon_says_so_and_leaves_nothing() {
-    let mut net = Net::loopback(50, &["a", "b"]);
+    let net = Net::loopback(50, &["a", "b"]);
     let client = net.client("a");
     let _listener = net.client("b").listen("film").unwrap();
     net.know("a", "film");
@@ -195,7 +199,7 @@ fn a_stopped_daemon_says_so_and_leaves_nothing() {
 
 #[test]
 fn strangers_reach_no_channel() {
-    let mut net = Net::loopback(60, &["a", "b"]);
+    let net = Net::loopback(60, &["a", "b"]);
     let (client, receiver) = (net.client("a"), net.client("b"));
     let mut listener = receiver.listen("film").unwrap();
     net.know("a", "film");

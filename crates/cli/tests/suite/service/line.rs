@@ -4,16 +4,17 @@ use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use laxity_client::{Contract, Direction, NodeStatus};
+use laxity_client::{Contract, Direction};
 use laxity_machine::ip::Ip;
 use laxity_machine::namespace::{Namespace, Owner};
 use laxity_machine::udp::set_priority;
 
 use super::net::Net;
-use super::{LONG, MS, text, until};
+use super::steady::{count, numbered};
+use super::{LONG, MS, until};
 
 /// A row of namespaces, joined by pairs of interfaces.
-fn namespaces(owner: &Owner, nodes: &[&str]) -> Option<Vec<Namespace>> {
+pub(crate) fn namespaces(owner: &Owner, nodes: &[&str]) -> Option<Vec<Namespace>> {
     let made: Result<Vec<_>, _> = nodes.iter().map(|node| owner.namespace(&space(node))).collect();
     let made = match made {
         Ok(made) => made,
@@ -36,7 +37,7 @@ fn namespaces(owner: &Owner, nodes: &[&str]) -> Option<Vec<Namespace>> {
     Some(made)
 }
 
-fn space(node: &str) -> String {
+pub(crate) fn space(node: &str) -> String {
     format!("lxs-{}-{node}", std::process::id())
 }
 
@@ -54,21 +55,13 @@ fn flood(namespace: &Namespace, to: &str, stop: &AtomicBool) {
     }
 }
 
-fn numbered(number: u64) -> Vec<u8> {
-    [&number.to_be_bytes()[..], &text(number, 992)].concat()
-}
-
-fn count(status: &NodeStatus, name: &str) -> u64 {
-    status.counters.iter().find(|(known, _)| known == name).map_or(0, |(_, count)| *count)
-}
-
 /// Admitted channels lose no message and are late by stops of the platform at most, beside floods of
 /// both lines, a program that breaks its contract, and channels that come and go.
 #[test]
 fn admitted_channels_keep_their_promises_beside_floods() {
     let Ok(owner) = Owner::claim() else { return };
     let Some(spaces) = namespaces(&owner, &["a", "b", "c"]) else { return };
-    let net = Net::in_namespaces(&["a", "b", "c"], space);
+    let net = Net::in_namespaces(0, &["a", "b", "c"], space);
     let (sender, receiver) = (net.client("a"), net.client("c"));
     let mut listeners: Vec<_> = ["one", "two", "three"].map(|name| receiver.listen(name).unwrap()).into();
     let _other = receiver.listen("other").unwrap();
@@ -97,7 +90,9 @@ fn admitted_channels_keep_their_promises_beside_floods() {
         });
         let senders: Vec<_> = channels
             .iter_mut()
-            .map(|channel| scope.spawn(move || (0..300).for_each(|n| channel.send(&numbered(n)).unwrap())))
+            .map(|channel| {
+                scope.spawn(move || (0..300).for_each(|n| channel.send(&numbered(n, 1000)).unwrap()))
+            })
             .collect();
         senders.into_iter().for_each(|sender| sender.join().unwrap());
         stop.store(true, Ordering::Relaxed);
@@ -112,7 +107,7 @@ fn admitted_channels_keep_their_promises_beside_floods() {
             let wait = if stopped { Duration::from_secs(2) } else { LONG };
             let Some(message) = listener.recv_timeout(wait).unwrap() else { break };
             let number = u64::from_be_bytes(message.payload[..8].try_into().unwrap());
-            assert_eq!(message.payload, numbered(number), "{of}");
+            assert_eq!(message.payload, numbered(number, 1000), "{of}");
             numbers.push(number);
         }
         assert!(numbers.is_sorted_by(|a, b| a < b), "{of}: in order");
@@ -143,7 +138,6 @@ fn admitted_channels_keep_their_promises_beside_floods() {
         Ip::here().run(&arguments).unwrap()
     };
     assert!(tc("b", "lxs1b").contains("htb") && tc("b", "lxs2a").contains("htb"));
-    let mut net = net;
     net.stop("b");
     assert!(!tc("b", "lxs1b").contains("htb") && !tc("b", "lxs2a").contains("htb"));
 }

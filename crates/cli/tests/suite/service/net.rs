@@ -5,9 +5,12 @@ use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use laxity_client::Client;
+
+use super::lossy::Lossy;
 
 /// A row of nodes; dropped, it ends its daemons.
 pub(crate) struct Net {
@@ -17,29 +20,39 @@ pub(crate) struct Net {
     net: u8,
     /// Names of the namespaces of the nodes, if they have some.
     space: Option<fn(&str) -> String>,
-    daemons: BTreeMap<String, Child>,
+    /// A hop on each line, if lines lose packets.
+    hops: Vec<Lossy>,
+    daemons: Mutex<BTreeMap<String, Child>>,
 }
 
 impl Net {
     /// Nodes in a row over loopback addresses, all up and joined.
     pub(crate) fn loopback(net: u8, nodes: &[&str]) -> Self {
-        Self::new(net, nodes, None)
+        Self::new(net, nodes, None, false)
+    }
+
+    /// The same with a hop on each line that can lose packets.
+    pub(crate) fn lossy(net: u8, nodes: &[&str]) -> Self {
+        Self::new(net, nodes, None, true)
     }
 
     /// The same in namespaces, with interfaces `lxsNa` and `lxsNb` at both ends of line `N`.
-    pub(crate) fn in_namespaces(nodes: &[&str], space: fn(&str) -> String) -> Self {
-        Self::new(0, nodes, Some(space))
+    pub(crate) fn in_namespaces(net: u8, nodes: &[&str], space: fn(&str) -> String) -> Self {
+        Self::new(net, nodes, Some(space), false)
     }
 
-    fn new(net: u8, nodes: &[&str], space: Option<fn(&str) -> String>) -> Self {
+    fn new(net: u8, nodes: &[&str], space: Option<fn(&str) -> String>, lossy: bool) -> Self {
         let directory = std::env::temp_dir().join(format!("laxity-service-{}-{net}", std::process::id()));
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).unwrap();
         let nodes: Vec<String> = nodes.iter().map(|node| (*node).to_owned()).collect();
-        let mut made = Self { directory, nodes, net, space, daemons: BTreeMap::new() };
-        let keys =
-            made.laxity().arg("keys").arg(made.directory.join("keys")).args(&made.nodes).output().unwrap();
-        assert!(keys.status.success());
+        let mut made = Self { directory, nodes, net, space, hops: Vec::new(), daemons: Mutex::default() };
+        for number in 1..if lossy { made.nodes.len() } else { 0 } {
+            let (left, right) = (&made.nodes[number - 1], &made.nodes[number]);
+            let hop = Lossy::between(made.address(left, 1), made.address(right, 0));
+            made.hops.push(hop);
+        }
+        made.make_keys("keys");
         for node in made.nodes.clone() {
             made.write(&node);
             made.start(&node);
@@ -50,6 +63,12 @@ impl Net {
             assert!((0..200).any(|_| known() || wait()), "the sessions of {node} are up");
         }
         made
+    }
+
+    /// Makes an authority and keys of all nodes in a directory.
+    pub(crate) fn make_keys(&self, name: &str) {
+        let keys = self.laxity().args(["keys", name]).args(&self.nodes).output().unwrap();
+        assert!(keys.status.success());
     }
 
     fn laxity(&self) -> Command {
@@ -98,7 +117,7 @@ impl Net {
             link(
                 number - 1,
                 self.address(node, 0),
-                self.address(&self.nodes[number - 1], 1),
+                self.hops.get(number - 1).map_or(self.address(&self.nodes[number - 1], 1), |hop| hop.right),
                 format!("lxs{number}b"),
             );
         }
@@ -106,15 +125,15 @@ impl Net {
             link(
                 number + 1,
                 self.address(node, 1),
-                self.address(&self.nodes[number + 1], 0),
+                self.hops.get(number).map_or(self.address(&self.nodes[number + 1], 0), |hop| hop.left),
                 format!("lxs{}a", number + 1),
             );
         }
-        std::fs::write(self.directory.join(format!("{node}.toml")), text).unwrap();
+        self.set_text(node, &text);
     }
 
     /// Starts the daemon of a node, and waits until programs can connect.
-    pub(crate) fn start(&mut self, node: &str) {
+    pub(crate) fn start(&self, node: &str) {
         let log = File::options()
             .create(true)
             .append(true)
@@ -131,12 +150,23 @@ impl Net {
             }
         };
         let child = command.args(["serve", &file]).stderr(log).stdin(Stdio::null()).spawn().unwrap();
-        self.daemons.insert(node.to_owned(), child);
+        self.daemons.lock().unwrap().insert(node.to_owned(), child);
         let up = || Client::connect_to(&self.socket(node)).is_ok();
         assert!((0..200).any(|_| up() || wait()), "{}", self.log(node));
     }
 
-    fn log(&self, node: &str) -> String {
+    /// The node file.
+    pub(crate) fn text(&self, node: &str) -> String {
+        std::fs::read_to_string(self.directory.join(format!("{node}.toml"))).unwrap()
+    }
+
+    /// Writes the node file.
+    pub(crate) fn set_text(&self, node: &str, text: &str) {
+        std::fs::write(self.directory.join(format!("{node}.toml")), text).unwrap();
+    }
+
+    /// What the daemon has written to its log.
+    pub(crate) fn log(&self, node: &str) -> String {
         std::fs::read_to_string(self.directory.join(format!("{node}.log"))).unwrap_or_default()
     }
 
@@ -166,16 +196,39 @@ impl Net {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
+    /// The hop on the line behind a node.
+    pub(crate) fn hop(&self, node: &str) -> &Lossy {
+        &self.hops[self.number(node)]
+    }
+
+    fn process(&self, node: &str) -> u32 {
+        self.daemons.lock().unwrap()[node].id()
+    }
+
+    /// Sends a signal to the daemon of a node.
+    pub(crate) fn signal(&self, node: &str, signal: &str) {
+        let id = self.process(node).to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    }
+
+    /// Open files of a daemon, and its maps of memory that it shares with programs.
+    pub(crate) fn held(&self, node: &str) -> (usize, usize) {
+        let process = PathBuf::from(format!("/proc/{}", self.process(node)));
+        let files = std::fs::read_dir(process.join("fd")).unwrap().count();
+        let maps = std::fs::read_to_string(process.join("maps")).unwrap();
+        (files, maps.lines().filter(|line| line.contains("/memfd:laxity")).count())
+    }
+
     /// Kills the daemon of a node.
-    pub(crate) fn kill(&mut self, node: &str) {
-        let mut daemon = self.daemons.remove(node).unwrap();
+    pub(crate) fn kill(&self, node: &str) {
+        let mut daemon = self.daemons.lock().unwrap().remove(node).unwrap();
         daemon.kill().unwrap();
         daemon.wait().unwrap();
     }
 
     /// Ends the daemon of a node in order.
-    pub(crate) fn stop(&mut self, node: &str) {
-        let mut daemon = self.daemons.remove(node).unwrap();
+    pub(crate) fn stop(&self, node: &str) {
+        let mut daemon = self.daemons.lock().unwrap().remove(node).unwrap();
         let id = daemon.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
         assert!(daemon.wait().unwrap().success(), "{}", self.log(node));
@@ -184,7 +237,8 @@ impl Net {
 
 impl Drop for Net {
     fn drop(&mut self) {
-        for daemon in self.daemons.values_mut() {
+        let daemons = self.daemons.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for daemon in daemons.values_mut() {
             let _ = daemon.kill();
             let _ = daemon.wait();
         }
