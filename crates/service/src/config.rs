@@ -283,13 +283,13 @@ impl NodeFile {
             if link.local.is_ipv4() != link.remote.is_ipv4() {
                 return Err(of("`local` and `remote` are of one family"));
             }
-            let needed = self.packet + link.around_ip() + HEADER_LEN as u32;
-            if needed > link.mtu {
-                let largest = (link.mtu + self.packet).saturating_sub(needed);
-                return Err(of(&format!(
-                    "`packet` is {} B where `mtu` has room for {largest} B",
-                    self.packet
-                )));
+            if link.rate.is_zero() {
+                return Err(of("`rate` is above zero"));
+            }
+            let room = link.mtu.saturating_sub(link.around_ip() + HEADER_LEN as u32);
+            if self.packet > room {
+                let packet = self.packet;
+                return Err(of(&format!("`packet` is {packet} B where `mtu` has room for {room} B")));
             }
             match (&link.interface, link.line) {
                 (Some(_), Some(line)) if line <= link.rate => {
@@ -441,6 +441,7 @@ mod tests {
             (format!("{FILE}\nspeed = 1"), "speed"),
             (format!("{FILE}\n[quota.alice]\nchannels = 1"), "user's number"),
             (FILE.replace("80 Mbit/s", "80"), "rate"),
+            (FILE.replace("80 Mbit/s", "0 bit/s"), "above zero"),
         ] {
             let error = read(&with).unwrap_err();
             assert!(error.contains(why), "{error}");

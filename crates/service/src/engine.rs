@@ -143,7 +143,7 @@ impl Engine {
     }
 
     /// Takes and does what is there; whether there was something.
-    fn turn(&mut self, now: Time) -> bool {
+    pub(crate) fn turn(&mut self, now: Time) -> bool {
         let mut worked = false;
         for _ in 0..REQUESTS {
             let Ok(request) = self.requests.pop() else { break };

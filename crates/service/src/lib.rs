@@ -22,6 +22,8 @@ mod daemon;
 pub mod directory;
 mod engine;
 mod exchange;
+#[cfg(test)]
+mod hostile;
 mod identity;
 mod inbox;
 mod ledger;
