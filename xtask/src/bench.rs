@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::step::cargo;
 
 /// Each benchmark: name, package, and its subject.
-const BENCHES: [(&str, &str, &str); 12] = [
+const BENCHES: [(&str, &str, &str); 13] = [
     ("packets", "laxity-lab", "the path of a packet from source to meters"),
     ("networks", "laxity-lab", "an event among a thousand hosts beside an event of one host"),
     ("reception", "laxity-lab", "a polled host beside a loop written by hand"),
@@ -18,6 +18,7 @@ const BENCHES: [(&str, &str, &str); 12] = [
     ("end", "laxity-emulator", "packets through rings and three stages in real time"),
     ("tap", "laxity-emulator", "frames between TAP devices; needs root"),
     ("service", "laxity-service", "two daemons beside plain UDP"),
+    ("comparison", "laxity-service", "a stream beside floods: UDP, HTB by hand, a channel; needs root"),
     ("tcp", "laxity-emulator", "bulk TCP between TAP devices; needs root"),
 ];
 

@@ -40,10 +40,22 @@ pub fn prepare(socket: &impl AsFd) -> bool {
 /// # Errors
 /// The capability is missing.
 pub fn set_priority(socket: &impl AsFd, priority: u32) -> io::Result<()> {
-    let (value, length) = ((&raw const priority).cast::<c_void>(), size_of::<u32>() as libc::socklen_t);
+    set(socket, (libc::SOL_SOCKET, libc::SO_PRIORITY), priority)
+}
+
+/// Sets the field TOS of the IPv4 packets of a socket: six bits of DSCP, and two of ECN.
+///
+/// # Errors
+/// The socket is none of IPv4.
+pub fn set_tos(socket: &impl AsFd, tos: u8) -> io::Result<()> {
+    set(socket, (libc::IPPROTO_IP, libc::IP_TOS), tos.into())
+}
+
+fn set(socket: &impl AsFd, (level, name): (c_int, c_int), value: u32) -> io::Result<()> {
+    let (value, length) = ((&raw const value).cast::<c_void>(), size_of::<u32>() as libc::socklen_t);
     let socket = socket.as_fd().as_raw_fd();
     // SAFETY: the value lives through the call and has the length that is said.
-    let set = unsafe { libc::setsockopt(socket, libc::SOL_SOCKET, libc::SO_PRIORITY, value, length) };
+    let set = unsafe { libc::setsockopt(socket, level, name, value, length) };
     if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
