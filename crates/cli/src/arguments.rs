@@ -438,7 +438,7 @@ pub(crate) struct Emulate {
 
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
-    /// A log that `laxity emulate --log` wrote.
+    /// A log that `laxity emulate --log` or a daemon (`log` in its node file) wrote.
     #[arg(value_name = "LOG")]
     pub(crate) log: PathBuf,
     /// Directory of results. Default none.

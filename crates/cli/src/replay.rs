@@ -1,7 +1,7 @@
-//! `laxity replay`: an emulation again, from its log alone.
+//! `laxity replay`: an emulation or a daemon again, from its log alone.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 
 use laxity_emulator::emulate::{self, ReplayError, Replayed};
 use laxity_emulator::log::Log;
@@ -22,7 +22,11 @@ pub(crate) fn replay(arguments: &Replay, terminal: &mut Terminal) -> Exit {
             return Exit::BadInput;
         }
     };
-    let log = match Log::open(BufReader::new(file)) {
+    let mut reader = BufReader::new(file);
+    if reader.fill_buf().is_ok_and(laxity_service::is_log) {
+        return daemon(arguments, terminal);
+    }
+    let log = match Log::open(reader) {
         Ok(log) => log,
         Err(error) => {
             refused(&error.to_string());
@@ -69,4 +73,35 @@ pub(crate) fn replay(arguments: &Replay, terminal: &mut Terminal) -> Exit {
     terminal.note(&format!("{} inputs from outside, until {}", replayed.inputs, replayed.end));
     terminal.note(&format!("departures {:016x}", replayed.departures));
     conclude(&scenario, &point, "replayed", replayed.run, (arguments.out.clone(), false), terminal)
+}
+
+/// The log of a daemon.
+fn daemon(arguments: &Replay, terminal: &mut Terminal) -> Exit {
+    let replayed = match laxity_service::replay(&arguments.log) {
+        Ok(replayed) => replayed,
+        Err(why) => {
+            terminal.error(&clean_lines(&why));
+            return Exit::Broken;
+        }
+    };
+    if replayed.version != env!("CARGO_PKG_VERSION") {
+        terminal.note(&format!("warning: the log is of Laxity {}", clean(&replayed.version)));
+    }
+    if replayed.is_cut {
+        terminal.note("warning: the log is cut off in the middle of an input");
+    }
+    let (arrived, left) = replayed.frames;
+    let (accepted, delivered) = replayed.messages;
+    terminal.line(&format!(
+        "{}: {} inputs in {}; {arrived} frames arrived, and {left} left as in the run; {accepted} messages \
+         accepted, {delivered} delivered; {} packets late",
+        clean(&replayed.name),
+        replayed.inputs,
+        replayed.end,
+        replayed.late.len()
+    ));
+    for (channel, at, late) in &replayed.late {
+        terminal.line(&format!("channel {channel} at {at}: {late} late"));
+    }
+    if replayed.late.is_empty() { Exit::Holds } else { Exit::Fails }
 }

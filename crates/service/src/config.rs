@@ -47,6 +47,9 @@ pub struct NodeFile {
     pub state: Option<PathBuf>,
     /// Address of the metrics, as in `127.0.0.1:9464`; none if it is absent.
     pub metrics: Option<SocketAddr>,
+    /// The log of all inputs of the node, for `laxity replay`; none if it is absent. It contains the
+    /// messages.
+    pub log: Option<PathBuf>,
     /// Payload of a packet in bytes, equal at all nodes of the network.
     #[serde(default = "packet")]
     pub packet: u32,
@@ -261,6 +264,7 @@ impl NodeFile {
                 *part = beside.join(&*part);
             }
         }
+        file.log = file.log.map(|log| beside.join(log));
         file.check()?;
         Ok(file)
     }

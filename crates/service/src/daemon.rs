@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use laxity_client::bell::Bell;
@@ -21,6 +22,7 @@ use crate::control::{Control, Description, RING};
 use crate::engine::{Ends, Engine};
 use crate::exchange::ToEngine;
 use crate::identity::Identity;
+use crate::journal::Journal;
 use crate::reload::Running;
 use crate::shaper::Shaper;
 use crate::wire::Wire;
@@ -29,8 +31,8 @@ use crate::{programs, session};
 /// How often the directory is looked at.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Runs the daemon of a node until it gets SIGINT or SIGTERM; SIGHUP reads the file again. `ready` is called when programs can
-/// connect.
+/// Runs the daemon of a node until it gets SIGINT or SIGTERM; SIGHUP reads the file again. `ready` is
+/// called when programs can connect.
 ///
 /// # Errors
 /// A sentence: what the node needs is not there.
@@ -77,8 +79,9 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
         clock,
     };
     let control = Rc::new(Control::new(description, to_engine, request_bell));
-    let seed = u64::from(epoch.0) << 32 | u64::from(file.id);
-    let engine = Engine::new(config, wires, ends, file.host.idle, clock, jitter(seed));
+    let (journal, writer) = journal(file, epoch)?;
+    let jitter = jitter(epoch, file.id);
+    let engine = Engine::new(config, wires, ends, file.host.idle, clock, jitter, journal);
     let engine = engine.map_err(|why| why.to_string())?;
     // Pages that are swapped out would be stops of our own making.
     let _ = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE);
@@ -130,6 +133,9 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
     tokio::time::sleep(Duration::from_millis(20)).await;
     control.tell(ToEngine::Stop);
     let _ = thread.join();
+    if let Some(writer) = writer {
+        let _ = writer.join();
+    }
     let _ = fs::remove_file(&path);
     drop((shapers, awake));
     ended
@@ -189,8 +195,17 @@ fn write_number(file: &mut File, number: u32) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Random bits that spread retransmissions (splitmix64).
-fn jitter(mut state: u64) -> laxity_signalling::Jitter {
+/// The log of inputs that the node file asks for, and the thread that writes it.
+fn journal(file: &NodeFile, epoch: Epoch) -> Result<(Journal, Option<JoinHandle<()>>), String> {
+    let (Some(path), Some(source)) = (&file.log, &file.source) else { return Ok((Journal::OFF, None)) };
+    let text = fs::read_to_string(source).map_err(|why| format!("{}: {why}", source.display()))?;
+    let begun = Journal::begin(path, epoch, &text).map_err(|why| format!("{}: {why}", path.display()));
+    begun.map(|(journal, writer)| (journal, Some(writer)))
+}
+
+/// Random bits that spread retransmissions (splitmix64), a function of the life of the node.
+pub(crate) fn jitter(epoch: Epoch, id: u32) -> laxity_signalling::Jitter {
+    let mut state = u64::from(epoch.0) << 32 | u64::from(id);
     Box::new(move || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -22,7 +22,9 @@ use crate::clock::{Clock, cpu_time};
 use crate::config::Idle;
 use crate::exchange::{FromEngine, RequestId, ToEngine};
 use crate::inbox::Inbox;
+use crate::journal::Journal;
 use crate::ledger::Ledger;
+use crate::logged::Logged;
 use crate::outbox::Outbox;
 use crate::stalls::Stalls;
 use crate::wire::Wire;
@@ -48,7 +50,7 @@ pub(crate) enum Waiting {
 /// The engine.
 pub(crate) struct Engine {
     pub(crate) clock: Clock,
-    pub(crate) node: Node,
+    pub(crate) node: Logged,
     pub(crate) wires: Vec<Wire>,
     pub(crate) outboxes: BTreeMap<Program, Outbox>,
     pub(crate) inboxes: BTreeMap<Port, Inbox>,
@@ -87,7 +89,8 @@ pub(crate) struct Ends {
 }
 
 impl Engine {
-    /// An engine on the links `wires`. `jitter` spreads retransmissions.
+    /// An engine on the links `wires`. `jitter` spreads retransmissions; `journal` logs the inputs of
+    /// the node.
     ///
     /// # Errors
     /// The description is no node, or the process has too many open files.
@@ -98,6 +101,7 @@ impl Engine {
         idle: Idle,
         clock: Clock,
         jitter: laxity_signalling::Jitter,
+        journal: Journal,
     ) -> Result<Self, Unstarted> {
         let (own, packet) = (config.node, config.packet);
         let node = Node::new(config, jitter).map_err(Unstarted::Node)?;
@@ -108,7 +112,7 @@ impl Engine {
         files.add(ends.request_bell.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
         Ok(Self {
             clock,
-            node,
+            node: Logged::new(node, journal),
             wires,
             outboxes: BTreeMap::new(),
             inboxes: BTreeMap::new(),

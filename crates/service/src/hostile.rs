@@ -22,6 +22,7 @@ use crate::clock::Clock;
 use crate::config::{Idle, NodeFile};
 use crate::engine::{Ends, Engine};
 use crate::exchange::{FromEngine, ToEngine};
+use crate::journal::Journal;
 use crate::wire::Wire;
 
 const HONEST: Program = Program(1);
@@ -58,7 +59,8 @@ impl Host {
         let bell = || Bell::new().unwrap();
         let ends = Ends { requests, request_bell: bell(), answers: to_control, answer_bell: bell() };
         let clock = Clock::start();
-        let mut engine = Engine::new(config, vec![wire], ends, Idle::Sleep, clock, Box::new(|| 0)).unwrap();
+        let mut engine =
+            Engine::new(config, vec![wire], ends, Idle::Sleep, clock, Box::new(|| 0), Journal::OFF).unwrap();
         let [honest, hostile] = [HONEST, HOSTILE].map(|program| {
             let memory = Arc::new(Memory::create("laxity-outbox", outbox::BYTES).unwrap().0);
             let outbox = memory.clone();
@@ -249,7 +251,7 @@ proptest! {
         host.serves_the_honest();
     }
 
-    /// A neighbour whose packets pass authentication and are wrong in every other way: the channel of
+    /// The packets of a neighbour pass authentication and are wrong in every other way: the channel of
     /// another neighbour loses no message.
     #[test]
     fn a_neighbour_with_a_certificate_harms_only_its_own(changes in prop::collection::vec(change(), 1..64)) {

@@ -82,7 +82,7 @@ struct Connected {
     peer: Peer,
     ports: Cell<usize>,
     requests: Cell<usize>,
-    /// The connection has ended: a request that was not handled yet must register nothing.
+    /// The connection has ended: a request that was not handled yet is dropped.
     is_gone: Cell<bool>,
 }
 

@@ -16,7 +16,7 @@ use crate::exchange::ToEngine;
 use crate::identity::Identity;
 use crate::metrics;
 
-/// What runs by a node file, and can change.
+/// The parts of the daemon that a node file can change.
 pub(crate) struct Running {
     /// The file in force.
     file: NodeFile,
@@ -39,7 +39,7 @@ impl Running {
         Ok(Self { file: file.clone(), control, identity, metrics })
     }
 
-    /// Reads the file again, and takes what can change. A bad file changes nothing.
+    /// Reads the file again, and takes what can change. A bad file has no effect.
     pub(crate) async fn reload(&mut self) {
         let Some(source) = self.file.source.clone() else { return };
         let read = NodeFile::read(&source).map_err(|why| why.to_string());
@@ -83,6 +83,7 @@ fn needs_restart(old: &NodeFile, new: &NodeFile) -> Vec<&'static str> {
         ("`id`", old.id != new.id),
         ("`socket`", old.socket != new.socket),
         ("`state`", old.state != new.state),
+        ("`log`", old.log != new.log),
         ("`packet`", old.packet != new.packet),
         ("`signalling`", old.signalling != new.signalling),
         ("`lease`", old.lease != new.lease),

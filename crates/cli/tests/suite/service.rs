@@ -5,6 +5,7 @@ mod line;
 mod lossy;
 mod net;
 mod reload;
+mod replay;
 mod steady;
 
 use std::time::Duration;

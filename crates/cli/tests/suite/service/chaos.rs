@@ -1,4 +1,4 @@
-//! Daemons, programs and links that fail: other channels go on, and nothing is left.
+//! Daemons, programs and links that fail: other channels go on, and all is released.
 //!
 //! The tests assert order and accounts, which are the same on a busy machine.
 

@@ -33,7 +33,7 @@ pub(crate) struct Lossy {
 }
 
 impl Lossy {
-    /// A hop between the daemons at these addresses, which loses nothing yet.
+    /// A hop between the daemons at these addresses, without losses yet.
     pub(crate) fn between(left: SocketAddr, right: SocketAddr) -> Self {
         let local = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let far = local();
@@ -56,7 +56,7 @@ impl Lossy {
         Self { left: near_at, right: far_at, shared, threads }
     }
 
-    /// From now on it loses and repeats so many packets of a hundred.
+    /// Sets the chances of a loss and of a repeated packet, in percent.
     pub(crate) fn set(&self, loss: u32, twice: u32) {
         self.shared.loss.store(loss, Ordering::Relaxed);
         self.shared.twice.store(twice, Ordering::Relaxed);
@@ -90,7 +90,7 @@ fn pass(seed: u64, from: &UdpSocket, to: &UdpSocket, shared: &Shared) {
     }
 }
 
-/// Joins sessions, which lose nothing.
+/// Joins sessions without losses.
 fn join(sessions: &TcpListener, to: SocketAddr, shared: &Shared) {
     sessions.set_nonblocking(true).unwrap();
     while !shared.stop.load(Ordering::Relaxed) {

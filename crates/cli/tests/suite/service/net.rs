@@ -71,7 +71,7 @@ impl Net {
         assert!(keys.status.success());
     }
 
-    fn laxity(&self) -> Command {
+    pub(crate) fn laxity(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_laxity"));
         command.current_dir(&self.directory);
         command
@@ -165,7 +165,7 @@ impl Net {
         std::fs::write(self.directory.join(format!("{node}.toml")), text).unwrap();
     }
 
-    /// What the daemon has written to its log.
+    /// The messages of the daemon.
     pub(crate) fn log(&self, node: &str) -> String {
         std::fs::read_to_string(self.directory.join(format!("{node}.log"))).unwrap_or_default()
     }

@@ -39,7 +39,7 @@ fn a_reloaded_file_costs_no_message() {
         reloaded(&at(second), "reloaded");
         assert!(scraped(second).is_ok());
         until("the old address is closed", || scraped(first).is_err());
-        // A file that is none changes nothing.
+        // A file that is none has no effect.
         reloaded("name = 1", "not reloaded");
         assert!(scraped(second).is_ok());
         let idle = at(second).replace("[host]", "[host]\nidle = \"yield\"");

@@ -1,0 +1,81 @@
+//! A node of which all inputs can be logged.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+
+use laxity_node::{Answer, Command, Departure, Failure, Node, Response};
+use laxity_signalling::identity::{NodeId, Program};
+use laxity_units::Time;
+
+use crate::journal::{Input, Journal, hash};
+
+/// A node and its log. What only reads the node goes through [`Deref`].
+pub(crate) struct Logged {
+    node: Node,
+    journal: Journal,
+}
+
+impl Logged {
+    /// Logs the inputs of `node` from here on.
+    pub(crate) fn new(node: Node, journal: Journal) -> Self {
+        Self { node, journal }
+    }
+
+    pub(crate) fn handle_frame(&mut self, now: Time, from: NodeId, frame: &[u8]) {
+        self.journal.log(|| Input::Frame(Journal::at(now), from.0, frame));
+        self.node.handle_frame(now, from, frame);
+    }
+
+    pub(crate) fn command(
+        &mut self,
+        now: Time,
+        program: Program,
+        command: Command,
+    ) -> Result<Response, Failure> {
+        self.journal.log(|| Input::Command(Journal::at(now), program.0, (&command).into()));
+        self.node.command(now, program, command)
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Time) {
+        self.journal.log(|| Input::Timeout(Journal::at(now)));
+        self.node.handle_timeout(now);
+    }
+
+    /// A poll without a frame is no input: the node only moves packets that turn current, which the
+    /// next poll would do.
+    pub(crate) fn poll_frame(&mut self, now: Time, to: NodeId) -> Option<Vec<u8>> {
+        let frame = self.node.poll_frame(now, to)?;
+        self.journal.log(|| Input::Sent(Journal::at(now), to.0, hash(&frame)));
+        Some(frame)
+    }
+
+    pub(crate) fn transmitted(&mut self, to: NodeId) {
+        self.journal.log(|| Input::Free(to.0));
+        self.node.transmitted(to);
+    }
+
+    pub(crate) fn set_routes(&mut self, routes: BTreeMap<NodeId, NodeId>) {
+        self.journal.log(|| Input::Routes(routes.iter().map(|(to, next)| (to.0, next.0)).collect()));
+        self.node.set_routes(routes);
+    }
+
+    pub(crate) fn poll_departure(&mut self) -> Option<Departure> {
+        self.node.poll_departure()
+    }
+
+    pub(crate) fn poll_timeout(&mut self, now: Time) -> Option<Time> {
+        self.node.poll_timeout(now)
+    }
+
+    pub(crate) fn poll_answer(&mut self) -> Option<Answer> {
+        self.node.poll_answer()
+    }
+}
+
+impl Deref for Logged {
+    type Target = Node;
+
+    fn deref(&self) -> &Node {
+        &self.node
+    }
+}
