@@ -43,14 +43,16 @@ impl Bell {
         let _ = nix::unistd::write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Rings if `armed` is set: after a change of what the other side waits for.
+    /// Rings if `armed` is set: after a change of what the other side waits for. Whether it rang.
     #[inline]
-    pub fn ring_if(&self, armed: &AtomicU32) {
+    pub fn ring_if(&self, armed: &AtomicU32) -> bool {
         fence(Ordering::SeqCst);
-        if armed.load(Ordering::Relaxed) != 0 {
+        let asleep = armed.load(Ordering::Relaxed) != 0;
+        if asleep {
             armed.store(0, Ordering::Relaxed);
             self.ring();
         }
+        asleep
     }
 
     /// Forgets the rings until now.
@@ -69,7 +71,15 @@ impl Bell {
 /// Says that this side is about to sleep: check the condition after it.
 #[inline]
 pub fn arm(armed: &AtomicU32) {
-    armed.store(1, Ordering::Relaxed);
+    arm_all([armed]);
+}
+
+/// The same for several bells of one sleeper.
+#[inline]
+pub fn arm_all<'a>(armed: impl IntoIterator<Item = &'a AtomicU32>) {
+    for armed in armed {
+        armed.store(1, Ordering::Relaxed);
+    }
     fence(Ordering::SeqCst);
 }
 

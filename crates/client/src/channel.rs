@@ -15,7 +15,8 @@ use crate::ring::Record;
 
 /// A sleep is at most so long, so that the end of the daemon is noticed.
 const LOOK: Duration = Duration::from_millis(50);
-/// Checks before the first sleep: the daemon answers within microseconds while it is awake.
+/// Checks before the first sleep: the daemon answers within microseconds while it is awake. Behind
+/// one that has to wake up first, they would only take its processor.
 const SPINS: u32 = 2000;
 
 /// The sending end of an established channel. Dropping it closes the channel.
@@ -29,6 +30,8 @@ pub struct Channel {
     contract: Contract,
     /// Messages put into the outbox.
     sent: u64,
+    /// The daemon slept when the last one was put there.
+    slept: bool,
     closed: bool,
 }
 
@@ -54,6 +57,7 @@ impl Channel {
             route,
             contract,
             sent: 0,
+            slept: false,
             closed: false,
         })
     }
@@ -123,9 +127,7 @@ impl Channel {
         }
         self.check()?;
         let record = Record { kind: MESSAGE, words: [self.number.into(), self.sent, 0] };
-        if !self.inner.push(record, message) {
-            return Err(Error::Excess);
-        }
+        self.slept = self.inner.push(record, message).ok_or(Error::Excess)?;
         self.sent += 1;
         Ok(())
     }
@@ -213,7 +215,7 @@ impl Channel {
     }
 
     fn wait(&self, done: impl Fn(&Self) -> bool) -> Result<(), Error> {
-        for _ in 0..SPINS {
+        for _ in 0..if self.slept { 1 } else { SPINS } {
             if done(self) {
                 return Ok(());
             }

@@ -145,11 +145,7 @@ impl Client {
     /// [`Error::Excess`] if the outbox is full.
     pub fn datagram(&self, address: (u32, u32), payload: &[u8]) -> Result<(), Error> {
         let words = [u64::from(address.0), u64::from(address.1), 0];
-        if self.0.push(Record { kind: outbox::DATAGRAM, words }, payload) {
-            Ok(())
-        } else {
-            Err(Error::Excess)
-        }
+        self.0.push(Record { kind: outbox::DATAGRAM, words }, payload).map(drop).ok_or(Error::Excess)
     }
 
     /// Node and port of the receiver `name`.
@@ -225,12 +221,12 @@ impl Inner {
         }
     }
 
-    /// Puts a record into the outbox; false if it is full.
-    pub(crate) fn push(&self, record: Record, payload: &[u8]) -> bool {
+    /// Puts a record into the outbox; `None` if it is full. Whether the daemon slept.
+    pub(crate) fn push(&self, record: Record, payload: &[u8]) -> Option<bool> {
         let mut producer = guard(&self.producer);
         let pushed = producer.push(record, payload);
-        self.bell.ring_if(producer.armed());
-        pushed
+        let slept = self.bell.ring_if(producer.armed());
+        pushed.then_some(slept)
     }
 
     pub(crate) fn slot(&self, number: u32) -> Result<Slot, Error> {
