@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use libc::{c_int, c_void, iovec, mmsghdr, msghdr};
 
 /// Datagrams a call.
-const BATCH: usize = 32;
+pub const BATCH: usize = 32;
 /// The longest datagram, or train of segments.
 const LONGEST: usize = 65_535;
 /// Segments of a train at most (`UDP_MAX_SEGMENTS` was 64 before Linux 6.9).

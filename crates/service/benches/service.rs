@@ -11,10 +11,12 @@ use std::time::{Duration, Instant};
 use laxity_client::{Client, Contract};
 use laxity_machine::udp::{Receiver, Sender};
 use laxity_service::{NodeFile, make_keys, serve};
+use nix::time::{ClockId, clock_gettime};
 
 const TRIPS: usize = 2000;
 const SECONDS: u64 = 2;
 const LENGTH: usize = 1300;
+const OTHERS: usize = 20;
 
 fn node(directory: &Path, (name, id): (&str, u32), (peer, peer_id): (&str, u32), idle: &str) -> PathBuf {
     let text = format!(
@@ -27,6 +29,18 @@ fn node(directory: &Path, (name, id): (&str, u32), (peer, peer_id): (&str, u32),
     let path = directory.join(format!("{name}.toml"));
     std::fs::write(&path, text).unwrap();
     path
+}
+
+/// CPU time of the process, kernel included: on a busy machine it says more than the clock.
+fn cpu_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+}
+
+/// The outcome of `f`, and the CPU time it took.
+fn counted<T>(f: impl FnOnce() -> T) -> (T, Duration) {
+    let before = cpu_time();
+    let outcome = f();
+    (outcome, cpu_time() - before)
 }
 
 fn middle(mut times: Vec<Duration>) -> Duration {
@@ -177,15 +191,27 @@ fn main() {
         (0..200).find_map(|_| connected()).unwrap()
     };
     let (a, b) = (client("a"), client("b"));
-    println!("idle strategy: {idle}; 64 B and {LENGTH} B, packets sealed; medians of {TRIPS}");
-    let (plain, channel) = (plain_trip(), trip(&a, &b));
-    let ratio = channel.as_secs_f64() / plain.as_secs_f64();
+    // Programs that are connected and silent.
+    let _others: Vec<Client> = (0..OTHERS).map(|_| client("a")).collect();
     println!(
-        "one way, program to program: UDP blocking {plain:.1?}, channel {channel:.1?}, {ratio:.2} times"
+        "idle strategy: {idle}; 64 B and {LENGTH} B, packets sealed; medians of {TRIPS}; {OTHERS} other programs"
     );
-    let (plain, daemons) = (plain_packets(), packets(&a, &b));
-    println!("best effort: sendmmsg {plain:.0}/s, daemons {daemons:.0}/s, {:.2} times", daemons / plain);
-    println!("establishments, one after the other: {:.0}/s", establishments(&a, &b));
+    let ((plain, plain_cpu), (channel, cpu)) = (counted(plain_trip), counted(|| trip(&a, &b)));
+    let ratio = channel.as_secs_f64() / plain.as_secs_f64();
+    let (plain_cpu, cpu) = (plain_cpu / (2 * TRIPS as u32), cpu / (2 * TRIPS as u32));
+    println!(
+        "one way, program to program: UDP blocking {plain:.1?}, channel {channel:.1?}, {ratio:.2} times; CPU time \
+         {plain_cpu:.1?} and {cpu:.1?}"
+    );
+    let (plain, (daemons, cpu)) = (plain_packets(), counted(|| packets(&a, &b)));
+    let each = cpu.as_secs_f64() * 1e6 / (daemons * SECONDS as f64);
+    println!(
+        "best effort: sendmmsg {plain:.0}/s, daemons {daemons:.0}/s, {:.2} times; CPU time {each:.2} us",
+        daemons / plain
+    );
+    let (each, cpu) = counted(|| establishments(&a, &b));
+    let cpu = cpu.as_secs_f64() * 1e6 / (each * SECONDS as f64);
+    println!("establishments, one after the other: {each:.0}/s; CPU time {cpu:.0} us");
     let _ = std::fs::remove_dir_all(&directory);
     // The daemons' threads end with the process.
     std::process::exit(0);

@@ -6,15 +6,16 @@
 //! blocks: two rings lead to control ([`exchange`](crate::exchange)).
 
 use std::collections::{BTreeMap, VecDeque};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::ops::Bound;
+use std::os::fd::AsFd;
 
-use laxity_client::bell::{Bell, arm};
+use laxity_client::bell::{Bell, arm_all};
 use laxity_node::{Node, NodeConfig, NotANode};
 use laxity_signalling::identity::{ChannelId, NodeId, Port, Program};
 use laxity_transport::Header;
 use laxity_units::{Span, Time};
 use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::{TimeSpec, TimeValLike};
 use rtrb::{Consumer, Producer};
 
@@ -37,6 +38,14 @@ const LONGEST_SLEEP: Span = Span::from_ms(100);
 const FULL_SLEEP: Span = Span::from_ms(2);
 /// Requests of control that one turn takes.
 const REQUESTS: usize = 16;
+/// Batches of frames that one turn takes from a link.
+const BATCHES: usize = 4;
+/// Bells that one wake-up silences; others ring on.
+const BELLS: usize = 32;
+/// Watched files: sockets, the bell of control, and from here on the bells of programs.
+const SOCKET: u64 = 0;
+const CONTROL: u64 = 1;
+const PROGRAMS: u64 = 2;
 
 /// The request of a program that a channel waits for.
 #[derive(Debug)]
@@ -66,12 +75,14 @@ pub(crate) struct Engine {
     answer_bell: Bell,
     /// Answers that the ring has no room for.
     backlog: VecDeque<FromEngine>,
-    files: Epoll,
+    pub(crate) files: Epoll,
     pub(crate) idle: Idle,
     stopped: bool,
     /// When the leases of the programs are renewed.
     renew_at: Time,
     pub(crate) scratch: Vec<u8>,
+    /// Slots that changed in this turn.
+    pub(crate) changed: Vec<(Program, u32)>,
     /// Receivers with a full ring.
     pub(crate) full: Vec<Port>,
 }
@@ -107,9 +118,9 @@ impl Engine {
         let node = Node::new(config, jitter).map_err(Unstarted::Node)?;
         let files = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         for wire in &wires {
-            files.add(wire.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+            files.add(wire.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, SOCKET))?;
         }
-        files.add(ends.request_bell.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
+        files.add(ends.request_bell.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, CONTROL))?;
         Ok(Self {
             clock,
             node: Logged::new(node, journal),
@@ -130,6 +141,7 @@ impl Engine {
             stopped: false,
             renew_at: Time::ZERO,
             scratch: Vec::new(),
+            changed: Vec::new(),
             full: Vec::new(),
         })
     }
@@ -163,6 +175,7 @@ impl Engine {
             self.renew(now);
         }
         worked |= self.transmit(now);
+        self.wake_senders();
         self.deliver(now);
         self.notify();
         worked
@@ -170,10 +183,12 @@ impl Engine {
 
     /// Messages that programs sent.
     fn take_messages(&mut self, now: Time) -> bool {
-        let programs: Vec<Program> = self.outboxes.keys().copied().collect();
         let mut worked = false;
-        for program in programs {
+        let mut next = self.outboxes.keys().next().copied();
+        while let Some(program) = next {
             worked |= self.take_from(now, program);
+            let mut behind = self.outboxes.range((Bound::Excluded(program), Bound::Unbounded));
+            next = behind.next().map(|(program, _)| *program);
         }
         worked
     }
@@ -181,14 +196,21 @@ impl Engine {
     /// Frames that arrived.
     fn take_frames(&mut self, now: Time) -> bool {
         let mut worked = false;
-        for wire in &mut self.wires {
-            let (node, peer) = (&mut self.node, wire.peer);
-            wire.receive(|frame, waited| {
-                worked = true;
-                // The time that the frame has waited in this host's kernel is part of its age.
-                let _ = Header::add_age(frame, waited);
-                node.handle_frame(now, peer, frame);
-            });
+        for number in 0..self.wires.len() {
+            for _ in 0..BATCHES {
+                let (node, wire) = (&mut self.node, &mut self.wires[number]);
+                let peer = wire.peer;
+                let full = wire.receive(|frame, waited| {
+                    // The time that the frame has waited in this host's kernel is part of its age.
+                    let _ = Header::add_age(frame, waited);
+                    node.handle_frame(now, peer, frame);
+                });
+                worked |= full.is_some();
+                if full != Some(true) {
+                    break;
+                }
+                self.deliver(now);
+            }
         }
         worked
     }
@@ -218,11 +240,23 @@ impl Engine {
                     && let Some(outbox) = self.outboxes.get(program)
                 {
                     outbox.transmitted(*slot);
+                    self.changed.push((*program, *slot));
                 }
             }
             wire.flush();
         }
         worked
+    }
+
+    /// Wakes the threads that wait for a change of a slot: once each, and behind the packets.
+    fn wake_senders(&mut self) {
+        self.changed.sort_unstable();
+        self.changed.dedup();
+        for (program, slot) in self.changed.drain(..) {
+            if let Some(outbox) = self.outboxes.get(&program) {
+                outbox.changed(slot);
+            }
+        }
     }
 
     /// Connected programs are alive: a connection ends with its program.
@@ -283,9 +317,7 @@ impl Engine {
             return std::hint::spin_loop();
         }
         // Each program that puts something into its outbox from here on rings.
-        for outbox in self.outboxes.values() {
-            arm(outbox.armed());
-        }
+        arm_all(self.outboxes.values().map(Outbox::armed));
         let something = self.outboxes.values_mut().any(|outbox| !outbox.is_empty());
         if something || !self.requests.is_empty() {
             return;
@@ -296,14 +328,38 @@ impl Engine {
         let woken = ppoll(&mut files, Some(most), None).unwrap_or(0);
         self.stalls.woke(self.clock.now(), cpu_time(), planned);
         if woken > 0 {
-            self.request_bell.silence();
-            self.outboxes.values().for_each(Outbox::silence);
+            self.silence();
         }
     }
 
-    pub(crate) fn watch(&self, file: BorrowedFd<'_>) {
+    /// Silences the bells that ring.
+    fn silence(&self) {
+        let mut events = [EpollEvent::empty(); BELLS];
+        let ready = self.files.wait(&mut events, EpollTimeout::ZERO).unwrap_or(0);
+        for event in &events[..ready] {
+            match event.data() {
+                SOCKET => {}
+                CONTROL => self.request_bell.silence(),
+                program => {
+                    let program = Program((program - PROGRAMS) as u32);
+                    self.outboxes.get(&program).inspect(|outbox| outbox.silence());
+                }
+            }
+        }
+    }
+
+    pub(crate) fn attach(&mut self, program: Program, outbox: Outbox) {
         // Without the watch the outbox is read each turn all the same.
-        let _ = self.files.add(file, EpollEvent::new(EpollFlags::EPOLLIN, 0));
+        let event = EpollEvent::new(EpollFlags::EPOLLIN, PROGRAMS + u64::from(program.0));
+        let _ = self.files.add(outbox.file(), event);
+        self.outboxes.insert(program, outbox);
+    }
+
+    /// The outbox is read no more. The program still has its bell, which must not wake the engine.
+    pub(crate) fn remove(&mut self, program: Program) {
+        if let Some(outbox) = self.outboxes.remove(&program) {
+            let _ = self.files.delete(outbox.file());
+        }
     }
 
     pub(crate) fn stop(&mut self) {

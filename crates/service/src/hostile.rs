@@ -16,6 +16,7 @@ use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program
 use laxity_transport::Header;
 use laxity_units::{Bytes, Span, Time};
 use laxity_vi::provider::Memory;
+use nix::sys::epoll::{EpollEvent, EpollTimeout};
 use proptest::prelude::*;
 
 use crate::clock::Clock;
@@ -46,6 +47,7 @@ struct Host {
     answers: rtrb::Consumer<FromEngine>,
     honest: Arc<Memory>,
     hostile: Arc<Memory>,
+    hostile_bell: Bell,
     _requests: rtrb::Producer<ToEngine>,
 }
 
@@ -61,13 +63,15 @@ impl Host {
         let clock = Clock::start();
         let mut engine =
             Engine::new(config, vec![wire], ends, Idle::Sleep, clock, Box::new(|| 0), Journal::OFF).unwrap();
+        let hostile_bell = Bell::new().unwrap();
         let [honest, hostile] = [HONEST, HOSTILE].map(|program| {
             let memory = Arc::new(Memory::create("laxity-outbox", outbox::BYTES).unwrap().0);
             let outbox = memory.clone();
+            let bell = || if program == HOSTILE { hostile_bell.try_clone().unwrap() } else { bell() };
             engine.serve(clock.now(), ToEngine::Attach { program, owner: Owner(0), outbox, bell: bell() });
             memory
         });
-        Self { engine, answers, honest, hostile, _requests }
+        Self { engine, answers, honest, hostile, hostile_bell, _requests }
     }
 
     /// Turns until all records that can be taken are, and the answers meanwhile.
@@ -248,6 +252,11 @@ proptest! {
         let is_gone = !host.engine.outboxes.contains_key(&HOSTILE);
         let hostile = answers.iter().filter(|answer| matches!(answer, FromEngine::Hostile(HOSTILE)));
         prop_assert_eq!(hostile.count(), usize::from(is_gone));
+        // The program still has its bell, which wakes the engine of its neighbours no more.
+        host.hostile_bell.ring();
+        let mut events = [EpollEvent::empty()];
+        let rings = host.engine.files.wait(&mut events, EpollTimeout::ZERO).unwrap();
+        prop_assert_eq!(rings, usize::from(!is_gone));
         host.serves_the_honest();
     }
 

@@ -13,16 +13,19 @@ use crate::journal::{Input, Journal, hash};
 pub(crate) struct Logged {
     node: Node,
     journal: Journal,
+    /// The next timeout, until an input changes it: the node looks at all channels for it.
+    timeout: Option<Option<Time>>,
 }
 
 impl Logged {
     /// Logs the inputs of `node` from here on.
     pub(crate) fn new(node: Node, journal: Journal) -> Self {
-        Self { node, journal }
+        Self { node, journal, timeout: None }
     }
 
     pub(crate) fn handle_frame(&mut self, now: Time, from: NodeId, frame: &[u8]) {
         self.journal.log(|| Input::Frame(Journal::at(now), from.0, frame));
+        self.timeout = None;
         self.node.handle_frame(now, from, frame);
     }
 
@@ -33,11 +36,13 @@ impl Logged {
         command: Command,
     ) -> Result<Response, Failure> {
         self.journal.log(|| Input::Command(Journal::at(now), program.0, (&command).into()));
+        self.timeout = None;
         self.node.command(now, program, command)
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Time) {
         self.journal.log(|| Input::Timeout(Journal::at(now)));
+        self.timeout = None;
         self.node.handle_timeout(now);
     }
 
@@ -45,17 +50,20 @@ impl Logged {
     /// next poll would do.
     pub(crate) fn poll_frame(&mut self, now: Time, to: NodeId) -> Option<Vec<u8>> {
         let frame = self.node.poll_frame(now, to)?;
+        self.timeout = None;
         self.journal.log(|| Input::Sent(Journal::at(now), to.0, hash(&frame)));
         Some(frame)
     }
 
     pub(crate) fn transmitted(&mut self, to: NodeId) {
         self.journal.log(|| Input::Free(to.0));
+        self.timeout = None;
         self.node.transmitted(to);
     }
 
     pub(crate) fn set_routes(&mut self, routes: BTreeMap<NodeId, NodeId>) {
         self.journal.log(|| Input::Routes(routes.iter().map(|(to, next)| (to.0, next.0)).collect()));
+        self.timeout = None;
         self.node.set_routes(routes);
     }
 
@@ -64,7 +72,7 @@ impl Logged {
     }
 
     pub(crate) fn poll_timeout(&mut self, now: Time) -> Option<Time> {
-        self.node.poll_timeout(now)
+        *self.timeout.get_or_insert_with(|| self.node.poll_timeout(now))
     }
 
     pub(crate) fn poll_answer(&mut self) -> Option<Answer> {

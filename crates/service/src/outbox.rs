@@ -123,6 +123,12 @@ impl Outbox {
     pub(crate) fn transmitted(&self, slot: u32) {
         if let Some(open) = self.channel(slot) {
             open.slot.transmitted().fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// Wakes the threads that wait for a change of a slot.
+    pub(crate) fn changed(&self, slot: u32) {
+        if let Some(open) = self.channel(slot) {
             open.slot.changed();
         }
     }
@@ -140,7 +146,7 @@ impl Engine {
                 Ok(Some(record)) => self.take(now, program, record, &mut payload),
                 Err(Garbled) => {
                     // Its outbox is read no more; control ends the connection.
-                    self.outboxes.remove(&program);
+                    self.remove(program);
                     self.answer(FromEngine::Hostile(program));
                     break;
                 }
@@ -195,6 +201,6 @@ impl Engine {
                 slot.refused().fetch_add(1, Ordering::Release);
             }
         }
-        slot.changed();
+        self.changed.push((program, number));
     }
 }

@@ -23,8 +23,7 @@ impl Engine {
         match request {
             ToEngine::Attach { program, owner, outbox, bell } => {
                 let outbox = Outbox::new(owner, outbox, bell);
-                self.watch(outbox.file());
-                self.outboxes.insert(program, outbox);
+                self.attach(program, outbox);
             }
             ToEngine::Detach(program) => self.detach(now, program),
             ToEngine::Listen { program, port, inbox, bell } => {
@@ -108,7 +107,7 @@ impl Engine {
 
     /// A program is gone: its channels are closed, and those to its receivers.
     fn detach(&mut self, now: Time, program: Program) {
-        self.outboxes.remove(&program);
+        self.remove(program);
         let of =
             |(channel, (owner, _)): (&ChannelId, &(Program, u32))| (*owner == program).then_some(*channel);
         let mut channels: Vec<ChannelId> = self.slots.iter().filter_map(of).collect();

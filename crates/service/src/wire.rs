@@ -4,7 +4,7 @@ use std::io;
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use laxity_machine::udp::{self, Receiver, Sender};
+use laxity_machine::udp::{self, BATCH, Receiver, Sender};
 use laxity_node::LinkConfig;
 use laxity_signalling::identity::NodeId;
 use laxity_units::{Span, Time};
@@ -15,9 +15,6 @@ use crate::clock::nanoseconds;
 use crate::config::Link;
 use crate::seal::{MATERIAL, Opener, Sealer, Unsealed};
 use crate::session::reserve;
-
-/// Frames that one call of the engine takes from a link; others wait for the next turn.
-const MOST: usize = 128;
 
 /// Counts of packets by their fate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -105,12 +102,13 @@ impl Wire {
         self.openers.truncate(2);
     }
 
-    /// Takes the frames that arrived: each with the time that it has waited in the kernel.
-    pub(crate) fn receive(&mut self, mut take: impl FnMut(&mut [u8], Span)) {
-        let (mut left, counters) = (MOST, &mut self.counters);
+    /// Takes a batch of frames that arrived: each with the time that it has waited in the kernel.
+    /// Whether the batch was full, so that there may be more; `None` if there was no frame.
+    pub(crate) fn receive(&mut self, mut take: impl FnMut(&mut [u8], Span)) -> Option<bool> {
+        let counters = &mut self.counters;
         let (openers, sealed) = (&mut self.openers, self.sealed);
         let now = nanoseconds(ClockId::CLOCK_REALTIME);
-        while left > 0 {
+        for _ in 0..BATCH {
             let taken = self.receiver.receive(&self.socket, |datagram| {
                 let waited = Span::from_ns(datagram.stamp.map_or(0, |stamp| now.saturating_sub(stamp)));
                 for packet in datagram.bytes.chunks_mut(datagram.segment) {
@@ -133,12 +131,13 @@ impl Wire {
                 }
             });
             match taken {
-                Ok(count) => left = left.saturating_sub(count),
+                Ok(count) => return Some(count >= BATCH),
                 // An unreachable peer is reported once for each packet that was sent to it.
-                Err(why) if why.kind() == io::ErrorKind::ConnectionRefused => left -= 1,
-                Err(_) => return,
+                Err(why) if why.kind() == io::ErrorKind::ConnectionRefused => {}
+                Err(_) => return None,
             }
         }
+        None
     }
 
     /// The frame is in transmission. The transmission of a late thread counts from the instant at
