@@ -297,54 +297,63 @@ fn hosts_are_free(experiment: &Experiment) -> bool {
         && experiment.adapters.iter().all(|adapter| matches!(adapter, Adapter::Null(_)))
 }
 
-/// Per station, the channels by their priority, each with its hop, and its level if it has one.
-/// Applications that compute there, without names, have the places between them.
-type Orders = BTreeMap<String, Vec<((String, usize), Option<u32>)>>;
+/// A hop of a channel.
+type AtHop = (String, usize);
 
-/// What applications are called in [`Orders`]; no channel has such a name.
+/// The channels of a station by their priority, each with its hop, and its level if it has one.
+/// Applications that compute there, without names, have the places between them.
+type Ordered = Vec<(AtHop, Option<u32>)>;
+
+/// By the names of stations.
+type Orders = BTreeMap<String, Ordered>;
+
+/// What applications are called in [`Ordered`]; no channel has such a name.
 const COMPUTES: &str = "";
 
 fn orders(experiment: &Experiment, promises: &Promises) -> Orders {
-    let mut all: BTreeMap<usize, Vec<(usize, (String, usize), Option<u32>)>> = BTreeMap::new();
+    let mut all: BTreeMap<usize, BTreeMap<(usize, AtHop), Option<u32>>> = BTreeMap::new();
     for (channel, promise) in experiment.channels.iter().zip(&promises.channels) {
         for hop in promise.hops() {
-            let at = all.entry(hop.node).or_default();
-            at.push((hop.bound.priority, (channel.name.clone(), hop.hop), hop.bound.level));
+            let place = (hop.bound.priority, (channel.name.clone(), hop.hop));
+            all.entry(hop.node).or_default().insert(place, hop.bound.level);
         }
     }
-    let sorted = |(node, mut at): (usize, Vec<(usize, (String, usize), Option<u32>)>)| {
-        let taken: BTreeSet<usize> = at.iter().map(|(priority, ..)| *priority).collect();
+    let mut orders = Orders::new();
+    for (node, mut at) in all {
+        let taken: BTreeSet<usize> = at.keys().map(|(priority, _)| *priority).collect();
         let computing = experiment.nodes.get(node).map_or(&[][..], |_| &experiment.host(node).computing);
         let reserved = computing.iter().filter(|application| application.budget.is_some());
         let free = (0..).filter(|priority| !taken.contains(priority)).zip(0..);
-        let free = free.take(reserved.count());
-        at.extend(free.map(|(priority, number)| (priority, (COMPUTES.to_string(), number), None)));
-        at.sort();
-        let at = at.into_iter().map(|(_, channel, level)| (channel, level)).collect();
-        (experiment.name(node), at)
-    };
-    all.into_iter().map(sorted).collect()
+        for (priority, number) in free.take(reserved.count()) {
+            at.insert((priority, (COMPUTES.to_string(), number)), None);
+        }
+        let order = at.into_iter().map(|((_, channel), level)| (channel, level)).collect();
+        orders.insert(experiment.name(node), order);
+    }
+    orders
 }
 
 /// Whether the channels that both contain have the same order at each station, and the same of them
 /// share a level.
 fn agree(one: &Orders, other: &Orders) -> bool {
-    let within = |orders: &Orders, all: &Orders| -> Orders {
-        let of = |(station, at): (&String, &Vec<((String, usize), Option<u32>)>)| {
-            let has = |(of, _): &&((String, usize), Option<u32>)| {
-                all.get(station).is_some_and(|at| at.iter().any(|(other, _)| other == of))
-            };
-            let mut left: Vec<_> = at.iter().filter(has).cloned().collect();
-            // Levels are told apart by their order alone.
-            let levels: BTreeSet<Option<u32>> = left.iter().map(|(_, level)| *level).collect();
-            for (_, level) in &mut left {
-                *level = level.and_then(|level| u32::try_from(levels.range(..Some(level)).count()).ok());
-            }
-            (station.clone(), left)
-        };
-        let mut all: Orders = orders.iter().map(of).collect();
-        all.retain(|_, at| !at.is_empty());
-        all
-    };
     within(one, other) == within(other, one)
+}
+
+/// The order of those channels that `all` contains, too, with levels told apart by their order
+/// alone.
+fn within(orders: &Orders, all: &Orders) -> Orders {
+    let mut common = Orders::new();
+    for (station, order) in orders {
+        let Some(all) = all.get(station) else { continue };
+        let mut left = order.clone();
+        left.retain(|(channel, _)| all.iter().any(|(other, _)| other == channel));
+        let levels: BTreeSet<Option<u32>> = left.iter().map(|(_, level)| *level).collect();
+        for (_, level) in &mut left {
+            *level = level.and_then(|level| u32::try_from(levels.range(..Some(level)).count()).ok());
+        }
+        if !left.is_empty() {
+            common.insert(station.clone(), left);
+        }
+    }
+    common
 }
