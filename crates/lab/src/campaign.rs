@@ -269,7 +269,10 @@ fn finish(
         Place::Nowhere => Ok(None),
         Place::Lost(why) => Err(why.clone()),
         Place::Taken(place) => {
-            let making = Making { inputs: &scenario.inputs(), stamp: &options.stamp, kept };
+            let first = scenario.points().next().map(|point| scenario.experiment(&point));
+            let network = first.as_ref().and_then(present::network::svg);
+            let (inputs, network) = (&scenario.inputs(), network.as_deref());
+            let making = Making { inputs, stamp: &options.stamp, kept, network };
             present::write_all(place, making, &results, &verdicts, &scenario.figures)
                 .map(Some)
                 .map_err(|error| error.to_string())

@@ -11,6 +11,7 @@ pub mod figure;
 mod grid;
 pub mod json;
 mod merge;
+pub mod network;
 
 pub mod parquet;
 mod platform;

@@ -126,7 +126,7 @@ fn each_number_is_measured_and_stands_in_every_output() {
     let channels = || results.runs.iter().flat_map(|run| &run.channels);
     let json = json::text(&results, &[]);
     let table = String::from_utf8_lossy(&parquet::bytes(&results).unwrap()).into_owned();
-    let html = report::html(&results, &[], &[], &Stamp::default()).unwrap().replace("&#x27;", "'");
+    let html = report::html(&results, &[], &[], None, &Stamp::default()).unwrap().replace("&#x27;", "'");
     let (claims, words) = (glossary::claims_reference(), glossary::glossary());
     let mut scripts = Vec::new();
     for (field, number) in numbers() {

@@ -24,11 +24,13 @@ const STYLE: &str = include_str!("report.css");
 /// Tables of more points than this start folded.
 const POINTS_OPEN: usize = 4;
 
-/// The page, made by and when `stamp` says; figures that suit the results if `figures` is empty.
+/// The page, made by and when `stamp` says, with the drawing `network` if there is one; figures that
+/// suit the results if `figures` is empty.
 pub fn html(
     results: &Results,
     verdicts: &[Verdict],
     figures: &[FigureSpec],
+    network: Option<&str>,
     stamp: &Stamp,
 ) -> Result<String, Error> {
     let defaults;
@@ -80,6 +82,7 @@ pub fn html(
             papers => results.runs.iter().flat_map(|r| &r.channels).any(|c| c.bound_papers.is_some()),
             attacked => results.runs.iter().flat_map(|r| &r.channels).any(|c| c.worst_found.is_some()),
             figures => drawings,
+            network => network.map(|svg| Value::from_safe_string(svg.to_string())),
             tables => Serde(tables(results)),
         },
     );
@@ -356,15 +359,15 @@ mod tests {
 
     #[test]
     fn the_page_needs_nothing_else() {
-        let page = html(&sample::sweep(), &sample::verdicts(), &[], &stamp()).unwrap();
+        let page = html(&sample::sweep(), &sample::verdicts(), &[], None, &stamp()).unwrap();
         loads_nothing(&page);
         assert!(page.contains("Content-Security-Policy"));
-        assert_eq!(page, html(&sample::sweep(), &sample::verdicts(), &[], &stamp()).unwrap());
+        assert_eq!(page, html(&sample::sweep(), &sample::verdicts(), &[], None, &stamp()).unwrap());
     }
 
     #[test]
     fn the_page_says_what_matters() {
-        let page = html(&sample::sweep(), &sample::verdicts(), &[], &stamp()).unwrap();
+        let page = html(&sample::sweep(), &sample::verdicts(), &[], None, &stamp()).unwrap();
         for text in
             ["CONTRADICTED", "holds", "S5a", "Bound beside worst", "deadbeef", "Utilisation of resources"]
         {
@@ -377,7 +380,7 @@ mod tests {
         let page = |clock: &str| {
             let mut results = sample::sweep();
             results.provenance.clock = clock.into();
-            html(&results, &[], &[], &stamp()).unwrap()
+            html(&results, &[], &[], None, &stamp()).unwrap()
         };
         for text in ["Laxity 0.1.0", "c2ef968", "2026-11-21 21:40:28 UTC"] {
             assert!(page("virtual").contains(text), "no {text}");
@@ -391,7 +394,7 @@ mod tests {
 
     #[test]
     fn names_are_text_and_never_markup() {
-        let page = html(&sample::hostile(), &sample::hostile_verdicts(), &[], &stamp()).unwrap();
+        let page = html(&sample::hostile(), &sample::hostile_verdicts(), &[], None, &stamp()).unwrap();
         assert!(!page.contains(['\u{1b}', '\u{202e}']), "something acts on the page");
         assert!(!page.contains("<script"), "markup came through");
         assert!(!page.contains("onload=\"") && !page.contains("<b onload"), "markup came through");
@@ -402,9 +405,9 @@ mod tests {
     fn nothing_measured_is_still_a_page() {
         let empty =
             Results { provenance: Provenance { ..sample::sweep().provenance }, axes: vec![], runs: vec![] };
-        let page = html(&empty, &[], &[], &stamp()).unwrap();
+        let page = html(&empty, &[], &[], None, &stamp()).unwrap();
         assert!(page.contains("</html>"));
         loads_nothing(&page);
-        html(&sample::gaps(), &[], &[], &stamp()).unwrap();
+        html(&sample::gaps(), &[], &[], None, &stamp()).unwrap();
     }
 }

@@ -45,6 +45,8 @@ pub struct Making<'a> {
     pub stamp: &'a Stamp,
     /// How many points an earlier run had run.
     pub kept: usize,
+    /// The drawing of its network, if there is one: [`network::svg`](super::network::svg).
+    pub network: Option<&'a str>,
 }
 
 /// Writes `report.html`, `results.json`, `results.parquet`, `run.json` and `figures/*.svg` into the
@@ -132,7 +134,10 @@ fn rendered(
         figures
     };
     let mut files = vec![
-        (PathBuf::from(REPORT), report::html(results, verdicts, figures, making.stamp)?.into_bytes()),
+        (
+            PathBuf::from(REPORT),
+            report::html(results, verdicts, figures, making.network, making.stamp)?.into_bytes(),
+        ),
         (PathBuf::from(JSON), json::text(results, verdicts).into_bytes()),
         (PathBuf::from(PARQUET), parquet::bytes(results)?),
         (PathBuf::from(STAMP), stamp::text(making.stamp, making.kept, results.runs.len()).into_bytes()),
@@ -239,7 +244,7 @@ mod tests {
 
     fn write(dir: &Path, results: &Results, figures: &[FigureSpec]) -> Result<Written, Error> {
         let place = Workplace::take(dir, &mut || ()).unwrap();
-        let making = Making { inputs: &[], stamp: &Stamp::default(), kept: 0 };
+        let making = Making { inputs: &[], stamp: &Stamp::default(), kept: 0, network: None };
         write_all(&place, making, results, &sample::verdicts(), figures)
     }
 
