@@ -2,6 +2,8 @@
 //!
 //! A byte takes 1 us on each link and 100 us to the next node. Signalling messages are 2 ms apart.
 
+#![allow(dead_code, reason = "each test uses a part")]
+
 use std::collections::BTreeMap;
 
 use laxity_clock::Tolerance;
@@ -67,6 +69,8 @@ pub(crate) struct Line {
     pub(crate) now: Time,
     calendar: BTreeMap<(Time, u64), (usize, Item)>,
     number: u64,
+    /// When each node is woken next.
+    wakes: Vec<Time>,
     /// Each link always has datagrams to send.
     pub(crate) flood: bool,
     pub(crate) seen: Vec<(Time, usize, Seen)>,
@@ -78,9 +82,16 @@ impl Line {
     pub(crate) fn new(count: u32, fault: Option<Fault>) -> Self {
         let node = |at| Node::with_fault(config(at, count), Box::new(|| 0), fault).unwrap();
         let nodes = (0..count).map(node).collect();
-        let (calendar, seen) = (BTreeMap::new(), Vec::new());
-        let mut line =
-            Self { nodes, now: Time::ZERO, calendar, number: 0, flood: false, seen, delay: Span::ZERO };
+        let mut line = Self {
+            nodes,
+            now: Time::ZERO,
+            calendar: BTreeMap::new(),
+            number: 0,
+            wakes: vec![Time::MAX; count as usize],
+            flood: false,
+            seen: Vec::new(),
+            delay: Span::ZERO,
+        };
         for node in 0..line.nodes.len() {
             line.command(node, Command::Listen(PORT));
         }
@@ -120,7 +131,12 @@ impl Line {
                     self.nodes[node].handle_frame(at, NodeId(from as u32), &bytes);
                 }
                 Item::Free(to) => self.nodes[node].transmitted(NodeId(to as u32)),
-                Item::Wake => self.nodes[node].handle_timeout(at),
+                // Another wake-up took its place.
+                Item::Wake if self.wakes[node] != at => continue,
+                Item::Wake => {
+                    self.wakes[node] = Time::MAX;
+                    self.nodes[node].handle_timeout(at);
+                }
             }
             self.pump(node);
         }
@@ -160,7 +176,11 @@ impl Line {
             }
         }
         if let Some(due) = self.nodes[at].poll_timeout(now) {
-            self.at(due.max(now + Span::from_ps(1)), at, Item::Wake);
+            let due = due.max(now + Span::from_ps(1));
+            if due != self.wakes[at] {
+                self.wakes[at] = due;
+                self.at(due, at, Item::Wake);
+            }
         }
     }
 
