@@ -6,12 +6,14 @@ use std::process::ExitCode;
 use crate::step::cargo;
 
 /// Each benchmark: name, package, and its subject.
-const BENCHES: [(&str, &str, &str); 13] = [
+const BENCHES: [(&str, &str, &str); 15] = [
     ("packets", "laxity-lab", "the path of a packet from source to meters"),
     ("networks", "laxity-lab", "an event among a thousand hosts beside an event of one host"),
     ("reception", "laxity-lab", "a polled host beside a loop written by hand"),
     ("calendar", "laxity-engine", "the engine beside a loop over the standard heap"),
     ("admission", "laxity-admission", "requests beside 10 000 channels"),
+    ("requests", "laxity-signalling", "requests at the network manager of a relay"),
+    ("node", "laxity-node", "a packet at a node of 10 and of 10 000 channels"),
     ("disciplines", "laxity-qos", "an item through each queue"),
     ("lateness", "laxity-emulator", "lateness of events in real time"),
     ("rings", "laxity-emulator", "the ring between threads beside `rtrb`"),

@@ -2,7 +2,7 @@
 //!
 //! A node sends, relays or receives messages of one packet on all channels in turn. For each packet
 //! it does what an owner does: the input, the next timeout, what is due, the frame of the link. The
-//! least of ten turns counts, since other programs use the machine too. A request is one channel
+//! least of a hundred turns counts, since other programs use the machine too. A request is one channel
 //! more, established and released again.
 
 use std::collections::BTreeMap;
@@ -23,8 +23,8 @@ use laxity_signalling::settings::Settings;
 use laxity_transport::{ChannelId as Wire, HEADER_LEN, Header, Timing};
 use laxity_units::{ByteTime, Bytes, Rate, Span, Time};
 
-const PACKETS: u64 = 20_000;
-const TURNS: u64 = 10;
+const PACKETS: u64 = 2000;
+const TURNS: u64 = 100;
 const REQUESTS: u32 = 20;
 const LENGTH: usize = 200;
 const PORT: Port = Port(3);
