@@ -19,6 +19,8 @@ pub enum Fault {
     ReservationKept,
     /// A reservation that ended is free at once, with its link time still in use.
     ReservationFreedEarly,
+    /// The memory of a reservation that ended is free with its packets still in a queue.
+    MemoryFreedEarly,
     /// The memory of a reservation that ended is never free.
     MemoryKept,
     /// The remaining time is the whole local deadline.

@@ -25,6 +25,7 @@ impl Node {
         for id in std::mem::take(&mut self.manager.resources_mut().ended) {
             let [used, queued] = used.iter().find(|(ended, _)| *ended == id).map_or([None; 2], |(_, at)| *at);
             let used = used.filter(|_| !early).unwrap_or(now);
+            let queued = queued.filter(|_| !self.broken(Fault::MemoryFreedEarly));
             self.timers.set(&mut None, Some(used), Due::Free(id));
             self.timers.set(&mut None, Some(queued.unwrap_or(now)), Due::Memory(id));
             self.retained += 1;

@@ -64,7 +64,7 @@ impl<'a> Dice<'a> {
     }
 }
 
-fn config() -> NodeConfig {
+pub(crate) fn config() -> NodeConfig {
     let rate = Rate::of(Bytes::new(10_000_000), Span::from_secs(1));
     let [way, hosts] = [100, 10].map(Span::from_us);
     let link = LinkConfig { per_byte: ByteTime::at(rate), way, hosts, around: 38 };
