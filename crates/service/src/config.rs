@@ -16,7 +16,7 @@ use laxity_transport::HEADER_LEN;
 use laxity_units::{ByteTime, Bytes, Rate, Span};
 use serde::{Deserialize, Deserializer};
 
-use crate::seal;
+use crate::{seal, shaper};
 
 /// Bytes around an IP packet on Ethernet: header, checksum, preamble and gap.
 const ETHERNET: u32 = 14 + 4 + 8 + 12;
@@ -394,10 +394,12 @@ impl Link {
 
     fn node(&self, host: &Host, sealed: bool) -> LinkConfig {
         let absent = if sealed { 0 } else { seal::AROUND as u32 };
+        let blocking = Bytes::new(shaper::blocking(self.mtu.saturating_add(ETHERNET)).into());
+        let others = self.line.map_or(Span::ZERO, |line| ByteTime::at(line).time(blocking));
         LinkConfig {
             per_byte: ByteTime::at(self.rate),
             way: self.propagation,
-            hosts: host.delay,
+            hosts: host.delay.saturating_add(others),
             around: self.around_ip() - absent + ETHERNET,
         }
     }
@@ -431,6 +433,14 @@ mod tests {
         // UDP and IPv4 28, Ethernet 38, no seal.
         assert_eq!((link.around, link.hosts), (66, Span::from_us(500)));
         assert!(laxity_node::Node::new(node, Box::new(|| 0)).is_ok());
+    }
+
+    /// A line that others share: one packet of theirs, and the burst of their class.
+    #[test]
+    fn other_traffic_of_a_line_is_part_of_the_bound() {
+        let shared = format!("{FILE}\ninterface = \"eth0\"\nline = \"100 Mbit/s\"");
+        let link = read(&shared).unwrap().node(Epoch(1)).links[&NodeId(2)];
+        assert_eq!(link.hosts, Span::from_us(500) + Span::from_ns(80) * (1500 + 38 + 2048));
     }
 
     #[test]

@@ -2,7 +2,10 @@
 //!
 //! The class of the daemon has its rate, whatever others send. A packet enters it by a socket
 //! priority that equals the class, and the kernel asks for `CAP_NET_ADMIN` to set that; neither a
-//! mark of DSCP nor an ordinary priority leads there. All other traffic has the rest of the line.
+//! mark of DSCP nor an ordinary priority leads there. All other traffic has the rest of the line, and
+//! borrows what the daemon leaves unused. A packet of the daemon leaves at once all the same, since its
+//! class is below its own rate. It may find a packet of others on the line, and the burst of their
+//! class behind it: [`blocking`] bytes, which the bound of the link includes.
 //!
 //! The handle [`HANDLE`] marks the discipline as ours. One that a crashed daemon left is replaced; one
 //! of another program never is.
@@ -15,6 +18,15 @@ use laxity_units::Rate;
 const HANDLE: u32 = 0x4c58;
 /// The class of the daemon, as a socket priority.
 pub(crate) const CLASS: u32 = HANDLE << 16 | 0x10;
+
+/// Bytes of other traffic that may leave at once.
+const LENT: u32 = 2048;
+
+/// Bytes of other traffic that a packet of the daemon may find before it on the line, where an IP
+/// packet has at most `longest` bytes on the line.
+pub(crate) const fn blocking(longest: u32) -> u32 {
+    longest.saturating_add(LENT)
+}
 
 /// A discipline that is removed when it is dropped.
 #[derive(Debug)]
@@ -42,57 +54,17 @@ impl Shaper {
         let bits = |rate: Rate| (rate.bytes_per_sec_f64() * 8.0) as u64;
         let (all, own) = (bits(line), bits(own));
         let (handle, rest) = (format!("{HANDLE:x}:"), all - own);
-        let class = |minor: &str| format!("{HANDLE:x}:{minor}");
-        let rate = |bits: u64| format!("{bits}bit");
-        tc(&["qdisc", "add", "dev", interface, "root", "handle", &handle, "htb", "default", "20"])?;
+        let class = |parent: &str, minor: &str, rate: u64, rest: &str| {
+            let front = format!("class add dev {interface} parent {parent} classid {handle}{minor} htb");
+            tc_words(&format!("{front} rate {rate}bit ceil {all}bit quantum 1514 {rest}"))
+        };
+        tc_words(&format!("qdisc add dev {interface} root handle {handle} htb default 20"))?;
+        class(&handle, "1", all, &format!("burst {LENT} cburst {LENT}"))?;
         // The daemon paces its packets. The burst lets a few leave that a stop of the platform held
         // back; a packet of others is served for one quantum at a time.
-        tc(&[
-            "class",
-            "add",
-            "dev",
-            interface,
-            "parent",
-            &handle,
-            "classid",
-            &class("10"),
-            "htb",
-            "rate",
-            &rate(own),
-            "ceil",
-            &rate(all),
-            "prio",
-            "0",
-            "burst",
-            "16k",
-            "cburst",
-            "16k",
-            "quantum",
-            "1514",
-        ])?;
-        tc(&[
-            "class",
-            "add",
-            "dev",
-            interface,
-            "parent",
-            &handle,
-            "classid",
-            &class("20"),
-            "htb",
-            "rate",
-            &rate(rest),
-            "ceil",
-            &rate(rest),
-            "prio",
-            "7",
-            "burst",
-            "2k",
-            "cburst",
-            "2k",
-            "quantum",
-            "1514",
-        ])?;
+        let line = format!("{handle}1");
+        class(&line, "10", own, "prio 0 burst 16k cburst 16k")?;
+        class(&line, "20", rest, &format!("prio 7 burst {LENT} cburst {LENT}"))?;
         Ok(shaper)
     }
 }
@@ -123,6 +95,10 @@ fn root(interface: &str) -> Result<Root, String> {
         handle if handle == format!("{HANDLE:x}:") => Ok(Root::Ours),
         _ => Ok(Root::Foreign(word("kind"))),
     }
+}
+
+fn tc_words(arguments: &str) -> Result<String, String> {
+    tc(&arguments.split_whitespace().collect::<Vec<_>>())
 }
 
 fn tc(arguments: &[&str]) -> Result<String, String> {

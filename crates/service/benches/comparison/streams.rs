@@ -21,14 +21,25 @@ pub(crate) struct Stream {
     pub(crate) size: usize,
     pub(crate) period: Duration,
     pub(crate) deadline: Duration,
+    /// The interval of the contract. A sender that was stopped catches up by what it is shorter than
+    /// the period.
+    pub(crate) interval: Duration,
 }
 
 /// The stream of the comparison: 1 kB each 10 ms.
-pub(crate) const STREAM: Stream =
-    Stream { size: 1000, period: Duration::from_millis(10), deadline: Duration::from_millis(5) };
+pub(crate) const STREAM: Stream = Stream {
+    size: 1000,
+    period: Duration::from_millis(10),
+    deadline: Duration::from_millis(5),
+    interval: Duration::from_millis(5),
+};
 /// A lawful stream beside it: 75 kB each 50 ms, which take 6.2 ms of the line.
-pub(crate) const BULK: Stream =
-    Stream { size: 75_000, period: Duration::from_millis(50), deadline: Duration::from_millis(30) };
+pub(crate) const BULK: Stream = Stream {
+    size: 75_000,
+    period: Duration::from_millis(50),
+    deadline: Duration::from_millis(30),
+    interval: Duration::from_millis(45),
+};
 
 /// Nanoseconds of `CLOCK_MONOTONIC`, which all namespaces share.
 pub(crate) fn now() -> u64 {
@@ -37,9 +48,9 @@ pub(crate) fn now() -> u64 {
 }
 
 impl Stream {
-    /// The contract of the stream. The interval has a tenth to spare for a sender that wakes late.
+    /// The contract of the stream.
     pub(crate) fn contract(&self) -> Contract {
-        Contract::periodic(self.size as u32, self.period * 9 / 10, self.deadline)
+        Contract::periodic(self.size as u32, self.interval, self.deadline)
     }
 
     /// Sends messages for `seconds`, and answers how many.

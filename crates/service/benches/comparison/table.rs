@@ -50,8 +50,10 @@ pub(crate) fn print(rows: &[Row], seconds: u64) {
     for (case, _, outcome) in rows {
         let Some((unexplained, longest)) = outcome.daemons else { continue };
         println!(
-            "- laxity, {}: the longest stop of a daemon {longest:?}; {unexplained} late packets that no stop covers",
-            case.words()
+            "- laxity, {}: {} messages late by the count of the nodes, {unexplained} late packets that no stop \
+             covers; the longest stop of a daemon {longest:?}",
+            case.words(),
+            outcome.stream.missed,
         );
     }
 }
