@@ -9,7 +9,7 @@ use laxity_units::Time;
 
 use crate::journal::{Input, Journal, hash};
 
-/// A node and its log. What only reads the node goes through [`Deref`].
+/// A node and its log. Calls that only read the node go through [`Deref`].
 pub(crate) struct Logged {
     node: Node,
     journal: Journal,

@@ -12,7 +12,7 @@ use crate::config::NodeFile;
 use crate::daemon::jitter;
 use crate::journal::{Head, Input, MAGIC, hash};
 
-/// What a log repeats.
+/// The outcome of a repeated log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Replayed {
     /// The version of the program that wrote it.

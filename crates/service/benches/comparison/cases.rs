@@ -16,7 +16,7 @@ use crate::streams::{BULK, Delays, STREAM, Stream, put_datagrams, put_message};
 /// The ports of the stream and of the lawful bulk stream.
 const PORTS: [u16; 2] = [7300, 7301];
 
-/// What the stream has beside it.
+/// The traffic beside the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Case {
     /// A flood of 120 Mbit/s without marks.
@@ -118,7 +118,7 @@ impl Sender {
     }
 }
 
-/// What a run measured.
+/// The figures of a run.
 pub(crate) struct Outcome {
     pub(crate) stream: Delays,
     /// The lawful stream with the longer deadline.
@@ -280,7 +280,7 @@ fn over_channels(hosts: &Hosts, case: Case, seconds: u64) -> Result<Outcome, Str
         if let Some(violator) = &mut violator {
             scope.spawn(move || {
                 prompt();
-                // What does not fit into the ring is dropped, as by a full queue.
+                // A full ring drops it, as a full queue does.
                 pour(stop, 1000, |message| drop(violator.post(message)));
             });
         }

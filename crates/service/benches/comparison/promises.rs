@@ -13,7 +13,7 @@ use crate::streams::{Delays, STREAM, put_message};
 /// From one channel of the program that opens and closes them to the next.
 const COMING: Duration = Duration::from_millis(100);
 
-/// What the run measured.
+/// The figures of the run.
 pub(crate) struct Kept {
     /// The streams.
     pub(crate) streams: Vec<Delays>,
