@@ -55,7 +55,7 @@ impl Section {
         let mut text = format!("### {}\n\n", cell(&entry.title));
         text += &format!("{EXPERIMENT}{} {}{END}\n`{}`\n", entry.file, entry.hash, entry.file);
         if !entry.verdicts.is_empty() {
-            text += "\n| claim | says | verdict | figures |\n|---|---|---|---|\n";
+            text += "\n| claim | says | verdict | draws | figures |\n|---|---|---|---|---|\n";
         }
         for verdict in &entry.verdicts {
             let word = verdict.ruling.word();
@@ -68,7 +68,8 @@ impl Section {
             };
             let (id, says, figure) = (cell(&verdict.id), cell(&verdict.says), cell(&verdict.figure));
             let whose = verdict.origin.prefix();
-            text += &format!("| {id} | {whose}{says} | {outcome} | {figure} |\n");
+            let draws = verdict.draws.map_or_else(String::new, |draws| draws.to_string());
+            text += &format!("| {id} | {whose}{says} | {outcome} | {draws} | {figure} |\n");
         }
         Section { file: entry.file.clone(), hash: entry.hash.clone(), text }
     }
@@ -219,7 +220,8 @@ mod tests {
     fn verdict(id: &str, holds: bool, reason: &str) -> Verdict {
         let ruling = if holds { Ruling::Holds } else { Ruling::Contradicted };
         let (id, says, figure) = (id.into(), "a | b".into(), "1 < 2".into());
-        Verdict { id, says, origin: Origin::Source, ruling, figure, reason: reason.into(), spoilt: false }
+        let (origin, reason) = (Origin::Source, reason.into());
+        Verdict { id, says, origin, ruling, figure, reason, draws: None, spoilt: false }
     }
 
     fn ruled(ruling: Ruling) -> Verdict {
@@ -253,8 +255,8 @@ mod tests {
     fn rows_are_counted_and_escaped() {
         let text = table().text();
         assert!(text.contains("1 of 2 claims hold."));
-        assert!(text.contains("| A | a \\| b | holds | 1 &lt; 2 |"), "{text}");
-        assert!(text.contains("| B | a \\| b | **contradicted**: why not | 1 &lt; 2 |"), "{text}");
+        assert!(text.contains("| A | a \\| b | holds |  | 1 &lt; 2 |"), "{text}");
+        assert!(text.contains("| B | a \\| b | **contradicted**: why not |  | 1 &lt; 2 |"), "{text}");
     }
 
     #[test]
@@ -265,8 +267,8 @@ mod tests {
         table.replace("c", vec![section("e/c/z.toml", vec![within, open])]);
         assert_eq!(table.summary(), "2 of 4 claims hold, 1 of them within a range; 1 is not judged");
         let text = table.text();
-        assert!(text.contains("| holds within P 1, 2 (2 of 3 points) |"), "{text}");
-        assert!(text.contains("| **not judged**: holds nothing \\| at all |"), "{text}");
+        assert!(text.contains("| holds within P 1, 2 (2 of 3 points) |  |"), "{text}");
+        assert!(text.contains("| **not judged**: holds nothing \\| at all |  |"), "{text}");
         assert_eq!(Table::parse(&text), table);
     }
 
@@ -281,8 +283,8 @@ mod tests {
         let counted = "3 of 5 claims hold. 1 of 2 claims of the papers hold, 1 of 2 of our own, 1 of 1 tests of the \
                        implementation.";
         assert!(text.contains(counted), "{text}");
-        assert!(text.contains("| C | Our own: a \\| b | **contradicted** |"), "{text}");
-        assert!(text.contains("| C | Test of the implementation: a \\| b | holds |"), "{text}");
+        assert!(text.contains("| C | Our own: a \\| b | **contradicted** |  |"), "{text}");
+        assert!(text.contains("| C | Test of the implementation: a \\| b | holds |  |"), "{text}");
         assert_eq!(Table::parse(&text), table);
     }
 
@@ -313,7 +315,7 @@ mod tests {
         let now = section("e/x.toml", vec![verdict("A", true, ""), verdict("B", false, "")]);
         assert_eq!(then.differences(&then), (vec![], vec![]));
         let (was, is) = then.differences(&now);
-        assert_eq!(was, ["| B | a \\| b | holds | 1 &lt; 2 |"]);
-        assert_eq!(is, ["| B | a \\| b | **contradicted** | 1 &lt; 2 |"]);
+        assert_eq!(was, ["| B | a \\| b | holds |  | 1 &lt; 2 |"]);
+        assert_eq!(is, ["| B | a \\| b | **contradicted** |  | 1 &lt; 2 |"]);
     }
 }

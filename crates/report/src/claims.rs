@@ -20,7 +20,8 @@
 //!
 //! A claim without an answer is *not judged*: it neither holds nor fails. A claim whose script is
 //! wrong is an error and not judged either; the other claims are judged. A claim that ranges over
-//! an axis is judged at each of its points separately.
+//! an axis is judged at each of its points separately, and a claim of a scenario with draws in each
+//! draw.
 //!
 //! Scripts cannot read files, clocks or randomness, import, or run for long, so a verdict is a
 //! function of the results alone. Scripts are compiled before anything runs, and tried on a stub of
@@ -31,6 +32,7 @@
 
 mod absent;
 mod answers;
+mod draws;
 mod engine;
 mod lacks;
 mod lists;
@@ -44,7 +46,7 @@ mod tests;
 mod trial;
 
 use laxity_scenario::claim::{Claim, ClaimError};
-use laxity_world::results::{Results, Ruling, Verdict};
+use laxity_world::results::{AtSetting, Draws, Results, Ruling, SEED, Verdict};
 use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, Position, Scope};
 
 use absent::{Absent, Fault};
@@ -103,13 +105,24 @@ impl Judge {
             let found = compiled.judge(&court).unwrap_or_else(|error| {
                 let because = format!("its script is wrong: {}", error.message);
                 judgement.errors.push(*error);
-                Found { ruling: Ruling::NotJudged { because }, figure: String::new(), spoilt: false }
+                Found::of(Ruling::NotJudged { because }, String::new())
             });
-            let Claim { id, says, origin, reason, .. } = &compiled.claim;
-            let reason = if found.ruling == Ruling::Contradicted { reason.clone() } else { String::new() };
-            let (id, says, origin) = (id.clone(), says.clone(), *origin);
-            let Found { ruling, figure, spoilt } = found;
-            judgement.verdicts.push(Verdict { id, says, origin, ruling, figure, reason, spoilt });
+            let Claim { id, says, origin, from, same_as, reason, .. } = compiled.claim.clone();
+            let reason = if found.ruling == Ruling::Contradicted { reason } else { String::new() };
+            let Found { ruling, at, figure, draws, spoilt } = found;
+            judgement.verdicts.push(Verdict {
+                id,
+                says,
+                origin,
+                from,
+                same_as,
+                ruling,
+                at,
+                figure,
+                reason,
+                draws,
+                spoilt,
+            });
         }
         judgement
     }
@@ -125,7 +138,9 @@ pub(crate) fn tried(script: &str) -> Result<(), String> {
 struct Court<'a> {
     results: &'a Results,
     vocabulary: record::Vocabulary,
+    /// The records of the runs that scripts see, and the place of each among the results.
     runs: Array,
+    indices: Vec<usize>,
     engine: Engine,
     meter: Meter,
     budget: Option<fn() -> Budget>,
@@ -138,7 +153,8 @@ impl<'a> Court<'a> {
         let runs = record::runs(results, &vocabulary);
         let meter = Meter::default();
         let engine = engine::new(&runs, &vocabulary, &Answers::Real, &meter);
-        Self { results, vocabulary, runs, engine, meter, budget }
+        let indices = (0..runs.len()).collect();
+        Self { results, vocabulary, runs, indices, engine, meter, budget }
     }
 
     /// The same court with the comparisons of `answers`. The records are shared.
@@ -155,17 +171,23 @@ impl<'a> Court<'a> {
 
     /// The same with the runs at one point of an axis only.
     fn at(&self, axis: usize, point: usize) -> Self {
-        let here = |run: &&(&laxity_world::results::Run, &Dynamic)| run.0.point.get(axis) == Some(&point);
-        let runs = self.results.runs.iter().zip(&self.runs);
-        let runs: Array = runs.filter(|run| here(&run)).map(|(_, run)| run.clone()).collect();
-        self.with(runs, &Answers::Real)
+        let here = |index: &&usize| self.results.runs[**index].point.get(axis) == Some(&point);
+        let (indices, runs) = self
+            .indices
+            .iter()
+            .zip(&self.runs)
+            .filter(|(index, _)| here(index))
+            .map(|(i, run)| (*i, run.clone()))
+            .unzip();
+        Self { indices, ..self.with(runs, &Answers::Real) }
     }
 
     /// The same results and vocabulary with other runs and answers.
     fn with(&self, runs: Array, answers: &Answers) -> Self {
         let meter = Meter::default();
         let engine = engine::new(&runs, &self.vocabulary, answers, &meter);
-        Self { vocabulary: self.vocabulary.clone(), runs, engine, meter, ..*self }
+        let (vocabulary, indices) = (self.vocabulary.clone(), self.indices.clone());
+        Self { vocabulary, runs, indices, engine, meter, ..*self }
     }
 }
 
@@ -173,20 +195,41 @@ impl<'a> Court<'a> {
 struct Found {
     ruling: Ruling,
     figure: String,
+    /// The setting that decides it, and the range in which it holds.
+    at: Option<AtSetting>,
+    /// The draws that it rests on, if there are several.
+    draws: Option<Draws>,
     /// It is not judged because the platform may have decided it.
     spoilt: bool,
 }
 
+impl Found {
+    /// A ruling that rests on one draw of an undisturbed run.
+    fn of(ruling: Ruling, figure: String) -> Found {
+        Found { ruling, at: None, figure, draws: None, spoilt: false }
+    }
+}
+
 impl Compiled {
     fn judge(&self, court: &Court<'_>) -> Result<Found, Box<ClaimError>> {
-        let Some(range) = &self.claim.range else { return self.judge_once(court) };
+        let Some(range) = &self.claim.range else { return self.judge_draws(court) };
         let axes = &court.results.axes;
         let Some((index, axis)) = axes.iter().enumerate().find(|(_, axis)| axis.name == *range) else {
             return Err(whole(&self.claim, "holds", format!("there is no axis `{range}` to range over")));
         };
+        let at = |point| self.judge_draws(&court.at(index, point));
+        let found: Vec<Found> = (0..axis.points.len()).map(at).collect::<Result<_, _>>()?;
+        Ok(range::joined(axis, self.claim.setting, &found))
+    }
+
+    /// The verdict over all draws, if the scenario has several.
+    fn judge_draws(&self, court: &Court<'_>) -> Result<Found, Box<ClaimError>> {
+        let axes = &court.results.axes;
+        let seeds = axes.iter().enumerate().find(|(_, axis)| axis.name == SEED);
+        let Some((index, axis)) = seeds.filter(|_| self.claim.by_draw) else { return self.judge_once(court) };
         let at = |point| self.judge_once(&court.at(index, point));
         let found: Vec<Found> = (0..axis.points.len()).map(at).collect::<Result<_, _>>()?;
-        Ok(range::joined(axis, &found))
+        Ok(draws::joined(axis, &found))
     }
 
     fn judge_once(&self, court: &Court<'_>) -> Result<Found, Box<ClaimError>> {
@@ -227,7 +270,7 @@ impl Compiled {
             },
             _ => String::new(),
         };
-        Ok(Found { ruling, figure, spoilt })
+        Ok(Found { spoilt, ..Found::of(ruling, figure) })
     }
 }
 

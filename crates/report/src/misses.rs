@@ -24,7 +24,7 @@ use laxity_world::results::{Channel, Results};
 use crate::interval::CONFIDENCE;
 
 /// The axis whose points are repetitions: runs that differ only in their seed.
-pub(crate) const REPETITIONS: &str = "seed";
+pub(crate) const REPETITIONS: &str = laxity_world::results::SEED;
 
 /// Steps of a bisection: as many as halve 1 down to the smallest positive number of use here.
 const STEPS: u32 = 100;

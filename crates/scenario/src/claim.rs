@@ -18,6 +18,10 @@ pub struct Claim {
     pub says: String,
     /// Origin of the claim.
     pub origin: Origin,
+    /// Where its source has it; may be empty.
+    pub from: String,
+    /// The claim that it is a further judgement of, if it is one.
+    pub same_as: Option<String>,
     /// The script that decides it: an expression or a block that ends in `true` or `false`.
     pub holds: String,
     /// The script of the figures that the verdict rests on: text, a number, or a list of them.
@@ -26,6 +30,10 @@ pub struct Claim {
     pub reason: String,
     /// The axis that it ranges over, if it hangs on a parameter without saying its value.
     pub range: Option<String>,
+    /// The point of that axis that decides it, if one is the setting of the machine.
+    pub setting: Option<usize>,
+    /// Whether it is judged in each draw of the scenario by itself.
+    pub by_draw: bool,
     /// Verdict where stalls of the platform may have decided the figures.
     pub stalls: Stalls,
     /// Where it is written, `experiments/x.toml:41:1`.

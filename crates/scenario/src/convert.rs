@@ -114,6 +114,7 @@ pub(crate) fn experiment(
         // The scenario's, not the experiment's.
         title: _,
         about: _,
+        draws: _,
         sweep: _,
         claim: _,
         figure: _,

@@ -91,6 +91,7 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
         title: text(title),
         about: unsaid(),
         seed: dice.maybe(0.5, |dice| whole(dice.below(1 << 40))),
+        draws: unsaid(),
         host: part(host),
         adapter: part(adapter),
         path: network::path(dice, &theme),

@@ -83,8 +83,8 @@ fn claim(
     reader: &dyn Scripts,
 ) -> Result<Placed, Reported> {
     let part = cx.part(part)?;
-    let (owner, RawClaim { id, says, origin, holds, shows, reason, range, stalls }) =
-        (part.span(), part.into_inner());
+    let (owner, raw) = (part.span(), part.into_inner());
+    let RawClaim { id, says, origin, from, same_as, holds, shows, reason, range, stalls } = raw;
     let id = cx.required(id, "id", &owner, "this claim");
     let what = match &id {
         Ok(id) => format!("claim `{}`", shown(id.get_ref())),
@@ -92,6 +92,8 @@ fn claim(
     };
     let says = cx.required(says, "says", &owner, &what);
     let origin = cx.or(origin, Origin::Source);
+    let from = cx.or(from, String::new());
+    let same_as = cx.optional(same_as).map(|of| of.map(Spanned::into_inner));
     let holds = cx.required(holds, "holds", &owner, &what);
     let shows = cx.optional(shows);
     let reason = cx.or(reason, String::new());
@@ -105,6 +107,7 @@ fn claim(
     });
     let (id, says, origin, holds) = (id?, says?, origin?, holds?);
     let (shows, reason, range, stalls) = (shows?, reason?, range?, stalls?);
+    let (from, same_as) = (from?, same_as?);
     let scripts = [Some(holds.span()), shows.as_ref().map(Spanned::span)];
     let place = id.span();
     let claim = Claim {
@@ -112,10 +115,14 @@ fn claim(
         id: id.into_inner(),
         says: says.into_inner(),
         origin,
+        from,
+        same_as,
         holds: holds.into_inner(),
         shows: shows.map(Spanned::into_inner),
         reason,
         range,
+        setting: None,
+        by_draw: false,
         stalls,
     };
     let mut outcome = Ok(());

@@ -50,6 +50,8 @@ pub(crate) type Packets = Whole<1, 1_000_000>;
 /// A number of packets, or a time: what a run leaves out at an end.
 pub(crate) type Amount = Or<Whole<0, 1_000_000_000_000>, Bounded<Length>>;
 
+/// Draws of a scenario, at most.
+pub(crate) const MOST_DRAWS: u64 = 100;
 /// Cores of a host, at most.
 pub(crate) const MOST_CORES: u8 = 64;
 /// A core of a host, by its number.
@@ -73,6 +75,10 @@ pub(crate) struct RawScenario {
     pub(crate) about: Option<Written<String>>,
     /// Root of every random stream; the same file and seed give the same results. Default 1.
     pub(crate) seed: Option<Written<Whole<0, { i64::MAX as u64 }>>>,
+    /// Runs every point with this many seeds, from 1 on, as the last axis `seed`. Each claim is judged
+    /// in each of these draws by itself, and holds if it holds in nine of ten. Default: one draw, of
+    /// `seed`.
+    pub(crate) draws: Option<Written<Whole<2, MOST_DRAWS>>>,
     /// The sending host, and with it every relay and the receiver; or what the hosts of `[node]`s
     /// have in common.
     pub(crate) host: Option<Part<RawHost>>,
@@ -348,6 +354,10 @@ pub(crate) struct RawSweep {
     pub(crate) keys: Option<List<Written<String>>>,
     /// The values, each once.
     pub(crate) values: Option<List<Anything>>,
+    /// The value, or the name of the point, that is the setting of the machine: it decides each claim
+    /// that ranges over this axis, and the others say for which range the claim holds. Default: none,
+    /// and such a claim holds or holds within a range.
+    pub(crate) setting: Option<Written<String>>,
     /// Points with names, instead of keys and values.
     pub(crate) points: Option<List<Part<RawPoint>>>,
 }
@@ -381,6 +391,11 @@ pub(crate) struct RawClaim {
     pub(crate) holds: Option<Written<String>>,
     /// The Rhai expression of the figures it rests on.
     pub(crate) shows: Option<Written<String>>,
+    /// Where its source has it, such as `T1518`. Default: nowhere.
+    pub(crate) from: Option<Written<String>>,
+    /// The claim, here or in another experiment, that this is a further judgement of: the two are
+    /// counted once, by that one.
+    pub(crate) same_as: Option<Written<String>>,
     /// Why a faithful model contradicts it; printed only then.
     pub(crate) reason: Option<Written<String>>,
     /// An axis of the sweep that the claim hangs on without saying its value: the scripts then see

@@ -190,9 +190,9 @@ type Planned<'i> = (RawScenario, Spanned<DeTable<'i>>, Plan<'i>);
 
 fn plan<'i>(cx: &mut Context<'_>, document: Spanned<DeTable<'i>>) -> Result<Planned<'i>, Reported> {
     let mut raw: RawScenario = document::read(cx, document.clone())?;
-    let plan = Plan::new(cx, raw.sweep.take(), document.get_ref());
+    let plan = Plan::new(cx, raw.sweep.take(), raw.draws.take(), document.get_ref());
     let mut base = document;
-    for part in ["title", "about", "sweep", "claim", "figure", "tune"] {
+    for part in ["title", "about", "draws", "sweep", "claim", "figure", "tune"] {
         base.get_mut().remove(part);
     }
     Ok((raw, base, plan?))
@@ -246,12 +246,18 @@ fn read(
         None => None,
     };
     names?;
+    let by_draw = plan.draws;
+    let claims = claims.into_iter().map(|placed| {
+        let setting = placed.claim.range.as_ref().and_then(|range| plan.setting(range));
+        Claim { by_draw, setting, ..placed.claim }
+    });
+    let claims: Vec<Claim> = claims.collect();
     Ok(Read {
         title: title?.into_inner(),
         about: about?,
         seed,
         axes: plan.axes,
-        claims: claims.into_iter().map(|placed| placed.claim).collect(),
+        claims,
         figures: figures.into_iter().map(|(figure, _)| figure).collect(),
         tune,
     })
@@ -287,7 +293,9 @@ fn every_point(
         let _ = at(raw, library, base, plan, None);
     }
     let mut seen: Vec<Diagnostic> = Vec::new();
-    for point in plan.points() {
+    // The other draws differ in the seed, which is valid.
+    let first_draw = |point: &PointIndex| !plan.draws || point.indices().last() == Some(&0);
+    for point in plan.points().filter(first_draw) {
         let mut here = Diagnostics::default();
         let at_point = &mut Context::new(cx.source, &mut here);
         match at(at_point, library, base, plan, Some(&point)) {

@@ -5,6 +5,7 @@
 //! the value in the sweep that caused it, and every key that can be written can be swept.
 
 mod change;
+mod draws;
 mod put;
 mod stages;
 
@@ -17,8 +18,10 @@ use toml::de::{DeTable, DeValue};
 
 use crate::context::{Context, Reported};
 use crate::diagnostic::{Diagnostic, list, nearest, shown};
-use crate::raw::{RawPoint, RawSweep};
-use crate::written::{List, Part};
+use crate::judged;
+use crate::leaf::Whole;
+use crate::raw::{MOST_DRAWS, RawPoint, RawSweep};
+use crate::written::{List, Part, Written};
 
 pub use change::Change;
 
@@ -97,6 +100,10 @@ impl PointIndex {
 #[derive(Debug, Default)]
 pub(crate) struct Plan<'i> {
     pub(crate) axes: Vec<Axis>,
+    /// Per axis, the point that is the setting of the machine, if one is said to be.
+    chosen: Vec<Option<usize>>,
+    /// Whether the last axis is that of `draws`.
+    pub(crate) draws: bool,
     /// Per axis, per point: what is set.
     settings: Vec<Vec<Vec<Setting<'i>>>>,
 }
@@ -125,8 +132,10 @@ impl<'i> Plan<'i> {
     pub(crate) fn new(
         cx: &mut Context<'_>,
         raw: Option<List<Part<RawSweep>>>,
+        draws: Option<Written<Whole<2, MOST_DRAWS>>>,
         document: &DeTable<'i>,
     ) -> Result<Self, Reported> {
+        let draws = cx.optional(draws)?;
         let sweeps = cx.items(raw)?;
         let nodes = array(document.get("sweep"));
         let mut plan = Plan::default();
@@ -134,20 +143,24 @@ impl<'i> Plan<'i> {
         let mut taken: BTreeMap<Vec<Step<'i>>, (usize, Spanned<String>)> = BTreeMap::new();
         for (number, part) in sweeps.into_iter().enumerate() {
             let node = nodes.get(number).and_then(|node| node.get_ref().as_table());
-            let axis = axis(cx, part, node, document).and_then(|(axis, points)| {
+            let axis = axis(cx, part, node, document).and_then(|(axis, points, chosen)| {
                 let setting = points.iter().flatten();
                 setting.clone().try_for_each(|setting| conflict(cx, number, setting, &mut taken))?;
-                Ok((axis, points))
+                Ok((axis, points, chosen))
             });
             match axis {
-                Ok((axis, points)) => {
+                Ok((axis, points, chosen)) => {
                     plan.axes.push(axis.into_inner());
                     plan.settings.push(points);
+                    plan.chosen.push(chosen);
                 }
                 Err(reported) => outcome = Err(reported),
             }
         }
         outcome?;
+        if let Some(draws) = draws {
+            plan.draw(cx, &draws, document, &mut taken)?;
+        }
         for (number, axis) in plan.axes.iter().enumerate() {
             if plan.axes[..number].iter().any(|other| other.name == axis.name) {
                 let span = name_span(nodes.get(number));
@@ -163,6 +176,12 @@ impl<'i> Plan<'i> {
             return Err(cx.fault(&span, reason, format!("at most {MOST_POINTS} points can be run")));
         }
         Ok(plan)
+    }
+
+    /// The point of the axis called `name` that is the setting of the machine, if one is.
+    pub(crate) fn setting(&self, name: &str) -> Option<usize> {
+        let at = self.axes.iter().position(|axis| axis.name == name)?;
+        self.chosen.get(at).copied().flatten()
     }
 
     /// The points, in order.
@@ -211,11 +230,13 @@ fn axis<'i>(
     part: Part<RawSweep>,
     node: Option<&DeTable<'i>>,
     document: &DeTable<'i>,
-) -> Result<(Spanned<Axis>, Settings<'i>), Reported> {
+) -> Result<(Spanned<Axis>, Settings<'i>, Option<usize>), Reported> {
     let part = cx.part(part)?;
-    let (span, RawSweep { name, label, key, keys, values, points }) = (part.span(), part.into_inner());
+    let (span, raw) = (part.span(), part.into_inner());
+    let RawSweep { name, label, key, keys, values, setting, points } = raw;
     let name = cx.required(name, "name", &span, "this axis of the sweep");
     let label = cx.optional(label);
+    let setting = cx.optional(setting);
     let by_values = key.is_some() || keys.is_some() || values.is_some();
     let written = match (by_values, points) {
         (true, Some(points)) => Err(cx.fault(
@@ -256,13 +277,23 @@ fn axis<'i>(
     };
     let (texts, settings) = written?;
     let name = name?.into_inner().0;
+    let chosen = match setting? {
+        Some(setting) => match texts.iter().position(|text| text == setting.get_ref()) {
+            None => {
+                let what = format!("value on the axis `{name}`");
+                return Err(judged::nothing_called(cx, &setting.span(), &what, setting.get_ref(), &texts));
+            }
+            some => some,
+        },
+        None => None,
+    };
     let (unit, numbers) = numbers(&texts);
     let label = label?.map(Spanned::into_inner).unwrap_or_else(|| match unit.as_str() {
         "" => name.clone(),
         unit => format!("{name} ({unit})"),
     });
     let points = texts.into_iter().zip(numbers).map(|(text, value)| AxisPoint { text, value }).collect();
-    Ok((Spanned::new(span, Axis { name, label, points }), settings))
+    Ok((Spanned::new(span, Axis { name, label, points }), settings, chosen))
 }
 
 /// The texts of an axis's points and what each sets, from keys and the values they take together.

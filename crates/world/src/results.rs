@@ -23,7 +23,7 @@ pub use field::{Column, Distribution, Field, Number, Reading, Shown, Spec};
 pub use fitness::{Fitness, Stops};
 pub use judged::{Exceeded, Judged, is_above};
 pub use kind::Kind;
-pub use verdict::{Origin, Ruling, Standing, Tally, Verdict};
+pub use verdict::{AtSetting, Draws, Origin, Ruling, Standing, Tally, Verdict};
 
 /// An experiment's outcome over its whole sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +59,9 @@ pub struct Provenance {
     #[serde(default)]
     pub percentile_error: f64,
 }
+
+/// The name of the axis whose points are draws: runs that differ only in their seed.
+pub const SEED: &str = "seed";
 
 /// One axis of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

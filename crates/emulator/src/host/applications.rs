@@ -40,7 +40,7 @@ impl Applications {
             let spec = &experiment.channels[i];
             // The same stream as under virtual time, hence the same messages.
             let chance = || experiment.chance(Chance::Source(i));
-            let mut source = spec.source.source(chance());
+            let mut source = experiment.source(i, 0);
             let next = source.as_mut().and_then(Source::next_arrival);
             if let Some(endless) = spec.source.endless(chance()) {
                 senders.send_without_end(ChannelId(i as u32), endless);

@@ -37,6 +37,14 @@ pub enum Start {
     After(Span),
     /// At any frame, each as likely.
     Random,
+    /// `further` past a place that is drawn, less than `within` after the beginning. A run draws one
+    /// place for all sources of a trace, so that they stay as far apart as they are.
+    Cut {
+        /// The length of the trace.
+        within: Span,
+        /// How far past the place.
+        further: Span,
+    },
 }
 
 /// Parameters of a [`Recorded`] source.
@@ -67,6 +75,11 @@ enum Pace {
     Own(Span),
 }
 
+/// A span below `limit`, as it is drawn; zero for zero, which draws no number.
+fn below(limit: Span, random: &mut Stream) -> Span {
+    if limit.is_zero() { Span::ZERO } else { Span::from_ps(random.below(limit.as_ps())) }
+}
+
 /// Sends the frames of a trace.
 #[derive(Debug, Clone)]
 pub struct Recorded {
@@ -91,19 +104,21 @@ impl Recorded {
             Timing::Recorded => recorded_pace(&trace, repeat)?,
         };
         let count = trace.frames().len() as u64;
+        let after = |offset: Span| match pace {
+            Pace::Constant(interval) => offset.div_ceil(interval) % count,
+            Pace::Own(length) => {
+                let offset = Time::from_ps(offset.as_ps() % length.as_ps());
+                let before = trace.frames().partition_point(|frame| frame.at < Some(offset));
+                before as u64 % count
+            }
+        };
         let first = match from {
             Start::Frame(frame) => frame % count,
             Start::Random => random.below(count),
-            Start::After(offset) => match pace {
-                Pace::Constant(interval) => offset.div_ceil(interval) % count,
-                Pace::Own(length) => {
-                    let offset = Time::from_ps(offset.as_ps() % length.as_ps());
-                    let before = trace.frames().partition_point(|frame| frame.at < Some(offset));
-                    before as u64 % count
-                }
-            },
+            Start::After(offset) => after(offset),
+            Start::Cut { within, further } => after(further.saturating_add(below(within, &mut random))),
         };
-        let late = if jitter.is_zero() { Span::ZERO } else { Span::from_ps(random.below(jitter.as_ps())) };
+        let late = below(jitter, &mut random);
         let start = start.saturating_add(late);
         Ok(Recorded { trace, pace, faster, repeat, start, first: first as usize, sent: 0 })
     }

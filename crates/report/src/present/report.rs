@@ -112,7 +112,11 @@ fn cards(verdicts: &[Verdict]) -> Vec<Card> {
             Ruling::Contradicted => "bad",
             Ruling::NotJudged { .. } => "open",
         },
-        detail: verdict.ruling.detail().to_string(),
+        detail: match (verdict.ruling.detail(), verdict.draws) {
+            (detail, None) => detail.to_string(),
+            ("", Some(draws)) => format!("held in {draws} draws"),
+            (detail, Some(draws)) => format!("{detail}; held in {draws} draws"),
+        },
         figure: verdict.figure.clone(),
         reason: verdict.reason.clone(),
     };

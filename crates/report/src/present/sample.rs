@@ -114,20 +114,28 @@ pub(super) fn verdicts() -> Vec<Verdict> {
                    the load, then saturates and declines slightly; no real-time packet is dropped."
                     .into(),
             origin: Origin::Source,
+            from: String::new(),
+            same_as: None,
+            at: None,
             ruling: Ruling::Holds,
             figure: "least rt throughput 1200.0 of 1200 KiB/s; best effort peaks at 1890 KiB/s; 0 drops"
                 .into(),
             reason: String::new(),
+            draws: None,
             spoilt: false,
         },
         Verdict {
             id: "S5b".into(),
             says: "Minimum laxity of every real-time channel is at least zero at every load.".into(),
             origin: Origin::Source,
+            from: String::new(),
+            same_as: None,
+            at: None,
             ruling: Ruling::Contradicted,
             figure: "least laxity -0.21 ms (rt1 at 4800 KiB/s)".into(),
             reason: "The bound in force leaves out the interrupt that the sample adds at the highest load."
                 .into(),
+            draws: None,
             spoilt: false,
         },
     ]

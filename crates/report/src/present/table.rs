@@ -226,6 +226,10 @@ fn push_verdicts(out: &mut String, verdicts: &[Verdict], options: &Options) {
         out.push_str(&format!("  {:id_width$}  {word}", clean(&verdict.id)));
         let figure = wrapped(&clean(&verdict.figure), &format!("{indent}              "), width(options));
         out.push_str(&format!("  {}\n", figure.trim_start()));
+        if let Some(draws) = verdict.draws {
+            out.push_str(&wrapped(&format!("held in {draws} draws"), &indent, width(options)));
+            out.push('\n');
+        }
         let detail = verdict.ruling.detail();
         if !detail.is_empty() {
             out.push_str(&wrapped(

@@ -64,7 +64,11 @@ pub(super) fn staggered(spec: &SourceSpec, stagger: Span, copy: u64) -> SourceSp
     if let SourceSpec::Timed { parameters: SourceParameters::Recorded(recorded), .. } = &mut spec
         && !stagger.is_zero()
     {
-        recorded.from = Start::After(stagger.saturating_mul(copy));
+        let further = stagger.saturating_mul(copy);
+        recorded.from = match recorded.from {
+            Start::Cut { within, .. } => Start::Cut { within, further },
+            _ => Start::After(further),
+        };
     }
     spec
 }
@@ -249,7 +253,8 @@ pub(super) fn source(
                     return Err(cx.missing("trace", &owner, "this source", valid));
                 }
             };
-            if let (Some(_), Some(stagger)) = (&start, &stagger) {
+            let from_frame = start.as_ref().is_some_and(|start| matches!(start.get_ref(), Or::This(_)));
+            if let (true, Some(stagger)) = (from_frame, &stagger) {
                 let help = "keep either `start` or `stagger`";
                 return Err(cx.fault(
                     &stagger.span(),
@@ -257,12 +262,17 @@ pub(super) fn source(
                     help,
                 ));
             }
+            let period = interval.as_ref().map(|(_, interval)| *interval).or(trace.frame_interval());
             let from = match start.map(Spanned::into_inner) {
                 None => Start::Frame(0),
                 Some(Or::This(frame)) => Start::Frame(frame.get()),
+                Some(Or::That(_)) if stagger.is_some() => {
+                    let frames = trace.frames().len() as u64;
+                    let within = period.unwrap_or_else(|| mean_gap(&trace)).saturating_mul(frames);
+                    Start::Cut { within, further: Span::ZERO }
+                }
                 Some(Or::That(_)) => Start::Random,
             };
-            let period = interval.as_ref().map(|(_, interval)| *interval).or(trace.frame_interval());
             let least = trace.frames().iter().map(|frame| frame.size).min();
             let recorded = RecordedParameters {
                 timing: interval.map_or(Timing::Recorded, |(_, interval)| Timing::Interval(interval)),

@@ -127,6 +127,7 @@ pub(super) fn source(dice: &mut Dice, theme: &Theme, contract: &Contract) -> Dra
                 true => this(whole(dice.below(3))),
                 false => that(word("random")),
             }),
+            false if staggers => dice.aside().maybe(0.3, |_| that(word("random"))),
             false => unsaid(),
         },
         after: unsaid(),

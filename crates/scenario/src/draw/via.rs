@@ -79,6 +79,7 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         title: text(title),
         about: unsaid(),
         seed: dice.maybe(0.5, |dice| whole(dice.below(1 << 40))),
+        draws: unsaid(),
         host: unsaid(),
         adapter: unsaid(),
         path: unsaid(),

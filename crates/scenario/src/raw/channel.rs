@@ -159,7 +159,8 @@ pub(crate) struct RawSource {
     /// MPEG: the cycle of frame kinds. Default `IBBPBBPBBPBB`.
     pub(crate) pattern: Option<Written<String>>,
     /// Recorded and MPEG: the k-th copy of the channel starts k times this into the trace, the first at its
-    /// beginning.
+    /// beginning. With `start = "random"` the first starts at a place that is drawn, one for all
+    /// channels of the trace.
     pub(crate) stagger: Option<Written<Bounded<Delay>>>,
     /// Recorded and MPEG: the frame sent first, counted from 0, or `random`. Default 0.
     pub(crate) start: Option<Written<Or<Whole<0, 1_000_000_000>, Random>>>,

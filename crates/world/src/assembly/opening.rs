@@ -54,7 +54,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             self.around.meters.push(meter);
             let sends = host_is_here && !by_programs && self.is_established(i);
             let chance = || experiment.chance(Chance::Source(i));
-            self.sources.push(spec.source.source(chance()).filter(|_| sends));
+            self.sources.push(experiment.source(i, 0).filter(|_| sends));
             self.endless.push(spec.source.endless(chance()).filter(|_| sends));
         }
     }

@@ -130,7 +130,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             let interface = spec.interface.expect("a channel of a host that receives names its interface");
             let created = experiment.commands.iter().any(|spec| spec.command == Command::Create(i));
             // One that was refused is not established, as where it is sent.
-            let source = spec.source.source(experiment.chance(Chance::Source(i)));
+            let source = experiment.source(i, 0);
             let source = source.filter(|_| !promise.is_refused() && !created);
             let policer = matches!(promise, Promise::Received(_)).then(|| Policer::new(spec.spec));
             let (class, deadline) = (spec.class, spec.deadline);
@@ -189,9 +189,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
                 let inflow = &mut self.inflows[channel];
                 inflow.number += 1;
                 if !self.promises[channel].is_refused() {
-                    let chance = self.experiment.chance(Chance::Source(channel));
-                    let spec = &self.experiment.channels[channel].source;
-                    inflow.source = spec.source_from(now.since(Time::ZERO), chance);
+                    inflow.source = self.experiment.source_from(channel, 0, now.since(Time::ZERO));
                 }
                 self.schedule_arrival(channel, calendar);
             }

@@ -138,9 +138,7 @@ impl<'a> Cluster<'a> {
             // One that was refused is not established.
             let streams = if promises[i].is_refused() { 0 } else { channel.streams };
             for stream in 0..streams {
-                let random = experiment.chance(Chance::Stream(i, stream));
-                let from = channel.source_of_stream(stream);
-                sources.extend(from.source(random).map(|source| (i as u32, source)));
+                sources.extend(experiment.source(i, stream).map(|source| (i as u32, source)));
             }
         }
         let meters = experiment.channels.iter().map(|channel| Meter {

@@ -4,10 +4,14 @@
 //! part that is simulated in one run and real in another (a source, a clock, the work of a
 //! receiving host) has to draw the same numbers in both.
 
+use std::sync::Arc;
+
 use laxity_engine::{Seed, Stream};
 use laxity_model::reception::Interface;
+use laxity_model::source::{Source, Start};
+use laxity_units::Span;
 
-use super::{Experiment, Network};
+use super::{ChannelSpec, Experiment, Network};
 
 /// The owner of a stream. Channels, nodes, interfaces and faults are those at that position of the
 /// experiment.
@@ -18,6 +22,8 @@ pub enum Chance<'a> {
     /// The same of the how-manyth virtual interface of a channel that has several; the first is the
     /// channel's [source](Chance::Source).
     Stream(usize, u32),
+    /// The place in a trace from which all its sources count, by the first channel that sends it.
+    Cut(usize),
     /// The back-off times after collisions in a network.
     Medium(&'a Network),
     /// The impairments of frames in a network, or on the path from one node to another if each has
@@ -39,6 +45,7 @@ impl Experiment {
         let name = match whose {
             Chance::Source(n) | Chance::Stream(n, 0) => format!("source {}", channel(n)),
             Chance::Stream(n, stream) => format!("channel {} stream {stream}", channel(n)),
+            Chance::Cut(n) => format!("cut of the trace of {}", channel(n)),
             Chance::Medium(network) => network.named("medium"),
             Chance::Impairments(network, None) => network.named("impairments"),
             Chance::Impairments(network, Some((from, to))) => {
@@ -50,6 +57,28 @@ impl Experiment {
             Chance::Clock(interface) => format!("reception clock {interface}"),
         };
         Seed::new(self.seed).stream(&name)
+    }
+
+    /// The source of a channel, or of one of its virtual interfaces; `None` for those without times
+    /// of their own.
+    pub fn source(&self, channel: usize, stream: u32) -> Option<Source> {
+        self.source_from(channel, stream, Span::ZERO)
+    }
+
+    /// The same, all of it later by `at`.
+    pub fn source_from(&self, channel: usize, stream: u32, at: Span) -> Option<Source> {
+        let mut spec = self.channels[channel].source_of_stream(stream);
+        if let Some(recorded) = spec.recorded_mut()
+            && let Start::Cut { within, further } = recorded.from
+        {
+            let sends = |other: &ChannelSpec| {
+                other.source.recorded().is_some_and(|other| Arc::ptr_eq(&other.trace, &recorded.trace))
+            };
+            let first = self.channels.iter().position(sends).unwrap_or(channel);
+            let place = self.chance(Chance::Cut(first)).below(within.as_ps().max(1));
+            recorded.from = Start::After(further.saturating_add(Span::from_ps(place)));
+        }
+        spec.source_from(at, self.chance(Chance::Stream(channel, stream)))
     }
 
     /// The interfaces of a host that receives as they are when it begins, each with the chance of

@@ -3,7 +3,7 @@
 use laxity_engine::Stream;
 use laxity_model::adapter::Delay;
 use laxity_model::host::Endless;
-use laxity_model::source::{Sizes, Source, SourceParameters, Start};
+use laxity_model::source::{RecordedParameters, Sizes, Source, SourceParameters, Start};
 use laxity_qos::channel::{MessageOverflow, PacketOverflow, Reader};
 use laxity_qos::discipline::Class;
 use laxity_qos::traffic::TrafficSpec;
@@ -127,9 +127,14 @@ impl ChannelSpec {
         if let SourceSpec::Timed { parameters: SourceParameters::Recorded(recorded), .. } = &mut spec
             && !self.stagger.is_zero()
         {
-            let first = if let Start::After(first) = recorded.from { first } else { Span::ZERO };
-            let further = self.stagger.saturating_mul(u64::from(stream));
-            recorded.from = Start::After(first.saturating_add(further));
+            let more = self.stagger.saturating_mul(u64::from(stream));
+            recorded.from = match recorded.from {
+                Start::After(first) => Start::After(first.saturating_add(more)),
+                Start::Cut { within, further } => {
+                    Start::Cut { within, further: further.saturating_add(more) }
+                }
+                Start::Frame(_) | Start::Random => Start::After(more),
+            };
         }
         spec
     }
@@ -194,6 +199,21 @@ impl SourceSpec {
             SourceSpec::Rounds { .. } => None,
             SourceSpec::None | SourceSpec::Timed { .. } => None,
         }
+    }
+
+    /// The trace that it sends, if it sends one.
+    pub fn recorded(&self) -> Option<&RecordedParameters> {
+        let SourceSpec::Timed { parameters: SourceParameters::Recorded(recorded), .. } = self else {
+            return None;
+        };
+        Some(recorded)
+    }
+
+    pub(super) fn recorded_mut(&mut self) -> Option<&mut RecordedParameters> {
+        let SourceSpec::Timed { parameters: SourceParameters::Recorded(recorded), .. } = self else {
+            return None;
+        };
+        Some(recorded)
     }
 
     /// The source at its start, which draws what is left to chance from `random`; `None` for those

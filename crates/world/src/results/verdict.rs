@@ -4,6 +4,8 @@
 //! rests on a parameter which its source does not state may hold for some values of it: a verdict
 //! of *holds* or *contradicted* would say more than is known.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +70,10 @@ pub enum Origin {
     Source,
     /// Our own, about the system that is modelled: in no paper, and it could be otherwise.
     Ours,
+    /// Of another paper than those that are reproduced.
+    Others,
+    /// Our own, about the emulation: real time gives what virtual time gives.
+    Emulation,
     /// A test of the implementation: it follows from how the model is made, and only a bug makes it
     /// fail.
     Implementation,
@@ -79,8 +85,44 @@ impl Origin {
         match self {
             Origin::Source => "",
             Origin::Ours => "Our own: ",
+            Origin::Others => "Of another paper: ",
+            Origin::Emulation => "Real and virtual time: ",
             Origin::Implementation => "Test of the implementation: ",
         }
+    }
+}
+
+/// A setting of a machine, and the range beside it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AtSetting {
+    /// The setting in words: `send 350 us`.
+    pub setting: String,
+    /// Where the claim holds, in words: `send 50 us to 350 us (3 of 5 points)`.
+    pub range: String,
+}
+
+/// Draws in which a claim holds, of those in which it was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Draws {
+    /// How many it holds in.
+    pub held: usize,
+    /// How many it was judged in.
+    pub of: usize,
+}
+
+impl Draws {
+    /// Whether a claim that holds in so many holds: in nine of ten or more.
+    ///
+    /// A claim that holds with probability 0.99 a draw is accepted over ten draws with probability
+    /// 0.996, one of 0.6 with 0.05.
+    pub fn hold(self) -> bool {
+        10 * self.held >= 9 * self.of
+    }
+}
+
+impl fmt::Display for Draws {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.held, self.of)
     }
 }
 
@@ -94,13 +136,27 @@ pub struct Verdict {
     /// The origin of the claim.
     #[serde(default)]
     pub origin: Origin,
+    /// Where its source has it; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub from: String,
+    /// The claim that it is a further judgement of, if it is one: the two count once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<String>,
     /// Its outcome.
     #[serde(flatten)]
     pub ruling: Ruling,
+    /// Of a claim that is decided at the setting of a machine: that setting, and for which values of
+    /// the parameter it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<AtSetting>,
     /// The figures the verdict rests on, in words and numbers, one line.
     pub figure: String,
     /// Why a contradicted claim does not hold, from the scenario file; empty otherwise.
     pub reason: String,
+    /// The draws that the verdict rests on; `None` where the scenario has one. Of a claim with a
+    /// range, those at the setting, or else at the point where it holds in the most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draws: Option<Draws>,
     /// Whether it is not judged (of a claim with a range: at a point of it) because the platform
     /// stood still.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
