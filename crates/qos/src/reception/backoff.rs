@@ -12,8 +12,8 @@
 //! ```
 //!
 //! The thesis does not say whether a buffer counts as taken when it contains a packet or when a
-//! packet is announced ([`Taken`]). The choice decides the shares of several interfaces: only their
-//! reservations in one case, and also the capacity unused by others in the other.
+//! packet is announced ([`Taken`]). Its words are for the second, with a
+//! routine that is left even then. The choice decides the shares of several interfaces.
 //!
 //! Whatever the offered load, an interface interrupts at least once a `maximum` and takes up to `Q`
 //! commands then. This guarantees `Q / (2 I_max)` packets a second of two commands each, if the
@@ -66,6 +66,10 @@ pub enum Taken {
     /// When a packet is announced for it. The host takes its full quota; otherwise the announced
     /// packets would never arrive.
     Promised,
+    /// When a packet is announced for it, and the host leaves its routine as soon as too few buffers
+    /// are free, as thesis §7.2.1 and §7.2.3 say. An overloaded host then takes one command a
+    /// routine.
+    Announced,
 }
 
 impl Backoff {
@@ -82,7 +86,7 @@ impl Backoff {
     fn free(&self, load: &Load) -> u32 {
         match self.parameters.taken {
             Taken::Filled => load.free,
-            Taken::Promised => load.free.saturating_sub(load.promised),
+            Taken::Promised | Taken::Announced => load.free.saturating_sub(load.promised),
         }
     }
 

@@ -107,6 +107,7 @@ fn a_promised_buffer_may_count_as_taken_and_then_a_routine_goes_on() {
     };
     assert_eq!(after(TakenBuffers::Filled), (None, false));
     assert_eq!(after(TakenBuffers::Promised), (Some(Span::from_ms(1)), true));
+    assert_eq!(after(TakenBuffers::Announced), (Some(Span::from_ms(1)), false));
 }
 
 #[test]

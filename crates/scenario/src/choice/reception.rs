@@ -252,5 +252,10 @@ impl Choice for TakenBuffers {
             TakenBuffers::Promised,
             "When a packet is announced that will come into it; an overloaded host takes its quota all the same.",
         ),
+        (
+            "announced",
+            TakenBuffers::Announced,
+            "When a packet is announced that will come into it; an overloaded host leaves its routine at once.",
+        ),
     ];
 }
