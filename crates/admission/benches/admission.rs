@@ -26,6 +26,7 @@ fn host(formula: Formula) -> Environment {
         context_switch: Span::from_ns(100),
         cache_miss: Span::from_ns(100),
         first_packet: Span::from_ns(800),
+        single_packet: Span::from_ns(800),
         packet: Span::from_ns(300),
         link_scheduling: Span::from_ns(100),
         hand_over: Span::ZERO,

@@ -47,6 +47,9 @@ pub enum Formula {
     /// depth (1), no interrupt cost, no thread creation and no interference, and can be broken by
     /// conforming traffic.
     Papers,
+    /// The same with O2's wait for the CPU assumed for each packet, as the text of resource §4.1 has
+    /// it, and not once, as its formula has it.
+    PapersEach,
     /// The same, literally as printed.
     Printed,
     /// Those that hold.

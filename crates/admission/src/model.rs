@@ -130,7 +130,7 @@ pub(super) fn shares(environment: &Environment, request: &Request) -> (u128, u12
         | ResourceModel::Core => u128::from(blocks),
         ResourceModel::O2 | ResourceModel::ApartByThread | ResourceModel::O3 => u128::from(blocks + n),
     };
-    let cpu = super::population::protocol(environment, request.role(), n) + switches * ps(host.switch());
+    let cpu = super::population::protocol(environment, request.role(), (n, n)) + switches * ps(host.switch());
     if request.role() == Role::Receive {
         let read = request.program().map_or(0, |program| ps(program.work) + ps(host.switch()));
         return (cpu + ps(host.receive_message) + read, 0);

@@ -19,7 +19,7 @@
 //! Points that are suspicious but kept, since they can be meant:
 //!
 //! * O2's `T_wait^{O2,cpu}` is added to a message's service once, though the text has it "assumed
-//!   for each packet".
+//!   for each packet". [`Formula::PapersEach`] has it so.
 //! * O2's `C_link^msg` is O1's, without the switches of `C'_link`. `C_block^last` of a message with
 //!   packets that divide evenly is a whole block even where that block is the first (then it is not
 //!   used: `N_blocks = 1`).
@@ -52,6 +52,8 @@ struct Symbols {
     call: u128,
     full: u128,
     last: u128,
+    /// How often O2's wait for the CPU is assumed.
+    waits: u128,
     /// Literally as printed.
     printed: bool,
 }
@@ -70,11 +72,13 @@ impl Symbols {
             n: u128::from(n),
             p: u128::from(p),
             switch: if ideal { 0 } else { ps(host.switch()) },
-            first: ps(host.first_packet),
+            // C_p^1st is the slow path's, for messages larger than S (resource §4.1, footnote 4).
+            first: ps(if n == 1 { host.single_packet } else { host.first_packet }),
             packet: ps(host.packet),
             call: ps(host.link_scheduling),
             full: ps(environment.link.transmit(environment.packet)),
             last: ps(environment.link.transmit(fragmentation.last())),
+            waits: if environment.formula == Formula::PapersEach { u128::from(n) } else { 1 },
             printed: environment.formula == Formula::Printed,
         }
     }
@@ -145,7 +149,7 @@ impl Symbols {
             .and("L_xmit^msg", self.link_message())
             .and("C_link^msg", overhead);
         if block < self.full {
-            return lone.and("T_wait^{O2,cpu}", self.o2_cpu_wait());
+            return lone.and("T_wait^{O2,cpu}", self.waits * self.o2_cpu_wait());
         }
         if blocks == 1 {
             return lone;

@@ -82,9 +82,10 @@ impl Population {
             let packet = spec.max_message.min(environment.packet);
             self.largest_real_time = self.largest_real_time.max(Some(packet));
             let further = if packets > 1 { ps(environment.host.packet) } else { 0 };
+            let first = protocol(environment, role, (1, packets));
             let work = match role {
-                Role::Send => protocol(environment, Role::Send, 1).max(further),
-                Role::Relay | Role::Receive => protocol(environment, role, 1),
+                Role::Send => first.max(further),
+                Role::Relay | Role::Receive => first,
             };
             self.longest_work = self.longest_work.max(work);
         }
@@ -161,18 +162,19 @@ impl Population {
             (Role::Receive, Completions::One) => {
                 ps(host.receive_packet) * u128::from(in_block) + ps(host.receive_message)
             }
-            (Role::Relay, _) => protocol(environment, role, in_block),
+            (Role::Relay, _) => protocol(environment, role, (in_block, packets)),
             (Role::Send, _) => {
                 // Only where a further packet costs more than a first one is a later block the
                 // longer one.
                 let later = if in_block < packets { ps(host.packet) * u128::from(in_block) } else { 0 };
-                protocol(environment, role, in_block).max(later)
+                protocol(environment, role, (in_block, packets)).max(later)
             }
         };
         self.block = self.block.max(work.min(u128::from(u64::MAX)));
         let completion = if role == Role::Receive { ps(host.receive_message) } else { 0 };
         let further = if role == Role::Send && packets > 1 { ps(host.packet) } else { 0 };
-        self.step = self.step.max(protocol(environment, role, 1) + completion).max(further);
+        let first = protocol(environment, role, (1, packets));
+        self.step = self.step.max(first + completion).max(further);
     }
 }
 
@@ -196,14 +198,14 @@ pub(super) fn packets_per_block(block: Block, packets: u64) -> u64 {
     }
 }
 
-/// Protocol work on the first `n` packets of a message, thread creation included, completion
-/// excluded.
-pub(super) fn protocol(environment: &Environment, role: Role, n: u64) -> u128 {
+/// Protocol work on the first `n` packets of a message that has at most `of`, thread creation
+/// included, completion excluded.
+pub(super) fn protocol(environment: &Environment, role: Role, (n, of): (u64, u64)) -> u128 {
     let host = &environment.host;
     let creation = if environment.thread_per_message { ps(host.thread_creation) } else { 0 };
     match (role, n) {
         (_, 0) => 0,
-        (Role::Send, n) => ps(host.first_packet) + creation + ps(host.packet) * u128::from(n - 1),
+        (Role::Send, n) => ps(host.first_of(of)) + creation + ps(host.packet) * u128::from(n - 1),
         (Role::Relay | Role::Receive, n) => ps(host.receive_packet) * u128::from(n),
     }
 }

@@ -29,6 +29,7 @@ pub(super) fn mc68040(model: ResourceModel, p: u32, formula: Formula) -> Environ
         context_switch: Span::from_us(55),
         cache_miss: Span::from_us(90),
         first_packet: Span::from_us(420),
+        single_packet: Span::from_us(420),
         packet: Span::from_us(170),
         link_scheduling: Span::from_us(160),
         ..HostCosts::default()
@@ -50,6 +51,7 @@ pub(super) fn of_round_figures(model: ResourceModel, link: Span) -> Environment 
     Environment {
         host: HostCosts {
             first_packet: us(10),
+            single_packet: us(10),
             packet: us(10),
             link_scheduling: us(2),
             interrupt: us(1),
@@ -107,6 +109,10 @@ fn o2_waits_for_the_cpu_where_the_link_is_slower_than_a_block() {
     // 420 + 4·449.6 + 640 + 870.
     assert_eq!(table.service_time(&with(spec)).unwrap().total(), Span::from_ns(3_728_400));
     assert_eq!(table.wait_time(&with(spec)).unwrap().total(), Span::from_us(2 * 870));
+    // Assumed for each of the four packets: 420 + 4·449.6 + 640 + 4·870.
+    let packet = Bytes::from_kib(8);
+    let each = self::table(Environment { packet, ..mc68040(ResourceModel::O2, 1, Formula::PapersEach) });
+    assert_eq!(each.service_time(&with(spec)).unwrap().total(), Span::from_ns(6_338_400));
 }
 
 #[test]

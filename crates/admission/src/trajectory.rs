@@ -205,7 +205,7 @@ impl Charges {
         let completion = if role == Role::Receive { ps(environment.host.receive_message) } else { 0 };
         let program = request.program().filter(|_| k == n);
         let read = program.map_or(0, |program| ps(program.work));
-        let work = protocol(environment, role, k) + completion + read;
+        let work = protocol(environment, role, (k, n)) + completion + read;
         let blocks = self.per_block * u128::from(k.div_ceil(p) + u64::from(program.is_some()));
         let sent = match request.is_sent() {
             false => 0,

@@ -205,7 +205,10 @@ impl Property {
             Task::Fill(_) => Verdict::Kept(Kept { unbounded: Some("nothing was run"), ..Kept::default() }),
             // The papers' formulas are printed beside the valid bounds.
             Task::Simulate(_)
-                if matches!(experiment.admission.formula, Some(Formula::Papers | Formula::Printed)) =>
+                if matches!(
+                    experiment.admission.formula,
+                    Some(Formula::Papers | Formula::PapersEach | Formula::Printed)
+                ) =>
             {
                 Verdict::Kept(Kept { unbounded: Some("the papers' formulas"), ..Kept::default() })
             }

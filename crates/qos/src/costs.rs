@@ -22,6 +22,9 @@ pub struct HostCosts {
     /// `C_p^1st`: protocol processing of a message's first packet, with the fixed cost of the
     /// message.
     pub first_packet: Span,
+    /// Protocol processing of a message of one packet, where the fragmentation protocol has a fast
+    /// path for such messages (resource §4.1, footnote 4; thesis §3.4.2.1); else `C_p^1st`.
+    pub single_packet: Span,
     /// `C_p`: protocol processing of every further packet.
     pub packet: Span,
     /// `C_l`: selecting a packet for transmission and starting it.
@@ -83,6 +86,7 @@ impl HostCosts {
             context_switch: of(self.context_switch, other.context_switch),
             cache_miss: of(self.cache_miss, other.cache_miss),
             first_packet: of(self.first_packet, other.first_packet),
+            single_packet: of(self.single_packet, other.single_packet),
             packet: of(self.packet, other.packet),
             link_scheduling: of(self.link_scheduling, other.link_scheduling),
             hand_over: of(self.hand_over, other.hand_over),
@@ -110,6 +114,7 @@ impl HostCosts {
             [self.send_byte, self.receive_byte, self.transfer_byte].map(|of| of * bytes);
         Self {
             first_packet: self.first_packet + send,
+            single_packet: self.single_packet + send,
             packet: self.packet + send,
             receive_packet: self.receive_packet + receive,
             link_scheduling: self.link_scheduling + transfer,
@@ -130,12 +135,18 @@ impl HostCosts {
         }
     }
 
-    /// `C_p^1st + (n − 1) C_p`: protocol processing of the first `n` packets of a message.
+    /// `C_p^1st + (n − 1) C_p`: protocol processing of the first `n` packets of a message of
+    /// several.
     pub fn protocol(&self, n: u64) -> Span {
         match n {
             0 => Span::ZERO,
             n => self.first_packet + self.packet * (n - 1),
         }
+    }
+
+    /// The most that the first packet of a message costs that has at most `packets`.
+    pub fn first_of(&self, packets: u64) -> Span {
+        if packets == 1 { self.single_packet } else { self.first_packet.max(self.single_packet) }
     }
 }
 
@@ -193,6 +204,7 @@ mod tests {
         context_switch: Span::from_us(1),
         cache_miss: Span::from_us(2),
         first_packet: Span::from_us(40),
+        single_packet: Span::from_us(25),
         packet: Span::from_us(20),
         link_scheduling: Span::from_us(10),
         hand_over: Span::from_us(7),
@@ -224,8 +236,16 @@ mod tests {
     #[test]
     fn bytes_are_part_of_packets_that_are_alike() {
         let of = COSTS.with_packets_of(Bytes::new(1000));
-        let each = [of.first_packet, of.packet, of.receive_packet, of.link_scheduling, of.hand_over];
-        assert_eq!(each, [43, 23, 32, 11, 8].map(Span::from_us));
+        let each = [
+            of.first_packet,
+            of.single_packet,
+            of.packet,
+            of.receive_packet,
+            of.link_scheduling,
+            of.hand_over,
+        ];
+        assert_eq!(each, [43, 28, 23, 32, 11, 8].map(Span::from_us));
+        assert_eq!([1, 2].map(|packets| of.first_of(packets)), [28, 43].map(Span::from_us));
         assert_eq!(of.with_packets_of(Bytes::new(1 << 20)), of);
     }
 

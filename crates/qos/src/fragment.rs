@@ -108,6 +108,13 @@ impl Cut {
             && index.is_multiple_of(self.piece.packets())
     }
 
+    /// Whether packet `index`, the first of its piece, is also the last.
+    #[inline]
+    pub fn is_single(&self, index: u64) -> bool {
+        let before_last = index < self.piece.packets() * self.whole;
+        (if before_last { self.piece } else { self.rest }).packets() == 1
+    }
+
     /// Size of the message's last packet.
     pub fn last(&self) -> Bytes {
         self.rest.last()

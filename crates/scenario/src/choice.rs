@@ -242,6 +242,11 @@ impl Choice for FormulaWord {
             FormulaWord(Some(Formula::Papers)),
             "The formulas of resource §4, with what must be meant where they are misprinted.",
         ),
+        (
+            "papers_each",
+            FormulaWord(Some(Formula::PapersEach)),
+            "The same with O2's wait for the CPU assumed for each packet.",
+        ),
         ("printed", FormulaWord(Some(Formula::Printed)), "The same, literally as printed."),
         ("off", FormulaWord(None), "Every channel is taken without a bound."),
     ];
@@ -280,6 +285,12 @@ impl Choice for Origin {
             "Of what the scenario is about: a paper that it reproduces, or its author's requirement.",
         ),
         ("ours", Origin::Ours, "Our own, about the system that is modelled: in no paper."),
+        ("others", Origin::Others, "Of another paper than those that are reproduced."),
+        (
+            "emulation",
+            Origin::Emulation,
+            "Our own, about the emulation: real time gives what virtual time gives.",
+        ),
         (
             "implementation",
             Origin::Implementation,

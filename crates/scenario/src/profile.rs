@@ -105,6 +105,9 @@ pub(crate) struct RawProfile {
     /// `C_p` of a message's first packet, with the fixed cost of the message.
     #[schemars(required)]
     first_packet: Option<Part<RawCost>>,
+    /// `C_p` of a message of one packet, where fragmentation has a fast path for it. Default: that of
+    /// a first packet.
+    single_packet: Option<Part<RawCost>>,
     /// `C_p` of every further packet.
     #[schemars(required)]
     packet: Option<Part<RawCost>>,
@@ -208,6 +211,7 @@ impl Profile {
             context_switch,
             cache_miss,
             first_packet,
+            single_packet,
             packet,
             link_scheduling,
             hand_over,
@@ -233,6 +237,7 @@ impl Profile {
         let context_switch = cost(cx, "context_switch", context_switch);
         let cache_miss = cost(cx, "cache_miss", cache_miss);
         let first_packet = cost(cx, "first_packet", first_packet);
+        let single_packet = single_packet.map(|single| cost(cx, "single_packet", Some(single))).transpose();
         let packet = cost(cx, "packet", packet);
         let link_scheduling = cost(cx, "link_scheduling", link_scheduling);
         let hand_over = cost(cx, "hand_over", hand_over);
@@ -245,6 +250,7 @@ impl Profile {
         let send_call = cost(cx, "send_call", send_call);
         let name = Path::new(cx.source.name()).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let [context_switch, cache_miss, first_packet] = [context_switch?, cache_miss?, first_packet?];
+        let single_packet = single_packet?.unwrap_or(first_packet);
         let [packet, link_scheduling, hand_over] = [packet?, link_scheduling?, hand_over?];
         let [interrupt, thread_creation] = [interrupt?, thread_creation?];
         let (poll, response) = (poll?.unwrap_or(interrupt), response?);
@@ -253,6 +259,7 @@ impl Profile {
             context_switch: of(&sources[context_switch]),
             cache_miss: of(&sources[cache_miss]),
             first_packet: of(&sources[first_packet]),
+            single_packet: of(&sources[single_packet]),
             packet: of(&sources[packet]),
             link_scheduling: of(&sources[link_scheduling]),
             hand_over: of(&sources[hand_over]),
@@ -389,6 +396,7 @@ mod tests {
         let mc68040 = read("mc68040");
         assert_eq!(mc68040.costs.switch(), us(145));
         assert_eq!(mc68040.costs.protocol(15), us(420 + 14 * 170));
+        assert_eq!(mc68040.costs.single_packet, mc68040.costs.first_packet);
         assert_eq!(mc68040.costs.link_scheduling, us(160));
         let hartos = read("hartos-np");
         assert_eq!((hartos.costs.context_switch, hartos.costs.interrupt), (us(20), us(28)));

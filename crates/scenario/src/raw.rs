@@ -182,6 +182,9 @@ pub(crate) struct RawCosts {
     pub(crate) cache_miss: Option<Written<Bounded<Cost>>>,
     /// `C_p` of a message's first packet, with the fixed cost of the message.
     pub(crate) first_packet: Option<Written<Bounded<Cost>>>,
+    /// Protocol processing of a message of one packet. Default: the profile's, but at most
+    /// `first_packet`; or `first_packet` where the profile has none of its own.
+    pub(crate) single_packet: Option<Written<Bounded<Cost>>>,
     /// `C_p` of every further packet.
     pub(crate) packet: Option<Written<Bounded<Cost>>>,
     /// `C_l`: selecting a packet for transmission and starting it.

@@ -382,7 +382,7 @@ impl Admission {
     /// The test that goes with `formula`: the papers' knows `D_order` only.
     pub fn test_with(&self, formula: Formula) -> Test {
         match formula {
-            Formula::Papers | Formula::Printed => Test::DOrder,
+            Formula::Papers | Formula::PapersEach | Formula::Printed => Test::DOrder,
             Formula::Corrected => self.test,
         }
     }

@@ -60,7 +60,7 @@ pub struct Provenance {
     pub percentile_error: f64,
 }
 
-/// The name of the axis whose points are draws: runs that differ only in their seed.
+/// The name of the axis of draws: runs that differ only in their seed.
 pub const SEED: &str = "seed";
 
 /// One axis of a sweep.

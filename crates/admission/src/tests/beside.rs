@@ -11,6 +11,7 @@ fn host(other: OtherLink) -> Environment {
     Environment {
         host: HostCosts {
             first_packet: us(20),
+            single_packet: us(20),
             packet: us(20),
             link_scheduling: us(10),
             interrupt: us(5),

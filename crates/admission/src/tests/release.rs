@@ -53,6 +53,7 @@ fn who_stays_has_levels_enough() {
     let environment = Environment {
         host: HostCosts {
             first_packet: us(40),
+            single_packet: us(40),
             packet: us(40),
             link_scheduling: us(10),
             interrupt: us(5),

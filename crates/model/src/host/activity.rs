@@ -189,8 +189,10 @@ impl Activity {
 pub fn cost_of(costs: &HostCosts, work: Work, bytes: Bytes) -> Span {
     let (sent, received) = (costs.send_byte * bytes.get(), costs.receive_byte * bytes.get());
     match work {
-        Work::FirstPacket { new_thread: true } => costs.thread_creation + costs.first_packet + sent,
-        Work::FirstPacket { new_thread: false } => costs.first_packet + sent,
+        Work::FirstPacket { new_thread, single } => {
+            let created = if new_thread { costs.thread_creation } else { Span::ZERO };
+            created + if single { costs.single_packet } else { costs.first_packet } + sent
+        }
         Work::Packet => costs.packet + sent,
         Work::Receive { completes: true } => costs.receive_packet + costs.receive_message + received,
         Work::Receive { completes: false } | Work::Relay => costs.receive_packet + received,

@@ -13,6 +13,7 @@ const HOST: HostCosts = HostCosts {
     context_switch: Span::from_us(55),
     cache_miss: Span::from_us(90),
     first_packet: Span::from_us(420),
+    single_packet: Span::from_us(420),
     packet: Span::from_us(170),
     link_scheduling: Span::from_us(160),
     hand_over: Span::ZERO,

@@ -201,7 +201,8 @@ impl Subsystem {
         let lane = &self.lanes[handler.lane];
         let work = match (&handler.message, lane.terms.role) {
             (Some(message), _) if message.begins_piece() => {
-                Work::FirstPacket { new_thread: handler.new_thread && message.made == 0 }
+                let new_thread = handler.new_thread && message.made == 0;
+                Work::FirstPacket { new_thread, single: message.cut.is_single(message.made) }
             }
             (Some(_), _) => Work::Packet,
             (None, Role::Relay) => Work::Relay,

@@ -35,6 +35,8 @@ pub enum Work {
     FirstPacket {
         /// Whether a thread was created for the message.
         new_thread: bool,
+        /// Whether it is the only packet of the message or piece.
+        single: bool,
     },
     /// Protocol processing of a further packet (`C_p`).
     Packet,

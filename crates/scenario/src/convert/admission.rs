@@ -26,7 +26,7 @@ pub(super) fn admission(
         let help = "use `\"requested\"`, or a formula other than `\"off\"`";
         return Err(cx.fault(&word.span(), "there is no bound to order by while admission is off", help));
     }
-    if let (Some(Formula::Papers | Formula::Printed), Some(word)) = (formula, &test)
+    if let (Some(Formula::Papers | Formula::PapersEach | Formula::Printed), Some(word)) = (formula, &test)
         && *word.get_ref() == Test::Demand
     {
         let help = "use the formula `\"corrected\"`, or leave this out";

@@ -162,6 +162,7 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
         context_switch,
         cache_miss,
         first_packet,
+        single_packet,
         packet,
         link_scheduling,
         hand_over,
@@ -183,7 +184,11 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
     };
     let context_switch = or(context_switch, costs.context_switch);
     let cache_miss = or(cache_miss, costs.cache_miss);
+    let has_fast_path = costs.single_packet != costs.first_packet;
     let first_packet = or(first_packet, costs.first_packet);
+    let slow = first_packet.as_ref().map_or(Span::ZERO, |cost| *cost);
+    let fast = if has_fast_path { costs.single_packet.min(slow) } else { slow };
+    let single_packet = or(single_packet, fast);
     let packet = or(packet, costs.packet);
     let link_scheduling = or(link_scheduling, costs.link_scheduling);
     let hand_over = or(hand_over, costs.hand_over);
@@ -206,6 +211,7 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
         context_switch: context_switch?,
         cache_miss: cache_miss?,
         first_packet: first_packet?,
+        single_packet: single_packet?,
         packet: packet?,
         link_scheduling: link_scheduling?,
         hand_over: hand_over?,

@@ -81,6 +81,7 @@ pub(super) fn costs(theme: &Theme) -> Drafted<RawCosts> {
         context_switch: quantity(costs.context_switch),
         cache_miss: quantity(costs.cache_miss),
         first_packet: quantity(costs.first_packet),
+        single_packet: quantity(costs.single_packet),
         packet: quantity(costs.packet),
         link_scheduling: quantity(costs.link_scheduling),
         hand_over: quantity(costs.hand_over),

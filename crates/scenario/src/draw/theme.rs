@@ -371,6 +371,10 @@ fn costs(dice: &mut Dice, place: Place) -> (bool, HostCosts) {
         send_byte: byte(dice),
         receive_byte: byte(dice),
         transfer_byte: byte(dice),
+        single_packet: match said && dice.newest().chance(0.2) {
+            true => first_packet.min(packet),
+            false => first_packet,
+        },
     };
     (said, costs)
 }

@@ -198,6 +198,42 @@ fn copies_of_a_film_are_staggered() {
     assert_eq!(only(&with("\"bursty\"", own)).channels[0].spec.min_message, Bytes::new(110));
 }
 
+/// A drawn cut moves all copies of a film together, and another seed moves them elsewhere.
+#[test]
+fn copies_of_a_film_keep_apart_wherever_it_is_cut() {
+    let cut = |stagger: &str, seed: u64| {
+        let film = format!("\"mpeg\", film = \"news\", stagger = \"{stagger}\", start = \"random\"");
+        let text = with("\"bursty\"", &film).replace("name = \"video\"", "name = \"video\"\ncount = 2");
+        let experiment = Experiment { seed, ..only(&text) };
+        let sizes = |copy: usize| {
+            let mut source = experiment.source(copy, 0).unwrap();
+            std::iter::from_fn(|| source.next_arrival()).take(400).map(|sent| sent.size).collect::<Vec<_>>()
+        };
+        [sizes(0), sizes(1)]
+    };
+    let [first, second] = cut("3300 ms", 1);
+    assert_eq!(first[100..], second[..300], "100 frames of 33 ms");
+    assert_ne!(first, cut("3300 ms", 2)[0]);
+    assert_eq!(first, cut("66 ms", 1)[0], "the place is the same whatever the copies do");
+}
+
+/// `draws` is a last axis of seeds that no other axis sets.
+#[test]
+fn draws_are_a_last_axis_of_seeds() {
+    let sweep =
+        "\n[[sweep]]\nname = \"P\"\nkey = \"host.subsystem.preemption\"\nsetting = \"2\"\nvalues = [1, 2]\n";
+    let claim = "\n[[claim]]\nid = \"a\"\nsays = \"so\"\nholds = \"true\"\nrange = \"P\"\n";
+    let text = format!("draws = 3\n{RIGHT}{sweep}{claim}");
+    let scenario = right(&text);
+    assert_eq!(scenario.axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>(), ["P", "seed"]);
+    let seeds: Vec<u64> = scenario.points().map(|point| scenario.experiment(&point).seed).collect();
+    assert_eq!(seeds, [1, 2, 3, 1, 2, 3]);
+    assert_eq!((scenario.claims[0].by_draw, scenario.claims[0].setting), (true, Some(1)));
+    let wrong = |text: &str| read_in(&memory(text)).unwrap_err().to_string();
+    assert!(wrong(&format!("seed = 5\n{text}")).contains("the seed is given twice"));
+    assert!(wrong(&text.replace("setting = \"2\"", "setting = \"3\"")).contains("no value on the axis `P`"));
+}
+
 #[test]
 fn traces_and_profiles_are_found_and_hashed() {
     let text = with(

@@ -19,6 +19,7 @@ fn environment() -> Environment {
         context_switch: Span::from_us(20),
         cache_miss: Span::from_us(20),
         first_packet: Span::from_us(80),
+        single_packet: Span::from_us(80),
         packet: Span::from_us(30),
         link_scheduling: Span::from_us(10),
         interrupt: Span::from_us(10),

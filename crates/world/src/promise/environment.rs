@@ -96,7 +96,7 @@ pub(super) fn environment(
         others: other_links(experiment, (node, at), &links)?,
         interference: match formula {
             // They do not know any.
-            Formula::Papers | Formula::Printed => Vec::new(),
+            Formula::Papers | Formula::PapersEach | Formula::Printed => Vec::new(),
             Formula::Corrected => {
                 let above = applications(experiment, node)?.into_iter();
                 above
@@ -120,6 +120,7 @@ fn costs(host: &Host, model: ResourceModel) -> HostCosts {
     let over = costs.transmit(host.subsystem.link.paradigm);
     HostCosts {
         first_packet: costs.first_packet + over,
+        single_packet: costs.single_packet + over,
         packet: costs.packet + over,
         receive_packet: costs.receive_packet + over,
         link_scheduling: over,

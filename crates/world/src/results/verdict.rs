@@ -111,7 +111,7 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// Whether a claim that holds in so many holds: in nine of ten or more.
+    /// Whether a claim that holds in these draws holds: they are nine of ten or more.
     ///
     /// A claim that holds with probability 0.99 a draw is accepted over ten draws with probability
     /// 0.996, one of 0.6 with 0.05.

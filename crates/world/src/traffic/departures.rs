@@ -89,7 +89,7 @@ impl Departures {
 pub(crate) fn makes(experiment: &Experiment, node: usize) -> Span {
     let costs = &experiment.host(node).costs;
     let relays = experiment.channels.iter().any(|channel| channel.comes_to(node));
-    let made = costs.first_packet.min(costs.packet);
+    let made = costs.first_packet.min(costs.single_packet).min(costs.packet);
     if relays { made.min(costs.receive_packet) } else { made }
 }
 

@@ -176,6 +176,7 @@ pub(crate) fn run_beside(
         context_switch: us(&mut dice, 20),
         cache_miss: us(&mut dice, 20),
         first_packet: us(&mut dice, 80),
+        single_packet: us(&mut dice, 80),
         packet: us(&mut dice, 40),
         link_scheduling: us(&mut dice, 30),
         hand_over: us(&mut dice, 10),

@@ -70,6 +70,7 @@ pub(super) fn host() -> impl Strategy<Value = HostCosts> {
                     context_switch,
                     cache_miss,
                     first_packet: first.max(packet),
+                    single_packet: first.max(packet),
                     packet,
                     link_scheduling,
                     interrupt,

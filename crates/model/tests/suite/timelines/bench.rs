@@ -18,6 +18,7 @@ pub(crate) const COSTS: HostCosts = HostCosts {
     context_switch: Span::from_us(1),
     cache_miss: Span::from_us(2),
     first_packet: Span::from_us(40),
+    single_packet: Span::from_us(40),
     packet: Span::from_us(20),
     link_scheduling: Span::from_us(10),
     hand_over: Span::from_us(7),

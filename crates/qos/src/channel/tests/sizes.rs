@@ -33,8 +33,11 @@ fn a_piece_begins_as_a_message_does() {
         let works =
             |s: &mut Subsystem, now| drain(s, now).0.into_iter().map(|(_, work)| work).collect::<Vec<_>>();
         let further = Work::Packet;
-        assert_eq!(works(&mut s, at(0)), [Work::FirstPacket { new_thread }, further, further, further]);
-        assert_eq!(works(&mut s, at(10)), [Work::FirstPacket { new_thread: false }]);
+        assert_eq!(
+            works(&mut s, at(0)),
+            [Work::FirstPacket { new_thread, single: false }, further, further, further]
+        );
+        assert_eq!(works(&mut s, at(10)), [Work::FirstPacket { new_thread: false, single: true }]);
     }
 }
 
