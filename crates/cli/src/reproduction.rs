@@ -42,8 +42,18 @@ const HEAD: &str = "# Reproduction
 <!-- Made by `laxity reproduce`; do not edit. -->
 
 What the papers claim about the systems they built, and what this model of them shows. A claim that a faithful
-model contradicts stands here as contradicted, with the figures and the reason. Claims of our own about these systems,
-which are in no paper, and tests of the implementation, which only a bug makes fail, say so and are counted apart.
+model contradicts stands here as contradicted, with the figures and the reason.
+
+- **line** is where the text of the source has the claim: T thesis, S structuring, R resource management, Po polling
+  interface, V QoS-VIA.
+- **verdict**: of a claim that hangs on a parameter, that at the one setting of the machine, which its experiment or
+  profile gives with its reason. `holds within` is the verdict where no setting decides; it does not count as holding.
+- **draws**: in how many runs with different seeds the claim held. Nine of ten are needed.
+- **range**: for which values of the parameter it holds.
+
+Each claim of the papers is counted once; a row `A = B` is a further judgement of claim B. Counted apart are claims of
+other papers, our own, those on real and virtual time, which no paper has, and tests of the implementation, which only
+a bug makes fail: equations that the model is made of are among them.
 ";
 const SYSTEM: &str = "<!-- system ";
 const EXPERIMENT: &str = "<!-- experiment ";
@@ -55,21 +65,10 @@ impl Section {
         let mut text = format!("### {}\n\n", cell(&entry.title));
         text += &format!("{EXPERIMENT}{} {}{END}\n`{}`\n", entry.file, entry.hash, entry.file);
         if !entry.verdicts.is_empty() {
-            text += "\n| claim | says | verdict | draws | figures |\n|---|---|---|---|---|\n";
+            text += "\n| claim | line | says | verdict | draws | range | figures |\n|---|---|---|---|---|---|---|\n";
         }
         for verdict in &entry.verdicts {
-            let word = verdict.ruling.word();
-            let outcome = match (&verdict.ruling, verdict.reason.is_empty()) {
-                (Ruling::Holds, _) => word.to_string(),
-                (Ruling::HoldsWithin { range }, _) => format!("{word} {}", cell(range)),
-                (Ruling::Contradicted, true) => format!("**{word}**"),
-                (Ruling::Contradicted, false) => format!("**{word}**: {}", cell(&verdict.reason)),
-                (Ruling::NotJudged { because }, _) => format!("**{word}**: {}", cell(because)),
-            };
-            let (id, says, figure) = (cell(&verdict.id), cell(&verdict.says), cell(&verdict.figure));
-            let whose = verdict.origin.prefix();
-            let draws = verdict.draws.map_or_else(String::new, |draws| draws.to_string());
-            text += &format!("| {id} | {whose}{says} | {outcome} | {draws} | {figure} |\n");
+            text += &row_of(verdict);
         }
         Section { file: entry.file.clone(), hash: entry.hash.clone(), text }
     }
@@ -136,7 +135,7 @@ impl Table {
 
     /// The whole file.
     pub(crate) fn text(&self) -> String {
-        let mut text = format!("{HEAD}\n{}.{}\n", self.summary(), self.by_origin());
+        let mut text = format!("{HEAD}\n{}.\n", self.summary());
         for (system, sections) in &self.systems {
             text += &format!("\n{SYSTEM}{system}{END}\n## {system}\n");
             for section in sections {
@@ -146,41 +145,58 @@ impl Table {
         text
     }
 
-    /// How many claims came to what: `61 of 86 claims hold, 4 of them within a range; 2 are not judged`.
+    /// How many claims came to what, the papers' first: `61 of 86 claims of the papers hold; …`.
+    ///
+    /// A further judgement of a claim does not count, and a claim that holds within a range of a
+    /// parameter which no setting decides does not hold.
     pub(crate) fn summary(&self) -> String {
         let lines = self.sections(None).flat_map(|section| section.text.lines());
-        let words: Vec<&str> = lines.filter_map(row).collect();
-        let count = |word: &str| words.iter().filter(|other| **other == word).count();
-        let (within, not_judged) = (count(WITHIN), count(NOT_JUDGED));
-        let mut text = format!("{} of {} claims hold", count(HOLDS) + within, words.len());
-        if within > 0 {
-            text += &format!(", {within} of them within a range");
-        }
-        if not_judged > 0 {
-            text += &format!("; {not_judged} {} not judged", if not_judged == 1 { "is" } else { "are" });
-        }
-        text
+        let rows: Vec<Row> = lines.filter_map(row).filter(|row| row.counts).collect();
+        let groups = GROUPS.iter().filter_map(|(origin, what)| {
+            let of: Vec<&Row> = rows.iter().filter(|row| row.origin == *origin).collect();
+            let count = |word: &str| of.iter().filter(|row| row.word == word).count();
+            let mut text = format!("{} of {} {what}", count(HOLDS), of.len());
+            for (word, what) in [(WITHIN, "within a range"), (NOT_JUDGED, "not judged")] {
+                if count(word) > 0 {
+                    text += &format!(", {} {what}", count(word));
+                }
+            }
+            (!of.is_empty()).then_some(text)
+        });
+        groups.collect::<Vec<_>>().join("; ")
     }
+}
 
-    /// How many claims of each origin hold, if there are several origins: ` Of the papers' 60 hold
-    /// 41, …`.
-    fn by_origin(&self) -> String {
-        let lines = self.sections(None).flat_map(|section| section.text.lines());
-        let rows: Vec<(&str, Origin)> = lines.filter_map(|line| Some((row(line)?, origin(line)))).collect();
-        let of = |whose: Origin| {
-            let verdicts = rows.iter().filter(|(_, origin)| *origin == whose).map(|(word, _)| *word);
-            let hold = verdicts.clone().filter(|word| [HOLDS, WITHIN].contains(word)).count();
-            (hold, verdicts.count())
-        };
-        let [source, ours, implementation] = [Origin::Source, Origin::Ours, Origin::Implementation].map(of);
-        if source.1 == rows.len() {
-            return String::new();
-        }
-        format!(
-            " {} of {} claims of the papers hold, {} of {} of our own, {} of {} tests of the implementation.",
-            source.0, source.1, ours.0, ours.1, implementation.0, implementation.1
-        )
-    }
+/// The groups that claims are counted in.
+const GROUPS: [(Origin, &str); 5] = [
+    (Origin::Source, "claims of the papers hold"),
+    (Origin::Others, "of other papers"),
+    (Origin::Ours, "of our own"),
+    (Origin::Emulation, "on real and virtual time"),
+    (Origin::Implementation, "tests of the implementation"),
+];
+
+/// The row of one verdict.
+fn row_of(verdict: &Verdict) -> String {
+    let word = verdict.ruling.word();
+    let at = verdict.at.as_ref().map_or_else(String::new, |at| format!(" at {}", cell(&at.setting)));
+    let outcome = match (&verdict.ruling, verdict.reason.is_empty()) {
+        (Ruling::Holds, _) => format!("{word}{at}"),
+        (Ruling::HoldsWithin { .. }, _) => word.to_string(),
+        (Ruling::Contradicted, true) => format!("**{word}**{at}"),
+        (Ruling::Contradicted, false) => format!("**{word}**{at}: {}", cell(&verdict.reason)),
+        (Ruling::NotJudged { because }, _) => format!("**{word}**: {}", cell(because)),
+    };
+    let range = match (&verdict.ruling, &verdict.at) {
+        (_, Some(at)) => cell(&at.range),
+        (Ruling::HoldsWithin { range }, None) => cell(range),
+        _ => String::new(),
+    };
+    let same_as = verdict.same_as.as_ref().map_or_else(String::new, |of| format!("{SAME_AS}{}", cell(of)));
+    let (id, from, whose) = (cell(&verdict.id), cell(&verdict.from), verdict.origin.prefix());
+    let (says, figure) = (cell(&verdict.says), cell(&verdict.figure));
+    let draws = verdict.draws.map_or_else(String::new, |draws| draws.to_string());
+    format!("| {id}{same_as} | {from} | {whose}{says} | {outcome} | {draws} | {range} | {figure} |\n")
 }
 
 /// The text of a mark of that kind.
@@ -193,18 +209,27 @@ const WITHIN: &str = "holds within";
 const CONTRADICTED: &str = "contradicted";
 const NOT_JUDGED: &str = "not judged";
 
-/// The verdict in a row of a table; `None` for all other lines.
-fn row(line: &str) -> Option<&'static str> {
-    let verdict = line.strip_prefix("| ")?.split(" | ").nth(2)?;
-    let verdict = verdict.trim_start_matches('*');
-    [WITHIN, HOLDS, CONTRADICTED, NOT_JUDGED].into_iter().find(|word| verdict.starts_with(word))
+/// Stands in the first cell of a claim before the claim that it is a further judgement of.
+const SAME_AS: &str = " = ";
+
+/// The content of a row of a table.
+struct Row {
+    word: &'static str,
+    origin: Origin,
+    /// It is no further judgement of another row's claim.
+    counts: bool,
 }
 
-/// Origin of the claim in a row of a table.
-fn origin(line: &str) -> Origin {
-    let says = line.split(" | ").nth(1).unwrap_or_default();
-    let is = |whose: &Origin| says.starts_with(whose.prefix());
-    [Origin::Ours, Origin::Implementation].into_iter().find(is).unwrap_or_default()
+/// The row of a table in `line`; `None` for all other lines.
+fn row(line: &str) -> Option<Row> {
+    let cells: Vec<&str> = line.strip_prefix("| ")?.split(" | ").collect();
+    let [id, _, says, verdict, ..] = cells[..] else { return None };
+    let verdict = verdict.trim_start_matches('*');
+    let word =
+        [WITHIN, HOLDS, CONTRADICTED, NOT_JUDGED].into_iter().find(|word| verdict.starts_with(word))?;
+    let others = GROUPS.iter().map(|(origin, _)| *origin).filter(|origin| *origin != Origin::Source);
+    let origin = others.into_iter().find(|origin| says.starts_with(origin.prefix())).unwrap_or_default();
+    Some(Row { word, origin, counts: !id.contains(SAME_AS) })
 }
 
 /// `text` as it can stand in a cell.
@@ -215,13 +240,16 @@ fn cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use laxity_world::results::{AtSetting, Draws};
+
     use super::*;
 
     fn verdict(id: &str, holds: bool, reason: &str) -> Verdict {
         let ruling = if holds { Ruling::Holds } else { Ruling::Contradicted };
         let (id, says, figure) = (id.into(), "a | b".into(), "1 < 2".into());
         let (origin, reason) = (Origin::Source, reason.into());
-        Verdict { id, says, origin, ruling, figure, reason, draws: None, spoilt: false }
+        let (from, same_as, at, draws) = ("T1".into(), None, None, None);
+        Verdict { id, says, origin, from, same_as, ruling, at, figure, reason, draws, spoilt: false }
     }
 
     fn ruled(ruling: Ruling) -> Verdict {
@@ -254,9 +282,9 @@ mod tests {
     #[test]
     fn rows_are_counted_and_escaped() {
         let text = table().text();
-        assert!(text.contains("1 of 2 claims hold."));
-        assert!(text.contains("| A | a \\| b | holds |  | 1 &lt; 2 |"), "{text}");
-        assert!(text.contains("| B | a \\| b | **contradicted**: why not |  | 1 &lt; 2 |"), "{text}");
+        assert!(text.contains("1 of 2 claims of the papers hold."));
+        assert!(text.contains("| A | T1 | a \\| b | holds |  |  | 1 &lt; 2 |"), "{text}");
+        assert!(text.contains("| B | T1 | a \\| b | **contradicted**: why not |  |  | 1 &lt; 2 |"), "{text}");
     }
 
     #[test]
@@ -265,26 +293,42 @@ mod tests {
         let within = ruled(Ruling::HoldsWithin { range: "P 1, 2 (2 of 3 points)".into() });
         let open = ruled(Ruling::NotJudged { because: "holds nothing | at all".into() });
         table.replace("c", vec![section("e/c/z.toml", vec![within, open])]);
-        assert_eq!(table.summary(), "2 of 4 claims hold, 1 of them within a range; 1 is not judged");
+        assert_eq!(table.summary(), "1 of 4 claims of the papers hold, 1 within a range, 1 not judged");
         let text = table.text();
-        assert!(text.contains("| holds within P 1, 2 (2 of 3 points) |  |"), "{text}");
-        assert!(text.contains("| **not judged**: holds nothing \\| at all |  |"), "{text}");
+        assert!(text.contains("| holds within |  | P 1, 2 (2 of 3 points) |"), "{text}");
+        assert!(text.contains("| **not judged**: holds nothing \\| at all |  |  |"), "{text}");
         assert_eq!(Table::parse(&text), table);
     }
 
     #[test]
-    fn whose_claims_hold_is_counted_apart() {
+    fn the_setting_decides_and_the_range_stands_beside_it() {
+        let at =
+            |setting: &str| Some(AtSetting { setting: setting.into(), range: "P 2 (1 of 2 points)".into() });
+        let draws = Some(Draws { held: 9, of: 10 });
+        let held = Verdict { at: at("P 2"), draws, ..verdict("C", true, "") };
+        let failed = Verdict { at: at("P 1"), ..verdict("D", false, "why") };
+        let mut table = Table::default();
+        table.replace("c", vec![section("e/c/z.toml", vec![held, failed])]);
+        assert_eq!(table.summary(), "1 of 2 claims of the papers hold");
+        let text = table.text();
+        assert!(text.contains("| holds at P 2 | 9 of 10 | P 2 (1 of 2 points) |"), "{text}");
+        assert!(text.contains("| **contradicted** at P 1: why |  | P 2 (1 of 2 points) |"), "{text}");
+    }
+
+    #[test]
+    fn groups_are_counted_apart_and_a_claim_once() {
         let of = |origin, holds| Verdict { origin, ..verdict("C", holds, "") };
         let mut table = table();
-        assert!(!table.text().contains("claims of the papers"), "all are of one");
-        let ours = vec![of(Origin::Ours, true), of(Origin::Ours, false), of(Origin::Implementation, true)];
-        table.replace("c", vec![section("e/c/z.toml", ours)]);
+        let again = Verdict { same_as: Some("A".into()), ..verdict("A-again", true, "") };
+        let others = [of(Origin::Ours, true), of(Origin::Ours, false), of(Origin::Implementation, true)];
+        let more = [of(Origin::Others, true), of(Origin::Emulation, false), again];
+        table.replace("c", vec![section("e/c/z.toml", others.into_iter().chain(more).collect())]);
         let text = table.text();
-        let counted = "3 of 5 claims hold. 1 of 2 claims of the papers hold, 1 of 2 of our own, 1 of 1 tests of the \
-                       implementation.";
+        let counted = "1 of 2 claims of the papers hold; 1 of 1 of other papers; 1 of 2 of our own; 0 of 1 on real \
+                       and virtual time; 1 of 1 tests of the implementation.";
         assert!(text.contains(counted), "{text}");
-        assert!(text.contains("| C | Our own: a \\| b | **contradicted** |  |"), "{text}");
-        assert!(text.contains("| C | Test of the implementation: a \\| b | holds |  |"), "{text}");
+        assert!(text.contains("| C | T1 | Our own: a \\| b | **contradicted** |  |  |"), "{text}");
+        assert!(text.contains("| A-again = A | T1 | a \\| b | holds |  |  |"), "{text}");
         assert_eq!(Table::parse(&text), table);
     }
 
@@ -303,7 +347,7 @@ mod tests {
     fn one_system_is_replaced_and_the_others_stay() {
         let mut table = Table::parse(&table().text());
         table.replace("b", vec![section("e/b/one.toml", vec![verdict("B", true, "")])]);
-        assert_eq!(table.summary(), "2 of 2 claims hold");
+        assert_eq!(table.summary(), "2 of 2 claims of the papers hold");
         assert_eq!(table.sections(Some("a")).count(), 2);
         assert_eq!(table.section("e/b/one.toml").unwrap().hash, "hash-of-e/b/one.toml");
         assert_eq!(table.section("e/b/two.toml"), None);
@@ -315,7 +359,7 @@ mod tests {
         let now = section("e/x.toml", vec![verdict("A", true, ""), verdict("B", false, "")]);
         assert_eq!(then.differences(&then), (vec![], vec![]));
         let (was, is) = then.differences(&now);
-        assert_eq!(was, ["| B | a \\| b | holds |  | 1 &lt; 2 |"]);
-        assert_eq!(is, ["| B | a \\| b | **contradicted** |  | 1 &lt; 2 |"]);
+        assert_eq!(was, ["| B | T1 | a \\| b | holds |  |  | 1 &lt; 2 |"]);
+        assert_eq!(is, ["| B | T1 | a \\| b | **contradicted** |  |  | 1 &lt; 2 |"]);
     }
 }
