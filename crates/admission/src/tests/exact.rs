@@ -195,6 +195,7 @@ fn a_block_of_received_best_effort_goes_on_past_the_end_of_a_message() {
 fn a_later_block_may_be_the_longer_one() {
     let mut host = Environment { block_real_time: Block::Packets(2), ..round(ResourceModel::O1) };
     host.host.first_packet = Span::from_us(100);
+    host.host.single_packet = host.host.first_packet;
     // Of 3 packets in blocks of 2 the second could have been 2·170 long. W: 3/2·440 + 640 +
     // 3/2·(170 + 100).
     assert_eq!(terms(host.clone(), &packets(3)).0, 1705);
