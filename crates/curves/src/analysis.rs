@@ -1,0 +1,90 @@
+//! The least bound of all analyses, flow by flow.
+
+use laxity_units::Span;
+
+use crate::network::Network;
+use crate::total::Total;
+use crate::tree::{Shares, Tree};
+use crate::{program, separate};
+
+/// The analysis that gives a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Total flow analysis with line shaping and packetisers.
+    Total,
+    /// Separate flow analysis.
+    Separate,
+    /// The linear program over the tree of the flow.
+    Program,
+}
+
+/// A proved upper bound on the delay of a flow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bound {
+    /// From the arrival of a frame at its first server until its last bit has arrived behind the
+    /// last one; rounded up to picoseconds.
+    pub delay: Span,
+    /// The analysis with the least bound.
+    pub method: Method,
+    /// By hop: bound from the arrival at the first server until the last bit has arrived behind
+    /// the server of the hop. The last one is `delay`.
+    pub passed: Vec<Span>,
+    /// By hop: bound on the delay from the arrival at the server until the last bit has left it.
+    pub stays: Vec<Span>,
+    /// By hop: how far frames can be shifted against each other when they arrive at the server.
+    pub jitter: Vec<Span>,
+}
+
+/// How much work an analysis can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// Flows up to which a network gets the analyses of single flows; beyond it, each flow has the
+    /// bound of the total flow analysis.
+    pub flows: usize,
+    /// Servers in the tree of a linear program; traffic from servers beyond enters with its curve.
+    pub servers: usize,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { flows: 200, servers: 40 }
+    }
+}
+
+/// Bounds of all flows of `network`, `None` where no analysis has a bound.
+///
+/// Each analysis is valid by itself, so the least counts.
+pub fn bounds(network: &Network, effort: Effort) -> Vec<Option<Bound>> {
+    let total = Total::of(network);
+    let mut shares = Shares::new(network, &total);
+    (0..network.flows.len()).map(|flow| bound(&mut shares, flow, effort)).collect()
+}
+
+fn bound(shares: &mut Shares<'_>, flow: usize, effort: Effort) -> Option<Bound> {
+    let (network, total) = (shares.network, shares.total);
+    let path = &network.flows[flow].path;
+    if total.valid[flow] < path.len() {
+        return None;
+    }
+    let propagation: Vec<Span> = path.iter().map(|&server| network.servers[server].propagation).collect();
+    let mut passed = Vec::with_capacity(path.len());
+    for (delay, propagation) in total.delay[flow].iter().zip(&propagation) {
+        let before = passed.last().copied().unwrap_or(Span::ZERO);
+        passed.push(before.saturating_add(*delay).saturating_add(*propagation));
+    }
+    let mut least = (*passed.last()?, Method::Total);
+    if network.flows.len() <= effort.flows && path.len() > 1 {
+        let separate = separate::bound(shares, flow);
+        let program = Tree::of(shares, flow, effort.servers).and_then(|tree| program::bound(&tree));
+        let further = propagation.iter().fold(Span::ZERO, |sum, &one| sum.saturating_add(one));
+        for (delay, method) in [(separate, Method::Separate), (program, Method::Program)] {
+            let delay = delay.map(|delay| delay.saturating_add(further));
+            least = delay.map_or(least, |delay| if delay < least.0 { (delay, method) } else { least });
+        }
+    }
+    let (delay, method) = least;
+    // A frame has passed each server when it has passed the last.
+    passed.iter_mut().for_each(|passed| *passed = delay.min(*passed));
+    let (stays, jitter) = (total.delay[flow].clone(), total.jitter[flow].clone());
+    Some(Bound { delay, method, passed, stays, jitter })
+}

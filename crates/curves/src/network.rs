@@ -1,0 +1,178 @@
+//! Networks of servers, and the flows through them.
+
+use std::fmt;
+
+use laxity_units::{Bytes, Rate, Span};
+
+use crate::arrival::Bucket;
+
+/// An output: a link and the queues before it.
+///
+/// Frames of a level leave in the order of their arrival (FIFO). A more urgent level goes first, and
+/// a frame that has begun is not preempted. A network of one level is a FIFO network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Server {
+    /// Least rate of the link while frames wait; not zero.
+    pub rate: Rate,
+    /// Highest rate of the link; not below `rate`, and above it where transmission times are
+    /// rounded.
+    pub peak: Rate,
+    /// Longest time from the arrival of a frame until it can be sent, e.g. of the switching fabric.
+    /// It can vary from zero to this, and keeps the order.
+    pub latency: Span,
+    /// Time from the end of a transmission to the arrival at the next server; always the same.
+    pub propagation: Span,
+    /// Longest frame below all flows that exists at this server, e.g. of best effort; zero if none.
+    pub below: Bytes,
+}
+
+/// A flow of frames along a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flow {
+    /// Indices of the servers, from the source; none twice.
+    pub path: Vec<usize>,
+    /// Priority at all servers: 0 is the most urgent.
+    pub level: u8,
+    /// Limits that the flow keeps at its source, all of them.
+    pub source: Vec<Bucket>,
+    /// How far frames can be shifted against each other between the source and the first server,
+    /// e.g. by the sending host.
+    pub jitter: Span,
+    /// The server whose link carries the flow to the first server, but whose queue is not part of
+    /// the analysis; `None` if frames arrive in any number at once.
+    pub entry: Option<usize>,
+    /// Shortest frame, with all that surrounds it on a link.
+    pub shortest: Bytes,
+    /// Longest frame, with all that surrounds it on a link.
+    pub longest: Bytes,
+}
+
+/// Why a description is no network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Invalid {
+    /// The server has a rate of zero, or a highest rate below it.
+    NoRate {
+        /// Index of the server.
+        server: usize,
+    },
+    /// The path or the entry of the flow is empty, names no server, or visits a server twice.
+    Path {
+        /// Index of the flow.
+        flow: usize,
+    },
+    /// The flow has no limit, a limit without interval or frames, or a shortest frame above the longest.
+    Source {
+        /// Index of the flow.
+        flow: usize,
+    },
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Invalid::NoRate { server } => write!(f, "server {server} has no rate"),
+            Invalid::Path { flow } => {
+                write!(f, "the path of flow {flow} is empty, unknown or visits a server twice")
+            }
+            Invalid::Source { flow } => write!(f, "flow {flow} has no valid limit"),
+        }
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// One flow at one server of its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Visit {
+    pub(crate) flow: usize,
+    pub(crate) hop: usize,
+    pub(crate) level: u8,
+    /// The server whose link carries the flow here, or `None` at a source without one.
+    pub(crate) from: Option<usize>,
+}
+
+/// Servers and flows, checked.
+#[derive(Debug, Clone)]
+pub struct Network {
+    pub(crate) servers: Vec<Server>,
+    pub(crate) flows: Vec<Flow>,
+    /// Visits at each server, by level and by the server before.
+    pub(crate) visits: Vec<Vec<Visit>>,
+}
+
+impl Network {
+    /// A network of `servers` with `flows`.
+    ///
+    /// # Errors
+    ///
+    /// [`Invalid`] names the first server or flow that has no meaning.
+    pub fn new(servers: Vec<Server>, flows: Vec<Flow>) -> Result<Self, Invalid> {
+        let rateless = |server: &Server| server.rate.is_zero() || server.peak < server.rate;
+        if let Some(server) = servers.iter().position(rateless) {
+            return Err(Invalid::NoRate { server });
+        }
+        let mut visits = vec![Vec::new(); servers.len()];
+        for (index, flow) in flows.iter().enumerate() {
+            let meaningless = |bucket: &Bucket| match bucket {
+                Bucket::Fluid { burst, .. } => *burst < flow.longest,
+                Bucket::Frames { size, burst, interval } => {
+                    *burst == 0 || interval.is_zero() || *size < flow.longest
+                }
+            };
+            let sizes = flow.shortest <= flow.longest;
+            if flow.source.is_empty() || flow.source.iter().any(meaningless) || !sizes {
+                return Err(Invalid::Source { flow: index });
+            }
+            let known = |server: &usize| *server < servers.len();
+            let twice = |(hop, server): (usize, &usize)| flow.path[..hop].contains(server);
+            let entered = flow.entry.is_none_or(|entry| known(&entry) && !flow.path.contains(&entry));
+            let passes = !flow.path.is_empty() && flow.path.iter().all(known);
+            if !entered || !passes || flow.path.iter().enumerate().any(twice) {
+                return Err(Invalid::Path { flow: index });
+            }
+            for (hop, &server) in flow.path.iter().enumerate() {
+                let from = hop.checked_sub(1).map_or(flow.entry, |before| Some(flow.path[before]));
+                visits[server].push(Visit { flow: index, hop, level: flow.level, from });
+            }
+        }
+        for visits in &mut visits {
+            visits.sort_by_key(|visit| (visit.level, visit.from));
+        }
+        Ok(Self { servers, flows, visits })
+    }
+
+    /// The flows, in the order in which they were given.
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// Servers in an order in which each is after all that send to it, and those that are on or
+    /// behind a ring, for which there is no such order.
+    pub(crate) fn order(&self) -> (Vec<usize>, Vec<usize>) {
+        let mut next = vec![Vec::new(); self.servers.len()];
+        for flow in &self.flows {
+            for pair in flow.path.windows(2) {
+                next[pair[0]].push(pair[1]);
+            }
+        }
+        let mut missing = vec![0_usize; self.servers.len()];
+        for servers in &mut next {
+            servers.sort_unstable();
+            servers.dedup();
+            servers.iter().for_each(|&server| missing[server] += 1);
+        }
+        let mut order: Vec<usize> = (0..self.servers.len()).filter(|&server| missing[server] == 0).collect();
+        let mut done = 0;
+        while let Some(&server) = order.get(done) {
+            done += 1;
+            for &after in &next[server] {
+                missing[after] -= 1;
+                if missing[after] == 0 {
+                    order.push(after);
+                }
+            }
+        }
+        let ring = (0..self.servers.len()).filter(|&server| missing[server] > 0).collect();
+        (order, ring)
+    }
+}

@@ -1,0 +1,142 @@
+//! Networks with bounds by hand.
+
+use laxity_units::{Bytes, Rate, Span};
+
+use crate::{Bound, Bucket, Effort, Flow, Invalid, Method, Network, Server, bounds};
+
+const LINK: Server = Server {
+    rate: Rate::from_bits_per_sec(100_000_000),
+    peak: Rate::from_bits_per_sec(100_000_000),
+    latency: Span::ZERO,
+    propagation: Span::ZERO,
+    below: Bytes::ZERO,
+};
+
+/// A flow of frames of `size` bytes, which take 0.08 us each byte, one each `interval` us.
+fn flow(path: &[usize], level: u8, size: u64, interval: u64) -> Flow {
+    let size = Bytes::new(size);
+    let source = vec![Bucket::Frames { size, burst: 1, interval: Span::from_us(interval) }];
+    let path = path.to_vec();
+    Flow { path, level, source, jitter: Span::ZERO, entry: None, shortest: size, longest: size }
+}
+
+fn of(servers: Vec<Server>, flows: Vec<Flow>) -> Vec<Option<Bound>> {
+    bounds(&Network::new(servers, flows).expect("a network"), Effort::default())
+}
+
+/// The delays in us, without the few picoseconds of rounding.
+fn us(bounds: &[Option<Bound>]) -> Vec<f64> {
+    let delay = |bound: &Option<Bound>| bound.as_ref().expect("a bound").delay.as_ps();
+    bounds.iter().map(|bound| (delay(bound) / 1000) as f64 / 1000.0).collect()
+}
+
+#[test]
+fn frames_wait_for_those_of_all_flows() {
+    let found = of(vec![LINK], vec![flow(&[0], 0, 500, 4000), flow(&[0], 0, 1000, 4000)]);
+    assert_eq!(us(&found), [120.0, 120.0]);
+}
+
+/// Both flows arrive over one link, so no frame waits behind it.
+#[test]
+fn frames_of_one_link_do_not_wait_at_the_next() {
+    let two = |entry| Flow { entry, ..flow(&[1], 0, 500, 4000) };
+    assert_eq!(us(&of(vec![LINK, LINK], vec![two(Some(0)), two(Some(0))])), [40.0, 40.0]);
+    assert_eq!(us(&of(vec![LINK, LINK], vec![two(Some(0)), two(None)])), [80.0, 80.0]);
+    let behind = vec![flow(&[0, 1], 0, 500, 4000), flow(&[0, 1], 0, 500, 4000)];
+    let found = of(vec![LINK, LINK], behind);
+    assert_eq!(us(&found), [120.0, 120.0]);
+    let passed = &found[0].as_ref().expect("a bound").passed;
+    assert_eq!(passed.iter().map(|span| span.as_ps() / 1000).collect::<Vec<_>>(), [80_000, 120_000]);
+}
+
+/// A frame of 1500 B below takes 120 us. The flow below waits for one frame of 40 us above, which
+/// returns after 4 ms only; the hull of its steps adds 1 %.
+#[test]
+fn a_more_urgent_level_waits_for_one_frame_below() {
+    let server = Server { below: Bytes::new(1500), ..LINK };
+    let found = us(&of(vec![server], vec![flow(&[0], 0, 500, 4000), flow(&[0], 1, 1000, 4000)]));
+    assert_eq!(found[0], 120.0 + 40.0);
+    assert!(found[1] > 120.0 + 40.0 + 80.0 && found[1] < 242.0, "{found:?}");
+    // Without best effort the frame of the flow below counts.
+    let found = us(&of(vec![LINK], vec![flow(&[0], 0, 500, 4000), flow(&[0], 1, 1000, 4000)]));
+    assert_eq!(found[0], 80.0 + 40.0);
+}
+
+#[test]
+fn latency_and_propagation_are_added() {
+    let server = Server { latency: Span::from_us(7), propagation: Span::from_us(5), ..LINK };
+    let found = of(vec![server; 3], vec![flow(&[0, 1, 2], 0, 500, 4000)]);
+    assert_eq!(us(&found), [3.0 * (40.0 + 7.0 + 5.0)]);
+}
+
+/// Frames that the sender shifts by up to an interval arrive two at once.
+#[test]
+fn jitter_of_the_sender_is_a_burst() {
+    let late = |jitter| Flow { jitter: Span::from_us(jitter), ..flow(&[0], 0, 500, 4000) };
+    assert_eq!(us(&of(vec![LINK], vec![late(3000)])), [40.0]);
+    assert_eq!(us(&of(vec![LINK], vec![late(4000)])), [80.0]);
+}
+
+/// A link that is slower than it can be shifts frames against each other.
+#[test]
+fn a_rate_that_varies_is_jitter() {
+    let slow = Server { rate: Rate::from_bits_per_sec(50_000_000), ..LINK };
+    let found = of(vec![slow, LINK], vec![flow(&[0, 1], 0, 500, 4000)]);
+    assert_eq!(found[0].as_ref().expect("a bound").jitter[1], Span::from_ps(40_000_001));
+    assert_eq!(us(&found), [80.0 + 40.0]);
+}
+
+/// Three flows over two servers each of a ring of three.
+#[test]
+fn a_ring_has_a_bound_at_low_load_only() {
+    let ring = |size| (0..3).map(|start| flow(&[start, (start + 1) % 3], 0, size, 1000)).collect();
+    let low = of(vec![LINK; 3], ring(500));
+    assert!(us(&low).iter().all(|&delay| (120.0..170.0).contains(&delay)), "{low:?}");
+    assert_eq!(of(vec![LINK; 3], ring(6500)), [None, None, None], "104 % of the link");
+}
+
+/// A flow without a bound takes the bounds of all that its frames can delay, and of no others.
+#[test]
+fn overload_spreads_to_later_servers_only() {
+    let flows = vec![flow(&[0, 1], 0, 500, 10), flow(&[1], 0, 500, 4000), flow(&[2], 0, 500, 4000)];
+    let found = of(vec![LINK; 3], flows.clone());
+    assert!(found[0].is_none() && found[1].is_none() && found[2].is_some(), "{found:?}");
+    let mut flows = flows;
+    flows[0].level = 1;
+    let found = of(vec![LINK; 3], flows);
+    assert!(found[0].is_none() && found[1].is_some(), "a level below blocks by one frame: {found:?}");
+}
+
+/// The flow pays its burst of 16 frames at each server by total flow analysis, and once otherwise.
+#[test]
+fn a_burst_is_paid_once() {
+    let fast = Server {
+        rate: Rate::from_bits_per_sec(200_000_000),
+        peak: Rate::from_bits_per_sec(200_000_000),
+        ..LINK
+    };
+    let mut main = flow(&[0, 1, 2], 0, 500, 2000);
+    main.source = vec![Bucket::Frames { size: Bytes::new(500), burst: 16, interval: Span::from_us(2000) }];
+    let others = [0, 1, 2].map(|server| flow(&[server], 0, 500, 2000));
+    let found = of(vec![fast; 3], [vec![main], others.to_vec()].concat());
+    let bound = found[0].as_ref().expect("a bound");
+    assert_ne!(bound.method, Method::Total);
+    // 16 frames and one other at the first, then one own and one other at each.
+    assert!(bound.delay >= Span::from_us(17 * 20 + 2 * 40) && bound.delay < Span::from_us(450), "{bound:?}");
+}
+
+#[test]
+fn what_has_no_meaning_is_refused() {
+    let slow = Server { rate: Rate::from_bits_per_sec(200_000_000), ..LINK };
+    let good = flow(&[0], 0, 500, 4000);
+    let invalid = |server, flow| Network::new(vec![server; 2], vec![flow]).expect_err("no network");
+    assert_eq!(invalid(slow, good.clone()), Invalid::NoRate { server: 0 });
+    for path in [vec![], vec![2], vec![0, 1, 0]] {
+        assert_eq!(invalid(LINK, Flow { path, ..good.clone() }), Invalid::Path { flow: 0 });
+    }
+    assert_eq!(invalid(LINK, Flow { entry: Some(0), ..good.clone() }), Invalid::Path { flow: 0 });
+    for source in [vec![], vec![Bucket::Fluid { burst: Bytes::new(499), rate: LINK.rate }]] {
+        assert_eq!(invalid(LINK, Flow { source, ..good.clone() }), Invalid::Source { flow: 0 });
+    }
+    assert_eq!(invalid(LINK, Flow { shortest: Bytes::new(501), ..good }), Invalid::Source { flow: 0 });
+}

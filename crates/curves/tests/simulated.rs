@@ -1,0 +1,217 @@
+//! No frame of an exact simulation is later than its bound, and dearer traffic shortens no bound.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use laxity_curves::{Bucket, Effort, Flow, Network, Server, bounds};
+use laxity_units::{Bytes, Rate, Span};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Picoseconds in the arrivals of a test.
+const US: u64 = 1_000_000;
+
+/// Picobits in a byte.
+const BITS: u128 = 8_000_000_000_000;
+
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    flow: usize,
+    size: Bytes,
+    hop: usize,
+    sent: u64,
+}
+
+/// What happens at a server, in the order of simultaneous events: an arrival before a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Source { frame: usize },
+    Arrival { server: usize, frame: usize },
+    Free { server: usize },
+}
+
+/// Worst delay of each flow in ps, for `arrivals` of `(time, flow, size)` at the sources.
+///
+/// A frame of best effort is under way whenever a server was idle, which is the worst start of a
+/// busy period. `chance` is the share of a server's latency and of the slowness of its link that
+/// each frame meets, in turn.
+fn simulate(servers: &[Server], flows: &[Flow], arrivals: &[(u64, usize, Bytes)], chance: &[u8]) -> Vec<u64> {
+    let mut frames: Vec<Frame> = Vec::new();
+    let mut events = BinaryHeap::new();
+    let mut chance = chance.iter().copied().cycle();
+    let mut share = |most: u64| most * u64::from(chance.next().unwrap_or(255)) / 255;
+    let mut ready = vec![0; servers.len()];
+    // Frames pass the part before the queue in the order in which they arrived.
+    let mut arrives = |now: u64, server: usize, share: &mut dyn FnMut(u64) -> u64| {
+        ready[server] = (now + share(servers[server].latency.as_ps())).max(ready[server]);
+        ready[server]
+    };
+    let mut sources = Vec::new();
+    for &(sent, flow, size) in arrivals {
+        sources.push(Reverse((sent, Event::Source { frame: frames.len() })));
+        frames.push(Frame { flow, size, hop: 0, sent });
+    }
+    events.extend(sources);
+    let mut queues = vec![vec![VecDeque::new(); 256]; servers.len()];
+    let mut busy = vec![false; servers.len()];
+    let mut worst = vec![0; flows.len()];
+    while let Some(Reverse((now, event))) = events.pop() {
+        match event {
+            Event::Source { frame } => {
+                let Frame { flow, hop, .. } = frames[frame];
+                let server = flows[flow].path[hop];
+                let ready = arrives(now, server, &mut share);
+                events.push(Reverse((ready, Event::Arrival { server, frame })));
+            }
+            Event::Arrival { server, frame } => {
+                queues[server][usize::from(flows[frames[frame].flow].level)].push_back(frame);
+                if !busy[server] {
+                    busy[server] = true;
+                    // Best effort began just before.
+                    let below = u128::from(servers[server].below.get()) * BITS;
+                    let free = now + (below / u128::from(servers[server].rate.bits_per_sec())) as u64;
+                    events.push(Reverse((free, Event::Free { server })));
+                }
+            }
+            Event::Free { server } => {
+                let Some(frame) = queues[server].iter_mut().find_map(VecDeque::pop_front) else {
+                    busy[server] = false;
+                    continue;
+                };
+                let Frame { flow, size, sent, .. } = frames[frame];
+                let time = |rate: Rate| u128::from(size.get()) * BITS / u128::from(rate.bits_per_sec());
+                let (fast, slow) = (time(servers[server].peak) as u64, time(servers[server].rate) as u64);
+                let end = now + (fast + 1 + share(slow - fast)).min(slow);
+                events.push(Reverse((end, Event::Free { server })));
+                let arrived = end + servers[server].propagation.as_ps();
+                frames[frame].hop += 1;
+                match flows[flow].path.get(frames[frame].hop) {
+                    Some(_) => events.push(Reverse((arrived, Event::Source { frame }))),
+                    None => worst[flow] = worst[flow].max(arrived - sent),
+                }
+            }
+        }
+    }
+    worst
+}
+
+/// A drawn flow: its servers as bits, level, size, burst, interval in us, fluid or frames.
+type Draw = (u8, u8, u64, u64, u64, bool);
+
+fn flow(&(path, level, size, burst, interval, fluid): &Draw, servers: usize) -> Flow {
+    let mut path: Vec<usize> = (0..servers).filter(|server| path >> server & 1 == 1).collect();
+    if path.is_empty() {
+        path.push(usize::from(level) % servers);
+    }
+    let longest = Bytes::new(size);
+    let shortest = if fluid { Bytes::new(size.div_ceil(3)) } else { longest };
+    let source = if fluid {
+        // Rounded up, so that a full bucket every interval conforms.
+        let rate = Rate::from_bits_per_sec((size * 8_000_000).div_ceil(interval));
+        vec![Bucket::Fluid { burst: Bytes::new(size * burst), rate }]
+    } else {
+        vec![Bucket::Frames { size: longest, burst, interval: Span::from_us(interval) }]
+    };
+    Flow { path, level, source, jitter: Span::ZERO, entry: None, shortest, longest }
+}
+
+/// Arrivals within the limit of a drawn flow: bursts after pauses, then one frame an interval.
+fn arrivals(index: usize, draw: &Draw, offset: u64, pauses: &[u8]) -> Vec<(u64, usize, Bytes)> {
+    let &(_, _, size, burst, interval, fluid) = draw;
+    let interval = interval * US;
+    let mut out: Vec<(u64, usize, Bytes)> = Vec::new();
+    // Logical arrivals are an interval apart; a frame can be up to `burst − 1` intervals before its own.
+    let mut logical = offset;
+    for (number, &pause) in pauses.iter().enumerate() {
+        let at =
+            logical.saturating_sub((burst - 1) * interval).max(out.last().map_or(offset, |&(at, ..)| at));
+        let pause =
+            if pause > 200 { interval * u64::from(pause - 200) } else { u64::from(pause % 8) * 5 * US };
+        let at = if number == 0 || pause < 8 * US { at } else { at + pause };
+        logical = logical.max(at) + interval;
+        if fluid && pause % 2 == 1 {
+            // As three small frames, which are within the bucket.
+            out.extend([(at, index, Bytes::new(size.div_ceil(3))); 2]);
+        } else {
+            out.push((at, index, Bytes::new(size)));
+        }
+    }
+    out
+}
+
+fn server() -> impl Strategy<Value = Server> {
+    (1_u64..=4, 0_u64..3, 0_u64..3, prop_oneof![Just(0), 64_u64..1500], prop_oneof![Just(1), 2_u64..30])
+        .prop_map(|(rate, latency, propagation, below, slowness)| Server {
+            // Of the highest rate; a transmission that is rounded down is faster than it.
+            rate: Rate::from_bits_per_sec(rate * 25_000_000 / slowness * (slowness - slowness / 2)),
+            peak: Rate::from_bits_per_sec(rate * 25_000_000 + 1_000),
+            latency: Span::from_us(latency * 4),
+            propagation: Span::from_us(propagation),
+            below: Bytes::new(below),
+        })
+}
+
+fn draw() -> impl Strategy<Value = Draw> {
+    (1_u8..32, 0_u8..3, 64_u64..1500, 1_u64..4, 300_u64..4000, any::<bool>())
+}
+
+/// Drawn networks of a test; `LAXITY_CURVES_CASES` asks for more.
+fn cases() -> u32 {
+    std::env::var("LAXITY_CURVES_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(400)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+    #[test]
+    fn no_simulated_frame_is_later_than_its_bound(
+        servers in vec(server(), 2..6),
+        draws in vec((draw(), 0_u64..40, vec(any::<u8>(), 1..12)), 2..9),
+        one_level in any::<bool>(),
+        chance in vec(prop_oneof![Just(255_u8), Just(0), any::<u8>()], 1..40),
+    ) {
+        let flows: Vec<Flow> = draws.iter().map(|(draw, ..)| flow(draw, servers.len())).collect();
+        let flows: Vec<Flow> =
+            flows.into_iter().map(|flow| if one_level { Flow { level: 0, ..flow } } else { flow }).collect();
+        let mut sent = Vec::new();
+        for (index, (draw, offset, pauses)) in draws.iter().enumerate() {
+            sent.extend(arrivals(index, draw, offset * 20 * US, pauses));
+        }
+        let network = Network::new(servers.clone(), flows.clone()).expect("a network");
+        let worst = simulate(&servers, &flows, &sent, &chance);
+        for (flow, bound) in bounds(&network, Effort::default()).into_iter().enumerate() {
+            if let Some(bound) = bound {
+                prop_assert!(worst[flow] <= bound.delay.as_ps(), "flow {flow}: {} after {bound:?}", worst[flow]);
+            }
+        }
+    }
+
+    #[test]
+    fn dearer_traffic_shortens_no_bound(
+        servers in vec(server(), 2..5),
+        draws in vec(draw(), 2..7),
+        which in any::<prop::sample::Index>(),
+        how in 0..4,
+    ) {
+        let before: Vec<Flow> = draws.iter().map(|draw| flow(draw, servers.len())).collect();
+        let mut dearer = draws.clone();
+        let (_, _, size, burst, interval, _) = &mut dearer[which.index(draws.len())];
+        let mut after_servers = servers.clone();
+        match how {
+            0 => *size += 100,
+            1 => *burst += 1,
+            2 => *interval -= *interval / 5,
+            _ => after_servers.iter_mut().for_each(|server| server.below += Bytes::new(50)),
+        }
+        let after: Vec<Flow> = dearer.iter().map(|draw| flow(draw, servers.len())).collect();
+        let before = bounds(&Network::new(servers, before).expect("a network"), Effort::default());
+        let after = bounds(&Network::new(after_servers, after).expect("a network"), Effort::default());
+        for (flow, (before, after)) in before.into_iter().zip(after).enumerate() {
+            let Some(after) = after else { continue };
+            let before = before.expect("cheaper traffic has a bound").delay.as_ps();
+            // The solver works in floating point, so the proof of a program can be off by a little.
+            let most = after.delay.as_ps() + after.delay.as_ps() / 1_000_000 + 10;
+            prop_assert!(before <= most, "flow {flow}: {before} before, {after:?} after {how}");
+        }
+    }
+}
