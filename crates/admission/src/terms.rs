@@ -24,6 +24,11 @@ pub struct Breakdown {
 }
 
 impl Breakdown {
+    /// A bound of these parts, in the order of the formula.
+    pub fn of(terms: Vec<Term>) -> Self {
+        Self { terms }
+    }
+
     /// The parts, in the order of the formula.
     pub fn terms(&self) -> &[Term] {
         &self.terms

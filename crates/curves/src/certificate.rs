@@ -1,4 +1,4 @@
-//! Linear programs whose optimum is never underestimated.
+//! Linear programs with an optimum that is never underestimated.
 //!
 //! A solver in floating point can return less than the maximum, and then a bound would be wrong.
 //! The solver therefore gets the dual program. Any of its solutions, multiplied with the rows,
@@ -76,7 +76,7 @@ fn dual(ranges: &[Range], rows: &[Row], objective: usize) -> Option<Vec<i128>> {
     let scale = (BITS as f64).exp2();
     let integer = |(variable, unit): (Variable, f64)| {
         let multiplier = solution.var_value(variable) * target / unit * scale;
-        // What is beyond the range of integers is left out: the variable it served costs its range.
+        // A multiplier beyond the range of integers is left out: its variable costs the whole range.
         if multiplier.is_finite() && multiplier < 1e36 { multiplier.max(0.0) as i128 } else { 0 }
     };
     Some(multipliers.into_iter().map(integer).collect())

@@ -38,8 +38,8 @@ pub struct Flow {
     /// How far frames can be shifted against each other between the source and the first server,
     /// e.g. by the sending host.
     pub jitter: Span,
-    /// The server whose link carries the flow to the first server, but whose queue is not part of
-    /// the analysis; `None` if frames arrive in any number at once.
+    /// A server that sends the flow to the first one over its link. Its queue is not part of the
+    /// analysis. `None` if frames arrive in any number at once.
     pub entry: Option<usize>,
     /// Shortest frame, with all that surrounds it on a link.
     pub shortest: Bytes,
@@ -87,7 +87,7 @@ pub(crate) struct Visit {
     pub(crate) flow: usize,
     pub(crate) hop: usize,
     pub(crate) level: u8,
-    /// The server whose link carries the flow here, or `None` at a source without one.
+    /// The server before on its path, or its entry, or `None` at a source without one.
     pub(crate) from: Option<usize>,
 }
 

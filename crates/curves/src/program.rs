@@ -142,7 +142,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// What links carry into `node` between any two of its dates.
+    /// The traffic of links into `node` between any two of its dates.
     fn links(&mut self, node: usize) {
         let last = self.tree.nodes[node].depth + 1;
         for link in &self.tree.nodes[node].links {
@@ -158,7 +158,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// What a class brings between any two dates of the node at which it enters.
+    /// The traffic of a class between any two dates of the node at which it enters.
     fn class(&mut self, class: usize) {
         let Some(&entry) = self.tree.classes[class].nodes.last() else { return };
         let last = self.tree.nodes[entry].depth + 1;

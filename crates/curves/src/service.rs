@@ -4,7 +4,7 @@ use laxity_units::{Bytes, Rate, Span};
 
 use crate::arrival::{Arrival, picobits};
 
-/// `rate · t − debt`, in picobits: a rate-latency curve whose latency is `debt / rate`.
+/// `rate · t − debt`, in picobits: a rate-latency curve of latency `debt / rate`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) rate: u128,
@@ -25,7 +25,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// What a link of `rate` leaves to a level, or `None` if it leaves no rate.
+    /// The service that a link of `rate` leaves to a level, or `None` if it leaves no rate.
     ///
     /// `above` is the traffic of more urgent levels, `blocking` the longest frame that can be under
     /// way below, and `latency` passes before a frame can be sent:

@@ -144,7 +144,7 @@ impl Total {
         Arrival::of(&network.flows[visit.flow].source, self.jitter[visit.flow][visit.hop])
     }
 
-    /// What all of `visits` bring, with those from one link limited by it.
+    /// The traffic of all `visits`, with those from one link limited by it.
     pub(crate) fn arrivals(&self, network: &Network, visits: &[Visit]) -> Arrival {
         let mut links: BTreeMap<Option<usize>, Vec<Visit>> = BTreeMap::new();
         for visit in visits {
@@ -155,7 +155,7 @@ impl Total {
         Arrival::sum(&links)
     }
 
-    /// What `visits`, all from one link or all from their sources, bring.
+    /// The traffic of `visits`, all from one link or all from their sources.
     pub(crate) fn link(&self, network: &Network, from: Option<usize>, visits: &[Visit]) -> Arrival {
         let curves: Vec<Arrival> = visits.iter().map(|visit| self.arrival(network, visit)).collect();
         let sum = Arrival::sum(&curves);

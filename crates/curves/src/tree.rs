@@ -1,6 +1,6 @@
 //! The servers that a flow depends on, as a tree towards the last server of its path.
 //!
-//! The root is that last server. Below it stand the servers whose frames it gets, and so on. A
+//! The root is that last server. Below it stand the servers that send to it, and so on. A
 //! server that reaches the root by two ways stands in the tree twice. Each copy then has traffic of
 //! its own, which allows more than the network does, so a bound of the tree holds in the network.
 //! Traffic of servers beyond the tree enters with its arrival curve.
@@ -28,11 +28,11 @@ pub(crate) struct Node {
     pub(crate) pieces: Vec<Piece>,
     /// Longest frame of the level, in picobits.
     pub(crate) longest: u128,
-    /// Links from which frames come, with their rate and longest frame in picobits.
+    /// Links that bring frames, with their rate and longest frame in picobits.
     pub(crate) links: Vec<Link>,
 }
 
-/// A link into a node, and the classes that come over it.
+/// A link into a node, and the classes that it carries.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) rate: u128,
@@ -45,7 +45,7 @@ pub(crate) struct Link {
 pub(crate) struct Class {
     /// Nodes passed, the last one first.
     pub(crate) nodes: Vec<usize>,
-    /// What enters the tree at the first node passed.
+    /// The traffic that enters the tree at the first node passed.
     pub(crate) arrival: Arrival,
 }
 

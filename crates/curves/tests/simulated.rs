@@ -22,7 +22,7 @@ struct Frame {
     sent: u64,
 }
 
-/// What happens at a server, in the order of simultaneous events: an arrival before a decision.
+/// An event at a server, in the order of simultaneous events: an arrival before a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Source { frame: usize },

@@ -1,7 +1,6 @@
 //! Properties of every scenario: each bound holds, and no packet of a channel that keeps its
 //! contract is lost.
 
-mod conformance;
 mod tally;
 
 use std::any::Any;
@@ -22,9 +21,8 @@ use laxity_scenario::draw::files;
 use laxity_world::experiment::{ChannelSpec, Command, Experiment, RunLength, SourceSpec, Task};
 use laxity_world::promise::{Promise, promises};
 use laxity_world::results::{Channel, Judged, Kind, Run};
-use laxity_world::{Steps, run};
+use laxity_world::{Steps, conforms, run};
 
-use conformance::conforms;
 pub use tally::Tally;
 
 /// The number of pieces of a run before the rest of it.

@@ -44,6 +44,7 @@ mod at_once;
 mod cores;
 mod covered;
 mod faults;
+mod fifo;
 mod host;
 mod incoming;
 mod lines;
@@ -72,6 +73,7 @@ use crate::experiment::{
 pub use covered::Uncovered;
 pub(crate) use covered::{Coverage, Covered, Row};
 pub(crate) use faults::stalls;
+pub(crate) use fifo::{delivers_at_once, passes, queue, way as keeps_order};
 pub(crate) use host::thread_per_message;
 use host::{by_level, clock_of_host, host_policies, levels, patient};
 pub(crate) use incoming::{Frames, frames_apart, incoming, notice, notices};

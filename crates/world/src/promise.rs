@@ -17,6 +17,7 @@ mod computing;
 mod cores;
 mod division;
 mod environment;
+mod fifo;
 mod frames;
 mod leg;
 mod links;

@@ -2,5 +2,6 @@
 //! at once.
 
 pub(crate) mod ahead;
+pub(crate) mod conformance;
 pub(crate) mod departures;
 pub(crate) mod senders;

@@ -48,7 +48,11 @@ pub(super) fn channels(dice: &mut Dice, theme: &Theme) -> Channels {
     let sketches: Vec<Kind> = (0..kinds).map(|n| Kind::draw(dice, theme, n == 0 && theme.crowd)).collect();
     // Work of all channels if they start at once, and their share of the host over time.
     let mut all: Span = sketches.iter().map(|kind| kind.work * kind.count).sum();
-    let floods: Vec<Flood> = (0..dice.pick(&[0, 1, 1, 1, 2, 3])).map(|_| Flood::draw(dice, theme)).collect();
+    let mut floods: Vec<Flood> =
+        (0..dice.pick(&[0, 1, 1, 1, 2, 3])).map(|_| Flood::draw(dice, theme)).collect();
+    if theme.fifo && dice.queues().chance(0.93) {
+        floods.clear();
+    }
     if dice.chance(0.7) {
         // And the longest flood message, for which they may have to wait.
         all += floods.iter().map(|flood| theme.work(flood.size)).max().unwrap_or_default();
@@ -110,6 +114,7 @@ impl Channels {
         let deadline = self.deadline(dice, theme, interval, all);
         let burst = dice.pick(&[1, 1, 2, 3, 6]);
         let conforms = dice.chance(0.7) && !(theme.excess && dice.excess().chance(0.4));
+        let conforms = conforms || theme.free && dice.queues().chance(0.9);
         let smallest = match dice.below(5) {
             0 => Some(Bytes::new(1)),
             1 => Some(Bytes::new(dice.between(1, kind.size.get()))),
@@ -119,7 +124,7 @@ impl Channels {
         let mut message_slots = dice.maybe(0.08, |dice| whole(dice.between(1, 2 * burst)));
         let packets = burst * kind.size.div_ceil(theme.packet);
         let mut packet_slots = dice.maybe(0.08, |dice| whole(dice.between(1, 2 * packets)));
-        if theme.plain {
+        if theme.plain || theme.fifo {
             // Room for what there may be within a deadline of many intervals.
             let messages = burst + deadline.div_ceil(interval) + 2;
             message_slots = whole(messages);
@@ -181,6 +186,7 @@ impl Channels {
             packet_slots: packet_slots,
             refusal: dice.any::<Refusal>(0.1),
             message_overflow: match theme.excess {
+                _ if theme.fifo => dice.queues().maybe(0.4, |dice| word(dice.pick(&["block", "drop"]))),
                 true => dice.excess().any::<MessageOverflow>(0.9),
                 false => dice.any::<MessageOverflow>(0.5),
             },
@@ -332,7 +338,7 @@ fn way(dice: &mut Dice, theme: &Theme) -> (End, End, Drawn<Option<List<Written<N
     let Place::Nodes { hosts, switches, ring } = theme.place else { return (from, to, unsaid()) };
     let dice = dice.ways();
     // A channel that passes a port by rates twice has no bound.
-    if !dice.chance(if theme.plain && theme.by_rate { 0.01 } else { 0.1 }) {
+    if !dice.chance(if theme.fifo || theme.plain && theme.by_rate { 0.01 } else { 0.1 }) {
         return (from, to, unsaid());
     }
     let mut host = dice.below(hosts) as usize;

@@ -31,10 +31,12 @@ impl Dice {
         let rows = Seed::new(seed).stream(&format!("scenario {number}, rows"));
         let buses = Seed::new(seed).stream(&format!("scenario {number}, buses"));
         let excess = Seed::new(seed).stream(&format!("scenario {number}, excess"));
+        let queues = Seed::new(seed).stream(&format!("scenario {number}, queues"));
         let beside =
             |stream, aside: Option<Self>| Self { stream, grid, aside: aside.map(Box::new), further: None };
         let aside = beside(later, Some(beside(latest, Some(beside(newest, None)))));
-        let buses = Self { further: Some(Box::new(beside(excess, None))), ..beside(buses, None) };
+        let excess = Self { further: Some(Box::new(beside(queues, None))), ..beside(excess, None) };
+        let buses = Self { further: Some(Box::new(excess)), ..beside(buses, None) };
         let rows = Self { further: Some(Box::new(buses)), ..beside(rows, None) };
         let hubs = Self { further: Some(Box::new(rows)), ..beside(hubs, None) };
         let ways = Self { further: Some(Box::new(hubs)), ..beside(ways, None) };
@@ -95,6 +97,11 @@ impl Dice {
     /// And for excess beside horizons, and for phases that are multiples of periods.
     pub(super) fn excess(&mut self) -> &mut Dice {
         self.buses().further()
+    }
+
+    /// And for FIFO queues, and for what has to be beside them if they are to have a bound.
+    pub(super) fn queues(&mut self) -> &mut Dice {
+        self.excess().further()
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {

@@ -23,6 +23,9 @@ pub(super) fn host(dice: &mut Dice, theme: &Theme) -> Drafted<RawHost> {
         false => unsaid(),
     };
     let subsystem = subsystem(dice, theme);
+    let busy = dice
+        .aside()
+        .maybe(if theme.plain { 0.03 } else { 0.12 }, |dice| super::computing::computing(dice, theme));
     let watched = if theme.null() { 0.06 } else { 0.3 };
     table!(RawHost {
         // Calibrated profiles and the other one differ from this in numbers, which `costs` says.
@@ -42,9 +45,7 @@ pub(super) fn host(dice: &mut Dice, theme: &Theme) -> Drafted<RawHost> {
         },
         subsystem: part(subsystem),
         driver: dice.maybe(watched, |dice| part(driver(dice, theme))),
-        compute: dice
-            .aside()
-            .maybe(if theme.plain { 0.03 } else { 0.12 }, |dice| super::computing::computing(dice, theme)),
+        compute: if theme.free { unsaid() } else { busy },
         bus: match theme.bused {
             true => entries(vec![(BUS, bus(dice.buses()))]),
             false => unsaid(),
@@ -124,6 +125,10 @@ fn subsystem(dice: &mut Dice, theme: &Theme) -> Drafted<RawSubsystem> {
             let cpu = if FRAMED.contains(&cpu) { "fifo" } else { cpu };
             (cpu, dice.word::<Order>("multiclass_edf", 0.3))
         }
+    };
+    let (cpu, link_order) = match theme.free {
+        true => (dice.queues().pick(&["fifo", "multiclass_edf"]), "fifo"),
+        false => (cpu, link_order),
     };
     let link = link(dice, theme, link_order);
     table!(RawSubsystem {

@@ -15,7 +15,7 @@ use super::sketch::{
 };
 use super::theme::{AdapterTheme, GROUPS, Place, Scheduling, Theme};
 use crate::choice::{Framing, NetworkKind, NodeKind};
-use crate::raw::{RawGroup, RawNetwork, RawNetworks, RawNode};
+use crate::raw::{RawGroup, RawImpairments, RawNetwork, RawNetworks, RawNode};
 use crate::written::{Entries, Part};
 
 /// Kinds of adapter that one host may have beside the common one.
@@ -163,12 +163,14 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
         true => Some(dice.excess().pick(&WITH_A_BOUND)),
         false => order,
     };
+    let queued = theme.fifo && dice.queues().chance(0.95);
+    let order = if queued { Some("fifo") } else { order };
     table!(RawNode {
         kind: word::<NodeKind>("switch"),
         count: unsaid(),
         host: unsaid(),
         adapter: unsaid(),
-        forwarding: forwarding,
+        forwarding: if queued { unsaid() } else { forwarding },
         latency: latency,
         order: order.map_or_else(unsaid, word::<Order>),
         frame: order.map_or_else(unsaid, |order| frame(dice, order)),
@@ -223,8 +225,14 @@ fn common(dice: &mut Dice, theme: &Theme, needed: bool) -> Drafted<RawNetwork> {
             false => unsaid(),
         },
         others: unsaid(),
-        impairments: dice.maybe(0.1, |dice| part(impairments(dice))),
+        impairments: impaired(dice, theme, 0.1),
     })
+}
+
+/// Impairments of links, which FIFO queues have seldom.
+fn impaired(dice: &mut Dice, theme: &Theme, chance: f64) -> Drawn<Option<Part<RawImpairments>>> {
+    let drawn = dice.maybe(chance, |dice| part(impairments(dice)));
+    if theme.fifo && dice.queues().chance(0.9) { unsaid() } else { drawn }
 }
 
 fn links(dice: &mut Dice, theme: &Theme, joins: Vec<String>) -> Drafted<RawNetwork> {
@@ -241,7 +249,7 @@ fn links(dice: &mut Dice, theme: &Theme, joins: Vec<String>) -> Drafted<RawNetwo
         framing: unsaid(),
         mtu: if theme.careless { dice.maybe(0.2, |_| quantity(Bytes::new(64))) } else { unsaid() },
         others: unsaid(),
-        impairments: dice.maybe(if theme.row.is_some() { 0.02 } else { 0.1 }, |dice| part(impairments(dice))),
+        impairments: impaired(dice, theme, if theme.row.is_some() { 0.02 } else { 0.1 }),
     })
 }
 

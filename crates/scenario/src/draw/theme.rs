@@ -82,6 +82,10 @@ pub(super) struct Theme {
     /// Channels exceed their contracts in every way, hosts have horizons of many intervals, and
     /// ports go by any order with a bound. One without the others exceeded no bound.
     pub(super) excess: bool,
+    /// Ports have FIFO queues, which no best effort and no cost of a packet keeps from a bound.
+    pub(super) fifo: bool,
+    /// And hosts take no time, with FIFO queues at their links.
+    pub(super) free: bool,
     /// Channels may let deadlines decay when packet buffers are full.
     pub(super) decays: bool,
     /// The scenario has more channels than there are levels.
@@ -245,6 +249,8 @@ impl Theme {
             link,
             ahead: dice.chance(if paradigm == "adapter" || plain { 0.15 } else { 0.4 }),
             excess: false,
+            fifo: false,
+            free: false,
             decays: dice.chance(if plain { 0.05 } else { 0.2 }),
             crowd: dice.chance(0.04),
             tidy: dice.chance(if paradigm == "adapter" { 0.7 } else { 0.4 }),
@@ -271,7 +277,25 @@ impl Theme {
         let switched = matches!(place, Place::Nodes { switches: 1.., .. });
         let excess =
             switched && theme.null() && !theme.mixed && !theme.careless && dice.excess().chance(0.35);
-        Self { excess, ahead: theme.ahead || excess, ..theme }
+        let theme = Self { excess, ahead: theme.ahead || excess, ..theme };
+        let analysed = theme.scheduling == Scheduling::Analysed && !theme.off && theme.enforced;
+        let calm = analysed && switched && theme.null() && !theme.mixed && !theme.careless && !excess;
+        if calm && dice.queues().chance(0.3) { theme.with_queues(dice.queues()) } else { theme }
+    }
+
+    /// The same with FIFO queues at ports, and perhaps at the links of hosts that take no time.
+    fn with_queues(self, dice: &mut Dice) -> Self {
+        let per_byte = match self.link.per_byte.is_zero() {
+            true => ByteTime::from_ns(dice.pick(&[5, 8, 80])),
+            false => self.link.per_byte,
+        };
+        let link = LinkCosts { startup: Span::ZERO, per_byte, ..self.link };
+        let with_queues = Self { fifo: true, by_rate: false, groups: 0, link, ..self };
+        if !dice.chance(0.4) {
+            return with_queues;
+        }
+        let costs = HostCosts::default();
+        Self { free: true, said: true, costs, ideal: false, paradigm: "O1", cores: 1, ..with_queues }
     }
 
     /// Hosts that there are.

@@ -12,7 +12,7 @@ use laxity_units::Span;
 use super::answer::{Hop, Promise, Promises};
 use super::station::GoesBy;
 use super::table::{Reservation, Reserved, Tables, longest_way};
-use super::{backlog, computing, via};
+use super::{backlog, computing, fifo, via};
 use crate::coverage::{Uncovered, coverage, notices, receiving};
 use crate::experiment::{ChannelSpec, Experiment, Host, LocalDeadline};
 
@@ -31,6 +31,8 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
         let answer = request(channel)?.map(|request| tables.admit(experiment, channel, request));
         answers.push(answer);
     }
+    let notices = notices(experiment);
+    fifo::admit(experiment, (formula, &notices), &mut tables, &mut answers);
     let unbounded = |answer: &Result<Reservation, _>| answer.as_ref().ok().and_then(|it| it.unbounded);
     let mut all = answers.iter().flatten().map(unbounded);
     if let Some(Some(why)) = all.next()
@@ -38,16 +40,16 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
     {
         return Err(why);
     }
-    let all =
-        All { experiment, formula, bounds: tables.bounds(), notices: notices(experiment), tables: &tables };
+    let all = All::of(experiment, formula, &tables, &notices);
     let computing =
         computing::bounds(tables.computing(), &all.bounds, experiment.admission.test_with(formula));
     let channels = answers.into_iter().enumerate().map(|(i, answer)| match answer {
         None => Promise::BestEffort,
         Some(Err(refused)) => Promise::Refused(refused),
-        Some(Ok(Reservation { reserved, unbounded })) => {
+        Some(Ok(Reservation { reserved, unbounded, queues })) => {
             let mut hops: Vec<Hop> = reserved.iter().map(|reserved| all.hop(i, reserved)).collect();
-            backlog::backlogs(experiment, i, &all.notices, &mut hops);
+            backlog::backlogs(experiment, i, &notices, &mut hops);
+            hops.extend(queues);
             match unbounded {
                 None => Promise::Admitted(hops),
                 Some(why) => Promise::Unbounded(why, hops),
@@ -58,19 +60,34 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
 }
 
 /// The promise of every station, with all channels in place.
-struct All<'a> {
+pub(super) struct All<'a> {
     experiment: &'a Experiment,
     formula: Formula,
     tables: &'a Tables,
     /// Per station.
     bounds: Vec<BTreeMap<AdmissionId, Bound>>,
     /// Per station, how late it may hear of a frame.
-    notices: Vec<Span>,
+    notices: &'a [Span],
 }
 
-impl All<'_> {
+impl<'a> All<'a> {
+    pub(super) fn of(
+        experiment: &'a Experiment,
+        formula: Formula,
+        tables: &'a Tables,
+        notices: &'a [Span],
+    ) -> Self {
+        Self { experiment, formula, bounds: tables.bounds(), notices, tables }
+    }
+
+    /// The longest time from the end of a transmission of `channel` at `hop` until the next hop
+    /// knows of the packet.
+    pub(super) fn way(&self, channel: &ChannelSpec, hop: usize) -> Span {
+        longest_way(self.experiment, channel, hop, self.notices)
+    }
+
     /// The promise to channel `i` where it has `reserved`, without the number of its packets.
-    fn hop(&self, i: usize, Reserved { hop, node, role, id, asked }: &Reserved) -> Hop {
+    pub(super) fn hop(&self, i: usize, Reserved { hop, node, role, id, asked }: &Reserved) -> Hop {
         let (experiment, node) = (self.experiment, *node);
         let bound = self.bounds[node][id];
         let test = experiment.admission.test_with(self.formula);
@@ -98,7 +115,7 @@ impl All<'_> {
             reading: self.tables.reading(node, *id),
             local_deadline: if by_bound { bound.bound } else { requested },
             kept: if ordered { bound.bound } else { requested },
-            way: longest_way(experiment, &experiment.channels[i], *hop, &self.notices),
+            way: self.way(&experiment.channels[i], *hop),
             backlog: 0,
             frames: self.tables.inside(node).and_then(|inside| inside.all).filter(|_| *role != Role::Send),
         }

@@ -12,7 +12,7 @@ use super::answer::{Promise, Refused, Room};
 use super::room::{self, NO_END};
 use super::table::{Reserved, Tables};
 use super::via::Before;
-use crate::coverage::{Uncovered, coverage, receiving};
+use crate::coverage::{Uncovered, coverage, delivers_at_once, passes, receiving};
 use crate::experiment::{ChannelSpec, Experiment};
 
 /// How far a refused channel is from admission.
@@ -119,7 +119,8 @@ impl<'a> Advice<'a> {
     fn beside_all_others<T>(&mut self, index: usize, ask: impl FnOnce(Beside<'_>) -> T) -> T {
         let (experiment, formula) = (self.experiment, self.formula);
         let beside = |tables| Beside { experiment, formula, index, tables };
-        if experiment.via.is_some() || !experiment.interfaces.is_empty() {
+        let by_tables = experiment.via.is_none() && experiment.interfaces.is_empty();
+        if !by_tables || passes(experiment, &experiment.channels[index]) {
             return ask(beside(None));
         }
         let all = self.all.get_or_insert_with(|| All::of(experiment, formula, None));
@@ -171,7 +172,10 @@ impl Beside<'_> {
 
     /// `station` is the one that refuses, if any does.
     fn shortfall(&mut self, station: Option<usize>) -> Option<Shortfall> {
-        let Self { experiment, formula: _, index, tables } = self;
+        let Self { experiment, formula, index, tables } = self;
+        if passes(experiment, &experiment.channels[*index]) {
+            return of_queues(experiment, *formula, *index);
+        }
         if !experiment.interfaces.is_empty() {
             return where_it_comes_in(experiment, *index);
         }
@@ -235,7 +239,8 @@ impl Beside<'_> {
             channel.deadline = deadline;
             channel
         };
-        if tables.is_none() && experiment.via.is_none() && experiment.interfaces.is_empty() {
+        let others = experiment.via.is_some() || !experiment.interfaces.is_empty();
+        if tables.is_none() && !others && !passes(experiment, channel) {
             return None;
         }
         let virtual_interfaces = experiment.via.is_some().then(|| Before::of(experiment, *index));
@@ -334,7 +339,24 @@ pub fn undelivered(experiment: &Experiment, formula: Formula) -> Vec<Option<Unco
     }
     let Ok(coverage) = coverage(experiment) else { return none() };
     let tables = Tables::new(experiment, &coverage, formula);
-    experiment.channels.iter().map(|channel| tables.undelivered(channel)).collect()
+    let by_queues = |channel: &ChannelSpec| {
+        let last = channel.route.last().filter(|_| passes(experiment, channel));
+        last.is_some_and(|last| delivers_at_once(experiment, *last))
+    };
+    let why = |channel| tables.undelivered(channel).filter(|_| !by_queues(channel));
+    experiment.channels.iter().map(why).collect()
+}
+
+/// The least deadline with which a channel through FIFO queues is admitted beside those before it.
+fn of_queues(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shortfall> {
+    let mut fits = |deadline| {
+        let mut changed = experiment.clone();
+        changed.channels[index].deadline = Some(deadline);
+        admit::fits(&changed, formula, index)
+    };
+    let least = least(experiment.channels[index].deadline?, &mut fits)?;
+    let proposed = readable(least, &mut fits);
+    Some(Shortfall { admissible: Some(least), proposed: Some(proposed), ..Shortfall::default() })
 }
 
 /// The same for an incoming channel: its promise beside all others without a deadline.

@@ -14,7 +14,7 @@ use laxity_qos::discipline::{Class, Group, LEVELS, Share, Sharing};
 use laxity_units::{Bytes, Span};
 
 use super::analyses::{Analyses, Reading, readings};
-use super::answer::Refused;
+use super::answer::{Hop, Refused};
 use super::asked::Asked;
 use super::computing;
 use super::cores;
@@ -89,6 +89,8 @@ pub(super) struct Reservation {
     pub(super) reserved: Vec<Reserved>,
     /// Why the channel has no bound all the same.
     pub(super) unbounded: Option<Uncovered>,
+    /// The promises of the FIFO queues behind those, which network calculus gives.
+    pub(super) queues: Vec<Hop>,
 }
 
 impl Tables {
@@ -212,7 +214,7 @@ impl Tables {
                 Ok(host) => host,
                 Err(why) => {
                     let unbounded = Some(*why).filter(|_| role != Role::Receive);
-                    return Ok(Reservation { reserved, unbounded });
+                    return Ok(Reservation { reserved, unbounded, queues: Vec::new() });
                 }
             };
             let inside = self.inside[node].as_ref().filter(|_| hop > 0);
@@ -226,7 +228,7 @@ impl Tables {
             }
             leg.leaves(host.handed_on(&asked), own.deadline());
         }
-        Ok(Reservation { reserved, unbounded: None })
+        Ok(Reservation { reserved, unbounded: None, queues: Vec::new() })
     }
 
     /// Whether [`admit`](Self::admit) would succeed, without a reservation.

@@ -10,6 +10,7 @@ mod bytes;
 mod common;
 mod cores;
 mod faults;
+mod fifo;
 mod framing;
 mod goodput;
 mod links;

@@ -5,13 +5,13 @@ use laxity_qos::discipline::Class;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Bytes, Span, Time};
 
-use laxity_world::experiment::{ChannelSpec, SourceSpec};
+use crate::experiment::{ChannelSpec, SourceSpec};
 
 /// Whether the channel never sends more, larger or smaller messages than its contract has it.
 ///
 /// Where a look at the whole run would be needed (a trace, chance, what goes when there is room),
 /// the answer is no.
-pub(super) fn conforms(channel: &ChannelSpec) -> bool {
+pub fn conforms(channel: &ChannelSpec) -> bool {
     let SourceSpec::Timed { parameters, .. } = &channel.source else {
         return matches!(channel.source, SourceSpec::None);
     };

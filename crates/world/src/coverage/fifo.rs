@@ -1,0 +1,164 @@
+//! Stations with a FIFO queue before a link, which hold no early packet.
+//!
+//! A burst grows from hop to hop behind such a queue, so no table of a station alone has a bound.
+//! The network calculus of `laxity_curves` has one for the whole network, if everything that joins
+//! the queue has an arrival curve and the link serves it at a rate. [`queue`] decides this for a
+//! station by itself, and `promise/fifo.rs` for the paths of channels through it.
+//!
+//! A *port* is such a server. Its latency is constant, so it is part of the path. A *host* is one
+//! if its CPU takes no time: then each packet is in the queue of the link when its message is
+//! released. The message is released on arrival under a FIFO CPU, and at its logical arrival, or a
+//! horizon before that, under multi-class EDF. A FIFO CPU passes on whatever its application sends,
+//! so the source itself has to keep the contract there.
+
+use laxity_model::network::{ImpairmentParameters, Probability};
+use laxity_model::switch::PortConfig;
+use laxity_qos::channel::{Config, LinkConfig, LinkParadigm, Order};
+use laxity_qos::costs::{HostCosts, LinkCosts};
+use laxity_qos::discipline::Class;
+use laxity_units::Span;
+
+use super::covered::Uncovered;
+use super::faults::faults_at;
+use super::host::{clock_of_host, patient};
+use crate::experiment::{
+    Adapter, ChannelSpec, Experiment, Forwarding, Host, HostPlace, MediumSpec, Network, SwitchSpec,
+};
+
+/// Whether `station` is a link behind a FIFO queue that network calculus can bound, or why not;
+/// `None` if it is another station.
+pub(crate) fn queue(experiment: &Experiment, station: usize) -> Option<Result<(), Uncovered>> {
+    match experiment.outlet(station) {
+        Some(outlet) => (outlet.config.order == Order::Fifo).then(|| port(experiment, station)),
+        None => is_free(experiment, station, Order::Fifo).then(|| host(experiment, station)),
+    }
+}
+
+/// Whether the host at `node` takes no time for what it does, has one null adapter, and its link has
+/// that `order`.
+fn is_free(experiment: &Experiment, node: usize, order: Order) -> bool {
+    let Host {
+        profile: _,
+        costs,
+        speedup: _,
+        applications: _,
+        subsystem,
+        ideal: _,
+        computing,
+        // Of adapters of stages.
+        buses: _,
+        // See `host`.
+        driver: _,
+        reception: _,
+        pool: _,
+    } = experiment.host(node);
+    // Work that takes no time is not preempted, and no thread waits for another.
+    let Config { cores, processing: _, order: cpu, early: _, preemption: _, link, packet: _, enforcement: _ } =
+        subsystem;
+    let LinkConfig { paradigm, core: _, order: link, early: _, depth: _, frame: _, speed: _ } = link;
+    let null = |adapter: usize| matches!(experiment.adapters[adapter], Adapter::Null(_));
+    let adapters = &experiment.nodes[node].adapters;
+    *costs == HostCosts::default()
+        && computing.is_empty()
+        && *cores == 1
+        && matches!(cpu, Order::Fifo | Order::MultiClassEdf)
+        && *paradigm == LinkParadigm::O1
+        && *link == order
+        && matches!(&adapters[..], [attached] if null(attached.adapter))
+}
+
+/// Whether messages that end at `node` are delivered when they are there, or at their logical
+/// arrival if that is later.
+pub(crate) fn delivers_at_once(experiment: &Experiment, node: usize) -> bool {
+    let subsystem = &experiment.host(node).subsystem;
+    let programs =
+        experiment.channels.iter().any(|channel| channel.reader.is_some() && ends_at(channel, node));
+    subsystem.enforcement
+        && !programs
+        && is_free(experiment, node, subsystem.link.order)
+        && experiment.emulation.host == HostPlace::Model
+        && experiment.faults.iter().all(|fault| fault.node != node)
+}
+
+fn ends_at(channel: &ChannelSpec, node: usize) -> bool {
+    channel.received && channel.route.last() == Some(&node)
+}
+
+fn port(experiment: &Experiment, station: usize) -> Result<(), Uncovered> {
+    let outlet = experiment.outlet(station).expect("a port");
+    let SwitchSpec { name: _, forwarding, latency: _, shared: _ } = &experiment.switches[outlet.switch];
+    // Memory is reserved for what has a bound, and no packet is early or late in this order.
+    let PortConfig { link, order: _, frame: _, early: _, memory: _ } = &outlet.config;
+    if *forwarding == Forwarding::CutThrough {
+        return Err(Uncovered(
+            "FIFO ports have a bound where switches wait for whole frames: `forwarding = \"store_and_forward\"`",
+        ));
+    }
+    served(experiment, station, link)
+}
+
+fn host(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
+    clock_of_host(&experiment.emulation)?;
+    let host = experiment.host(node);
+    let Adapter::Null(link) = experiment.adapter(node) else {
+        return Err(Uncovered("a FIFO host has a bound before an adapter without stages: `kind = \"null\"`"));
+    };
+    patient(host, *link)?;
+    if experiment.links_of(node).any(|link| faults_at(experiment, (node, link)).next().is_some()) {
+        return Err(Uncovered("nothing bounds what a fault keeps from happening"));
+    }
+    if !host.subsystem.enforcement {
+        return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
+    }
+    if experiment.channels.iter().any(|channel| channel.comes_to(node) && !ends_at(channel, node)) {
+        return Err(Uncovered("no analysis covers a host with a FIFO link that relays"));
+    }
+    served(experiment, node, link)
+}
+
+/// Whether the link of `station` serves a FIFO queue that only contracts fill, at a rate.
+fn served(experiment: &Experiment, station: usize, link: &LinkCosts) -> Result<(), Uncovered> {
+    let LinkCosts { startup, per_byte, shortest: _, around: _, gap: _ } = link;
+    if !startup.is_zero() || per_byte.is_zero() {
+        return Err(Uncovered(
+            "FIFO queues have a bound where each byte takes a time on the link, and a packet no other: `startup = \"0 us\"`",
+        ));
+    }
+    for channel in &experiment.channels {
+        for hop in channel.passages_from(station) {
+            if channel.has_best_effort() || channel.deadline.is_none() {
+                return Err(Uncovered(
+                    "best effort shares a FIFO queue, and no contract bounds it: `order = \"multiclass_edf\"` has a bound beside it",
+                ));
+            }
+            if let Some(way) = channel.ways.get(hop) {
+                self::way(&experiment.networks[*way])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether frames leave over `network` one after the other, and each arrives after the same time.
+pub(crate) fn way(network: &Network) -> Result<(), Uncovered> {
+    let Network { name: _, members: _, medium, framed: _, tagged: _, propagation: _, impairments } = network;
+    // Lost or damaged frames leave less work for the next stations.
+    let ImpairmentParameters { delay: _, jitter, loss: _, corruption: _, duplication, reordering } =
+        impairments;
+    if *medium != MediumSpec::PointToPoint {
+        return Err(Uncovered("no analysis covers a medium that stations share"));
+    }
+    let varies = *jitter > Span::ZERO || reordering.probability > Probability::NEVER;
+    match varies || *duplication > Probability::NEVER {
+        true => Err(Uncovered(
+            "FIFO queues have a bound where networks keep the order, the number and the distance of frames: no `jitter`, `reordering` or `duplication`",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Whether a real-time channel passes a queue that [`queue`] finds.
+pub(crate) fn passes(experiment: &Experiment, channel: &ChannelSpec) -> bool {
+    let queues = |station: &usize| queue(experiment, *station).is_some();
+    channel.class == Class::RealTime && channel.senders().iter().any(queues)
+}

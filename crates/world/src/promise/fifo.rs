@@ -1,0 +1,478 @@
+//! End-to-end bounds of channels that pass FIFO queues, by network calculus.
+//!
+//! A FIFO queue holds no early packet, so no table of a station alone has a bound. The queues of
+//! all channels form one network of `laxity_curves` instead. A channel enters it
+//!
+//! * at its host, if that is such a queue itself: with its contract, or one message an interval if
+//!   the CPU holds early messages;
+//! * at a port behind stations with tables. The last of these holds early packets. A packet leaves
+//!   it by its logical arrival plus the promised delay there, and no sooner than a horizon before.
+//!   So messages are an interval apart but for a jitter of both, less the shortest transmission.
+//!   Packets that share the link of that station arrive one after the other.
+//!
+//! The bound is the promise of the stations before, the bound of the network, and the paths between
+//! stations. Each path takes a constant time, which shifts all arrivals at a station alike, so the
+//! network needs none of them. The promise at a queue is the growth of the bound there.
+
+use std::collections::BTreeMap;
+
+use laxity_admission::{
+    AdmissionId, Bound, Breakdown, Claimant, Deficit, Formula, Reason, Refusal, Resource, Term,
+};
+use laxity_curves::{Bucket, Effort, Flow, Network, Server, bounds};
+use laxity_qos::channel::{LinkId, Role};
+use laxity_qos::costs::LinkCosts;
+use laxity_units::{Bytes, Rate, Span};
+
+use super::admit::All;
+use super::answer::{Hop, Promise, Refused};
+use super::table::{Reservation, Tables};
+use crate::coverage::{Uncovered, delivers_at_once, keeps_order, queue};
+use crate::experiment::{ChannelSpec, Experiment};
+use crate::traffic::conformance::conforms;
+
+/// The promises of a channel's queues, the receiver included if it delivers at once; or why there
+/// are none.
+type Tail = Result<Vec<Hop>, Uncovered>;
+
+/// The answer to a channel that passes queues.
+enum Answer {
+    Tail(Tail),
+    /// The bound exceeds the deadline by this, or there is none; where it grows most.
+    Late(Deficit, usize),
+}
+
+/// Admits the channels that pass FIFO queues, in the order of the file, and writes their promises
+/// into the reservations that `answers` has.
+pub(super) fn admit(
+    experiment: &Experiment,
+    (formula, notices): (Formula, &[Span]),
+    tables: &mut Tables,
+    answers: &mut [Option<Result<Reservation, Refused>>],
+) {
+    let stations = (0..experiment.stations()).map(|station| queue(experiment, station));
+    let queues: Vec<Option<Result<(), Uncovered>>> = stations.collect();
+    let passes = |i: &usize| first(&queues, &experiment.channels[*i]).is_some();
+    let reserved = |i: &usize| matches!(answers[*i], Some(Ok(_)));
+    let mut active: Vec<usize> = (0..answers.len()).filter(|i| passes(i) && reserved(i)).collect();
+    loop {
+        let of = |active: &[usize]| {
+            let all = All::of(experiment, formula, tables, notices);
+            Part { experiment, queues: &queues, all: &all, answers }.answers(active)
+        };
+        let is_late = |answers: &[Answer]| answers.iter().any(|answer| matches!(answer, Answer::Late(..)));
+        let found = of(&active);
+        if !is_late(&found) {
+            for (i, answer) in active.into_iter().zip(found) {
+                let (Some(Ok(reservation)), Answer::Tail(tail)) = (&mut answers[i], answer) else { continue };
+                (reservation.unbounded, reservation.queues) = match tail {
+                    Ok(hops) => (None, hops),
+                    Err(why) => (Some(why), Vec::new()),
+                };
+            }
+            return;
+        }
+        // The first channel with which a deadline is not kept: more traffic shortens no bound.
+        let (mut fits, mut late) = (0, active.len());
+        while late - fits > 1 {
+            let middle = (fits + late) / 2;
+            if is_late(&of(&active[..middle])) { late = middle } else { fits = middle }
+        }
+        let refused = active[late - 1];
+        let refusal = of(&active[..late]).into_iter().find_map(|answer| match answer {
+            Answer::Late(deficit, node) => Some(refusal(deficit, node)),
+            Answer::Tail(_) => None,
+        });
+        let before = answers[refused].replace(Err(refusal.expect("a bound is late")));
+        if let Some(Ok(reservation)) = before {
+            tables.give_up(reservation.reserved);
+        }
+        active.remove(late - 1);
+    }
+}
+
+fn refusal(deficit: Deficit, node: usize) -> Refused {
+    let (resource, reason) = match deficit {
+        Deficit::Time(_) => (Resource::Deadline, Reason::LateTogether),
+        _ => (Resource::Link, Reason::Overload),
+    };
+    Refused { node, refusal: Refusal::new(resource, deficit, reason, Claimant::Newcomer) }
+}
+
+/// The first hop of `channel` that is a queue.
+fn first(queues: &[Option<Result<(), Uncovered>>], channel: &ChannelSpec) -> Option<usize> {
+    channel.senders().iter().position(|station| queues[*station].is_some())
+}
+
+/// All channels and queues, at one point of admission.
+struct Part<'a> {
+    experiment: &'a Experiment,
+    queues: &'a [Option<Result<(), Uncovered>>],
+    all: &'a All<'a>,
+    answers: &'a [Option<Result<Reservation, Refused>>],
+}
+
+/// A channel as it enters the queues.
+struct Entry {
+    channel: usize,
+    /// The first hop that is a queue.
+    first: usize,
+    /// Promises of the stations before.
+    before: Vec<Hop>,
+    source: Result<(Vec<Bucket>, Span), Uncovered>,
+}
+
+impl Part<'_> {
+    fn answers(&self, active: &[usize]) -> Vec<Answer> {
+        let entries: Vec<Entry> = active.iter().map(|&i| self.entry(i)).collect();
+        let mut queues: Vec<Result<(), Uncovered>> =
+            self.queues.iter().map(|queue| queue.unwrap_or(Ok(()))).collect();
+        loop {
+            let reach = self.spread(&entries, &mut queues);
+            let found = self.bounds(&entries, &reach);
+            if self.blocks(&entries, &found, &mut queues) {
+                continue;
+            }
+            let answer = |(entry, reach, found): (
+                &Entry,
+                &Result<usize, Uncovered>,
+                &Option<laxity_curves::Bound>,
+            )| {
+                match (reach, found) {
+                    (Err(why), _) => Answer::Tail(Err(*why)),
+                    (Ok(_), None) => Answer::Late(Deficit::Unbounded, self.senders(entry)[entry.first]),
+                    (Ok(_), Some(found)) => self.judged(entry, found),
+                }
+            };
+            let all = entries
+                .iter()
+                .zip(&reach)
+                .zip(&found)
+                .map(|((entry, reach), found)| (entry, &reach.1, found));
+            return all.map(answer).collect();
+        }
+    }
+
+    fn channel(&self, entry: &Entry) -> &ChannelSpec {
+        &self.experiment.channels[entry.channel]
+    }
+
+    fn senders(&self, entry: &Entry) -> &[usize] {
+        self.channel(entry).senders()
+    }
+
+    /// Channel `i` as it enters the queues.
+    fn entry(&self, i: usize) -> Entry {
+        let channel = &self.experiment.channels[i];
+        let first = first(self.queues, channel).expect("an active channel passes a queue");
+        let reservation = self.answers[i].as_ref().and_then(|answer| answer.as_ref().ok());
+        let reserved = reservation.map_or(&[][..], |reservation| &reservation.reserved);
+        let before: Vec<Hop> =
+            reserved.iter().take(first).map(|reserved| self.all.hop(i, reserved)).collect();
+        let source = match reservation.and_then(|reservation| reservation.unbounded) {
+            Some(why) if before.len() < first => Err(why),
+            _ => self.path(channel, first).and_then(|()| self.source(channel, first, &before)),
+        };
+        Entry { channel: i, first, before, source }
+    }
+
+    /// Whether `channel` passes queues only from hop `first` on, each once.
+    fn path(&self, channel: &ChannelSpec, first: usize) -> Result<(), Uncovered> {
+        let rest = &channel.senders()[first..];
+        if rest.iter().any(|station| self.queues[*station].is_none()) {
+            return Err(Uncovered(
+                "no analysis covers a path that leaves FIFO queues for stations that go by deadlines or rates",
+            ));
+        }
+        match rest.iter().enumerate().any(|(hop, station)| rest[..hop].contains(station)) {
+            true => Err(Uncovered("no analysis covers a channel that passes a FIFO queue twice")),
+            false => Ok(()),
+        }
+    }
+
+    /// The arrivals of `channel` at hop `first`: its limits, and the jitter since then.
+    fn source(
+        &self,
+        channel: &ChannelSpec,
+        first: usize,
+        before: &[Hop],
+    ) -> Result<(Vec<Bucket>, Span), Uncovered> {
+        let experiment = self.experiment;
+        let (from, horizon) = match first.checked_sub(1) {
+            Some(hop) => (channel.route[hop], experiment.horizon(channel.route[hop])),
+            None => (channel.route[0], experiment.host(channel.route[0]).subsystem.early.horizon),
+        };
+        let links = self.framing(channel, first);
+        let limits = |burst| {
+            let interval = channel.spec.min_interval;
+            vec![Bucket::Frames { size: message(experiment, channel, links), burst, interval }]
+        };
+        if experiment.holds(from) && horizon < Span::MAX {
+            let Some((hop, last)) = first.checked_sub(1).zip(before.last()) else {
+                return Ok((limits(1), horizon));
+            };
+            keeps_order(&experiment.networks[channel.ways[hop]])?;
+            let smallest = channel.spec.smallest_packet(experiment.packet());
+            let fastest = experiment.link(from, experiment.link_out(channel, hop));
+            let fastest = fastest.map_or(Span::ZERO, |link| link.transmit(smallest));
+            return Ok((limits(1), last.kept.saturating_sub(fastest).saturating_add(horizon)));
+        }
+        if first > 0 {
+            return Err(Uncovered(
+                "any number of early packets may join a FIFO queue from a station that does not hold them: `horizon = \"0 us\"`",
+            ));
+        }
+        match conforms(channel) && channel.carries.is_none() && experiment.commands.is_empty() {
+            // A period is rounded to the picosecond.
+            true => Ok((limits(u64::from(channel.spec.burst)), Span::from_ps(1))),
+            false => Err(Uncovered(
+                "a FIFO host passes on what exceeds a contract, and the source does not keep it: `cpu = \"multiclass_edf\"` holds it",
+            )),
+        }
+    }
+
+    /// The framing of the links of the queues that `channel` passes.
+    fn framing(&self, channel: &ChannelSpec, first: usize) -> LinkCosts {
+        let link = self.experiment.link(channel.route[first], LinkId::FIRST);
+        link.expect("the times of a queue are known")
+    }
+
+    /// For each channel, the number of its queues from which a bound is known of what arrives, and
+    /// why not of all.
+    ///
+    /// A queue without a bound delays what passes it by any time, so later queues have none either.
+    fn spread(
+        &self,
+        entries: &[Entry],
+        queues: &mut [Result<(), Uncovered>],
+    ) -> Vec<(usize, Result<usize, Uncovered>)> {
+        loop {
+            let mut spreads = false;
+            let mut all = Vec::with_capacity(entries.len());
+            for entry in entries {
+                let path = &self.senders(entry)[entry.first..];
+                let alike = self.framed_alike(entry);
+                let failed = path.iter().position(|station| queues[*station].is_err());
+                let (reach, why) = match (&entry.source, &alike, failed) {
+                    (Err(why), _, _) | (_, Err(why), _) => (0, Err(*why)),
+                    (_, _, Some(at)) => (at, queues[path[at]].map(|()| path.len())),
+                    (_, _, None) => (path.len(), Ok(path.len())),
+                };
+                for station in path.iter().skip(reach).filter(|_| why.is_err()) {
+                    if queues[*station].is_ok() {
+                        queues[*station] =
+                            Err(Uncovered("channels come there from a station that keeps no bound"));
+                        spreads = true;
+                    }
+                }
+                all.push((reach, why));
+            }
+            if !spreads {
+                return all;
+            }
+        }
+    }
+
+    /// Whether all links of the queues of `entry` frame packets alike, and a station's link leads to
+    /// each next station over one network.
+    fn framed_alike(&self, entry: &Entry) -> Result<(), Uncovered> {
+        let channel = self.channel(entry);
+        let framing = |link: &LinkCosts| (link.shortest, link.around);
+        let own = framing(&self.framing(channel, entry.first));
+        let other = |station: &usize| {
+            self.experiment.link(*station, LinkId::FIRST).is_none_or(|link| framing(&link) != own)
+        };
+        match self.senders(entry)[entry.first..].iter().any(other) {
+            true => Err(Uncovered("FIFO queues have a bound where all links of a path frame packets alike")),
+            false => Ok(()),
+        }
+    }
+
+    /// The bounds of the network of all queues.
+    fn bounds(
+        &self,
+        entries: &[Entry],
+        reach: &[(usize, Result<usize, Uncovered>)],
+    ) -> Vec<Option<laxity_curves::Bound>> {
+        let experiment = self.experiment;
+        let mut places: BTreeMap<(usize, LinkId), usize> = BTreeMap::new();
+        let mut servers = Vec::new();
+        let smallest = entries.iter().map(|entry| {
+            frames(experiment, self.channel(entry), self.framing(self.channel(entry), entry.first)).0
+        });
+        let smallest = smallest.min().unwrap_or(Bytes::new(1));
+        let mut place = |station: usize, link: LinkId, costs: LinkCosts| {
+            *places.entry((station, link)).or_insert_with(|| {
+                servers.push(server(costs, smallest));
+                servers.len() - 1
+            })
+        };
+        let (mut flows, mut of) = (Vec::new(), Vec::new());
+        for (entry, (reach, _)) in entries.iter().zip(reach).filter(|(_, (reach, _))| *reach > 0) {
+            let Ok((source, jitter)) = &entry.source else { continue };
+            let (channel, first) = (self.channel(entry), entry.first);
+            let framing = self.framing(channel, first);
+            let link = |station: usize| experiment.link(station, LinkId::FIRST).expect("a queue has a link");
+            let path = channel.senders()[first..first + reach].iter();
+            let path: Vec<usize> =
+                path.map(|&station| place(station, LinkId::FIRST, link(station))).collect();
+            // The last link with a table, if its frames are as long as those here.
+            let enters = first.checked_sub(1).and_then(|hop| {
+                let by = experiment.link_out(channel, hop);
+                let costs = experiment.link(channel.route[hop], by)?;
+                let alike = (costs.shortest, costs.around) == (framing.shortest, framing.around);
+                (alike && !costs.per_byte.is_zero()).then(|| place(channel.route[hop], by, costs))
+            });
+            let (shortest, longest) = frames(experiment, channel, framing);
+            let (source, jitter) = (source.clone(), *jitter);
+            flows.push(Flow { path, level: 0, source, jitter, entry: enters, shortest, longest });
+            of.push(entry.channel);
+        }
+        let network = Network::new(servers, flows).expect("queues have rates, and channels have contracts");
+        let mut found: BTreeMap<usize, Option<laxity_curves::Bound>> =
+            of.into_iter().zip(bounds(&network, Effort::default())).collect();
+        entries.iter().map(|entry| found.remove(&entry.channel).flatten()).collect()
+    }
+
+    /// Takes the bound from hosts where a packet may wait for a buffer before the queue; whether
+    /// there is one.
+    fn blocks(
+        &self,
+        entries: &[Entry],
+        found: &[Option<laxity_curves::Bound>],
+        queues: &mut [Result<(), Uncovered>],
+    ) -> bool {
+        let mut blocks = false;
+        for (entry, found) in entries.iter().zip(found).filter(|(entry, _)| entry.first == 0) {
+            let Some(found) = found else { continue };
+            let channel = self.channel(entry);
+            let messages = self.present(entry, found, 0);
+            let packets =
+                messages.saturating_mul(channel.spec.fragmentation(self.experiment.packet()).packets());
+            let short = messages > u64::from(channel.message_slots) || packets > channel.packet_slots;
+            if short && queues[channel.route[0]].is_ok() {
+                queues[channel.route[0]] = Err(Uncovered(
+                    "messages may wait for a buffer before a FIFO link: more `message_slots` and `packet_slots`",
+                ));
+                blocks = true;
+            }
+        }
+        blocks
+    }
+
+    /// Messages of a channel that can be at its queue `hop`.
+    fn present(&self, entry: &Entry, found: &laxity_curves::Bound, hop: usize) -> u64 {
+        let Ok((source, _)) = &entry.source else { return u64::MAX };
+        let [Bucket::Frames { burst, interval, .. }] = source[..] else { return u64::MAX };
+        let window = found.stays[hop].saturating_add(found.jitter[hop]);
+        burst.saturating_add(window.as_ps() / interval.as_ps())
+    }
+
+    /// The promises of the queues of a channel, if they keep its deadline.
+    fn judged(&self, entry: &Entry, found: &laxity_curves::Bound) -> Answer {
+        let (experiment, channel) = (self.experiment, self.channel(entry));
+        let deadline = channel.deadline.unwrap_or(Span::MAX);
+        let packets = channel.spec.fragmentation(experiment.packet()).packets();
+        let mut hops = Vec::new();
+        let mut passed = Span::ZERO;
+        let ends = channel.received.then(|| channel.route.len() - 1);
+        let delivered = ends.filter(|last| delivers_at_once(experiment, channel.route[*last]));
+        for (place, &by) in found.passed.iter().enumerate() {
+            let hop = entry.first + place;
+            let (kept, node) = (by.saturating_sub(passed), channel.route[hop]);
+            passed = passed.max(by);
+            let link = experiment.link(node, LinkId::FIRST).unwrap_or_default();
+            let own = link.transmit(channel.spec.max_message.min(experiment.packet())).min(kept);
+            let backlog = self.present(entry, found, place).saturating_mul(packets);
+            let role = if hop == 0 { Role::Send } else { Role::Relay };
+            hops.push(self.hop(channel, (hop, node, role), (kept.saturating_sub(own), own), backlog));
+        }
+        if let Some(last) = delivered {
+            hops.push(self.hop(
+                channel,
+                (last, channel.route[last], Role::Receive),
+                (Span::ZERO, Span::ZERO),
+                0,
+            ));
+        }
+        let slowest = hops.iter().max_by_key(|hop| hop.kept).map_or(channel.route[0], |hop| hop.node);
+        let promise = Promise::Admitted(entry.before.iter().chain(&hops).cloned().collect());
+        match promise.end_to_end_bound() {
+            Some(bound) if bound <= deadline => Answer::Tail(Ok(hops)),
+            Some(bound) => Answer::Late(Deficit::Time(bound.saturating_sub(deadline)), slowest),
+            None => Answer::Late(Deficit::Unbounded, slowest),
+        }
+    }
+
+    fn hop(
+        &self,
+        channel: &ChannelSpec,
+        (hop, node, role): (usize, usize, Role),
+        (wait, service): (Span, Span),
+        backlog: u64,
+    ) -> Hop {
+        let kept = wait.saturating_add(service);
+        let (id, deadline) = (AdmissionId::of_number(hop as u64), channel.deadline.unwrap_or(kept));
+        let (higher, interference, head_start) = (Span::ZERO, Span::ZERO, Span::ZERO);
+        let bound = Bound {
+            id,
+            priority: 0,
+            level: None,
+            deadline,
+            bound: kept,
+            wait,
+            service,
+            higher,
+            interference,
+            head_start,
+        };
+        let term = |name, cost: Span| {
+            Breakdown::of((!cost.is_zero()).then_some(Term { name, cost }).into_iter().collect())
+        };
+        Hop {
+            hop,
+            node,
+            role,
+            bound,
+            wait: term("frames before it in the FIFO queue", wait),
+            service: term("its own transmission", service),
+            local_deadline: kept,
+            kept,
+            way: self.all.way(channel, hop),
+            backlog,
+            frames: None,
+        }
+    }
+}
+
+/// Bytes on the link of the shortest and the longest frame of `channel`.
+fn frames(experiment: &Experiment, channel: &ChannelSpec, framing: LinkCosts) -> (Bytes, Bytes) {
+    let packet = experiment.packet();
+    let on_link = |size: Bytes| size.max(framing.shortest) + framing.around;
+    (on_link(channel.spec.smallest_packet(packet)), on_link(channel.spec.max_message.min(packet)))
+}
+
+/// Bytes on the link of the largest message of `channel`.
+fn message(experiment: &Experiment, channel: &ChannelSpec, framing: LinkCosts) -> Bytes {
+    let fragments = channel.spec.fragmentation(experiment.packet());
+    let on_link = |size: Bytes| size.max(framing.shortest) + framing.around;
+    let full = on_link(experiment.packet()).get().saturating_mul(fragments.packets().saturating_sub(1));
+    Bytes::new(full.saturating_add(on_link(fragments.last()).get()))
+}
+
+/// The server of a link: it is at least as fast as its rounded transmissions from `smallest` bytes
+/// on, and never faster than its exact time for a byte.
+fn server(link: LinkCosts, smallest: Bytes) -> Server {
+    const BITS: u128 = 8_000_000_000_000;
+    const MANY: Bytes = Bytes::new(1 << 20);
+    let rate = |bytes: Bytes, ps: u64, up: bool| {
+        let (bits, ps) = (u128::from(bytes.get()) * BITS, u128::from(ps.max(1)));
+        let rate = if up { bits.div_ceil(ps) } else { bits / ps };
+        Rate::from_bits_per_sec(u64::try_from(rate).unwrap_or(u64::MAX).max(1))
+    };
+    let rounding = link.per_byte.rounding().as_ps();
+    let slow = rate(smallest, link.per_byte.time(smallest).as_ps() + rounding, false);
+    let fast = rate(MANY, link.per_byte.time(MANY).as_ps().saturating_sub(rounding), true);
+    let (latency, propagation, below) = (Span::ZERO, Span::ZERO, Bytes::ZERO);
+    Server { rate: slow, peak: fast, latency, propagation, below }
+}

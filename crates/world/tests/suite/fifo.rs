@@ -1,0 +1,159 @@
+//! Channels through FIFO queues: bounds from end to end, beside exact timelines by hand.
+
+use laxity_admission::Formula;
+use laxity_scenario::Scenario;
+use laxity_units::Span;
+use laxity_world::experiment::Experiment;
+use laxity_world::promise::{self, Promise};
+use laxity_world::run;
+
+/// Hosts that take no time, at switches with FIFO ports. A message of 462 B is a frame of 500 B,
+/// which takes a link 40 us.
+const HEAD: &str = r#"title = "a test"
+[host]
+profile = "mc68040"
+costs = { context_switch = "0 us", cache_miss = "0 us", first_packet = "0 us", packet = "0 us", link_scheduling = "0 us", hand_over = "0 us", interrupt = "0 us", thread_creation = "0 us", receive_packet = "0 us", receive_message = "0 us", send_call = "0 us" }
+subsystem = { packet = "1500 B", cpu = "fifo", link = { order = "fifo" } }
+[adapter]
+kind = "null"
+rate = "100 Mbit/s"
+[network]
+rate = "100 Mbit/s"
+framing = "ethernet"
+[run]
+time = "40 ms"
+"#;
+
+/// Two senders, a switch and a receiver.
+const STAR: &str = r#"[node.a]
+[node.b]
+[node.r]
+[node.s]
+kind = "switch"
+order = "fifo"
+[network.all]
+joins = ["s", "a", "b", "r"]
+"#;
+
+fn channel(name: &str, from: &str, to: &str, size: &str, deadline: &str) -> String {
+    format!(
+        r#"[[channel]]
+name = "{name}"
+class = "real_time"
+max_message = "{size}"
+burst = 1
+min_interval = "4 ms"
+deadline = "{deadline}"
+from = "{from}"
+to = "{to}"
+source = {{ kind = "periodic" }}
+"#
+    )
+}
+
+fn of(text: &str) -> Experiment {
+    Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}")).first()
+}
+
+fn promises(experiment: &Experiment) -> Vec<Promise> {
+    promise::promises(experiment, Formula::Corrected).expect("a proof").channels
+}
+
+/// Bound and worst of each channel in us, until delivery.
+fn bound_and_worst(text: &str) -> Vec<(f64, f64)> {
+    let experiment = of(text);
+    let bounds = promises(&experiment).into_iter().map(|promise| {
+        let bound = promise.delivery_bound().unwrap_or_else(|| panic!("no bound: {promise:?}"));
+        (bound.as_ps() / 1000) as f64 / 1000.0
+    });
+    let worst = run(&experiment).channels.into_iter().map(|channel| {
+        assert_eq!(channel.lost_packets, 0);
+        (channel.delivery_worst.expect("messages arrived") * 1e9).round() / 1e3
+    });
+    bounds.zip(worst).collect()
+}
+
+fn why(text: &str) -> &'static str {
+    let experiment = of(text);
+    match promise::promises(&experiment, Formula::Corrected) {
+        Err(why) => why.0,
+        Ok(promises) => match &promises.channels[0] {
+            Promise::Unbounded(why, _) => why.0,
+            other => panic!("{other:?}"),
+        },
+    }
+}
+
+/// Both frames leave their hosts after 40 us and are at the switch then. One leaves it after 80 us,
+/// and the other after 120 us.
+#[test]
+fn two_frames_that_meet_at_a_port_have_their_exact_bound() {
+    let both = [channel("a", "a", "r", "462 B", "4 ms"), channel("b", "b", "r", "462 B", "4 ms")].concat();
+    let found = bound_and_worst(&[HEAD, STAR, &both].concat());
+    assert_eq!(found.iter().map(|(bound, _)| *bound).collect::<Vec<_>>(), [120.0, 120.0]);
+    assert_eq!(found.iter().map(|(_, worst)| *worst).fold(0.0, f64::max), 120.0);
+}
+
+/// Propagation and the latency of the switch are part of the path: 2 · 3 us and 10 us. The
+/// interframe gap of 12 B (0.96 us) delays no frame that has left a cable.
+#[test]
+fn paths_between_queues_are_added() {
+    let star =
+        STAR.replace("joins", "propagation = \"3 us\"\njoins").replace("order", "latency = \"10 us\"\norder");
+    let one = channel("a", "a", "r", "462 B", "4 ms");
+    assert_eq!(bound_and_worst(&[HEAD, &star, &one].concat()), [(80.0 + 16.0 - 1.92, 80.0 + 16.0 - 1.92)]);
+}
+
+/// Two messages of a host leave it after 40 and 80 us. They do not wait for each other again at the
+/// next queue: 120 us, and not 160 us.
+#[test]
+fn frames_that_share_a_link_arrive_one_after_the_other() {
+    let both = [channel("a", "a", "r", "462 B", "4 ms"), channel("b", "a", "r", "462 B", "4 ms")].concat();
+    let found = bound_and_worst(&[HEAD, STAR, &both].concat());
+    assert!(found.iter().all(|(bound, _)| *bound == 120.0), "{found:?}");
+    assert_eq!(found.iter().map(|(_, worst)| *worst).fold(0.0, f64::max), 120.0);
+}
+
+/// A host under multi-class EDF holds early messages and has a table of its own. It promises 80 us,
+/// since a packet that is not on time may be under way, so messages are shifted by up to 40 us. The
+/// receiver has that order, too: it holds each message until its bound.
+#[test]
+fn a_host_with_a_table_sends_into_a_queue() {
+    let head = HEAD.replace(r#"cpu = "fifo", link = { order = "fifo" }"#, r#"cpu = "multiclass_edf""#);
+    let both = [channel("a", "a", "r", "462 B", "4 ms"), channel("b", "b", "r", "462 B", "4 ms")].concat();
+    let found = bound_and_worst(&[&head, STAR, &both].concat());
+    assert!(found.iter().all(|(bound, worst)| *bound == 160.0 && worst <= bound), "{found:?}");
+}
+
+/// The second channel may take 120 us, and the first is not there to blame: it came before.
+#[test]
+fn a_channel_beyond_its_deadline_is_refused_with_the_least_that_would_do() {
+    let late = [channel("a", "a", "r", "462 B", "4 ms"), channel("b", "b", "r", "462 B", "119 us")].concat();
+    let experiment = of(&[HEAD, STAR, &late].concat());
+    let found = promises(&experiment);
+    assert!(matches!(found[..], [Promise::Admitted(_), Promise::Refused(_)]), "{found:?}");
+    let least = promise::shortfall(&experiment, Formula::Corrected, 1).admissible.expect("a deadline");
+    assert!(least >= Span::from_us(120) && least < Span::from_us(121), "{least}");
+}
+
+#[test]
+fn what_keeps_a_queue_from_a_bound_is_named() {
+    let one = channel("a", "a", "r", "462 B", "4 ms");
+    let text = [HEAD, STAR, &one].concat();
+    let flood = "[[channel]]\nname = \"flood\"\nclass = \"best_effort\"\nmax_message = \"1000 B\"\nburst = 1\nfrom = \"b\"\nto = \"r\"\nsource = { kind = \"continuous\" }\n";
+    assert!(why(&[&text, flood].concat()).contains("best effort shares a FIFO queue"));
+    for (from, to, reason) in [
+        ("order = \"fifo\"\n", "order = \"fifo\"\nforwarding = \"cut_through\"\n", "wait for whole frames"),
+        (
+            "joins",
+            "impairments = { jitter = \"1 us\" }\njoins",
+            "keep the order, the number and the distance",
+        ),
+        ("kind = \"periodic\"", "kind = \"poisson\", mean = \"4 ms\"", "exceeds a contract"),
+        ("burst = 1\n", "burst = 2\nmessage_overflow = \"best_effort\"\n", "best effort shares a FIFO queue"),
+    ] {
+        assert!(text.contains(from));
+        let found = why(&text.replace(from, to));
+        assert!(found.contains(reason), "{from}: {found}");
+    }
+}
