@@ -10,7 +10,14 @@ fn main() {
     let (flows, switches) =
         (arguments.next().unwrap_or(10_000), arguments.next().unwrap_or(100_usize).max(2));
     let rate = Rate::from_bits_per_sec(10_000_000_000);
-    let link = Server { rate, peak: rate, latency: Span::ZERO, propagation: Span::ZERO, below: Bytes::ZERO };
+    let link = Server {
+        rate,
+        peak: rate,
+        latency: Span::ZERO,
+        propagation: Span::ZERO,
+        fifo: true,
+        below: Bytes::ZERO,
+    };
     // For each switch: ten links of hosts, ten links to hosts, the links to the right and to the left.
     let server = |switch: usize, which: usize| switch * 22 + which;
     let mut state = 1_u64;

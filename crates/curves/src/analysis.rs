@@ -38,16 +38,18 @@ pub struct Bound {
 /// How much work an analysis can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// Flows up to which a network gets the analyses of single flows; beyond it, each flow has the
-    /// bound of the total flow analysis.
+    /// Flows up to which a network gets separate flow analysis; beyond it, each flow has the bound of
+    /// the total flow analysis.
     pub flows: usize,
+    /// Flows up to which a network gets a linear program for each flow.
+    pub programs: usize,
     /// Servers in the tree of a linear program; traffic from servers beyond enters with its curve.
     pub servers: usize,
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { flows: 200, servers: 40 }
+        Self { flows: 200, programs: 40, servers: 16 }
     }
 }
 
@@ -55,12 +57,27 @@ impl Default for Effort {
 ///
 /// Each analysis is valid by itself, so the least counts.
 pub fn bounds(network: &Network, effort: Effort) -> Vec<Option<Bound>> {
-    let total = Total::of(network);
-    let mut shares = Shares::new(network, &total);
-    (0..network.flows.len()).map(|flow| bound(&mut shares, flow, effort)).collect()
+    bounds_where(network, effort, |_, _| true)
 }
 
-fn bound(shares: &mut Shares<'_>, flow: usize, effort: Effort) -> Option<Bound> {
+/// The same, with total flow analysis alone for each flow that is not `wanted`, by its index and its
+/// bound from that.
+pub fn bounds_where(
+    network: &Network,
+    effort: Effort,
+    wanted: impl Fn(usize, Span) -> bool,
+) -> Vec<Option<Bound>> {
+    let total = Total::of(network);
+    let mut shares = Shares::new(network, &total);
+    (0..network.flows.len()).map(|flow| bound(&mut shares, flow, effort, &wanted)).collect()
+}
+
+fn bound(
+    shares: &mut Shares<'_>,
+    flow: usize,
+    effort: Effort,
+    wanted: &impl Fn(usize, Span) -> bool,
+) -> Option<Bound> {
     let (network, total) = (shares.network, shares.total);
     let path = &network.flows[flow].path;
     if total.valid[flow] < path.len() {
@@ -73,9 +90,11 @@ fn bound(shares: &mut Shares<'_>, flow: usize, effort: Effort) -> Option<Bound> 
         passed.push(before.saturating_add(*delay).saturating_add(*propagation));
     }
     let mut least = (*passed.last()?, Method::Total);
-    if network.flows.len() <= effort.flows && path.len() > 1 {
-        let separate = separate::bound(shares, flow);
-        let program = Tree::of(shares, flow, effort.servers).and_then(|tree| program::bound(&tree));
+    if path.len() > 1 && wanted(flow, least.0) {
+        let within = |most: usize| network.flows.len() <= most;
+        let separate = if within(effort.flows) { separate::bound(shares, flow) } else { None };
+        let tree = if within(effort.programs) { Tree::of(shares, flow, effort.servers) } else { None };
+        let program = tree.and_then(|tree| program::bound(&tree));
         let further = propagation.iter().fold(Span::ZERO, |sum, &one| sum.saturating_add(one));
         for (delay, method) in [(separate, Method::Separate), (program, Method::Program)] {
             let delay = delay.map(|delay| delay.saturating_add(further));

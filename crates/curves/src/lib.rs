@@ -29,6 +29,6 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-pub use analysis::{Bound, Effort, Method, bounds};
+pub use analysis::{Bound, Effort, Method, bounds, bounds_where};
 pub use arrival::Bucket;
 pub use network::{Flow, Invalid, Network, Server};

@@ -22,6 +22,8 @@ pub struct Server {
     pub latency: Span,
     /// Time from the end of a transmission to the arrival at the next server; always the same.
     pub propagation: Span,
+    /// Whether all flows are of one level here, whatever their own.
+    pub fifo: bool,
     /// Longest frame below all flows that exists at this server, e.g. of best effort; zero if none.
     pub below: Bytes,
 }
@@ -31,7 +33,7 @@ pub struct Server {
 pub struct Flow {
     /// Indices of the servers, from the source; none twice.
     pub path: Vec<usize>,
-    /// Priority at all servers: 0 is the most urgent.
+    /// Priority at all servers that have levels: 0 is the most urgent.
     pub level: u8,
     /// Limits that the flow keeps at its source, all of them.
     pub source: Vec<Bucket>,
@@ -132,13 +134,19 @@ impl Network {
             }
             for (hop, &server) in flow.path.iter().enumerate() {
                 let from = hop.checked_sub(1).map_or(flow.entry, |before| Some(flow.path[before]));
-                visits[server].push(Visit { flow: index, hop, level: flow.level, from });
+                let level = if servers[server].fifo { 0 } else { flow.level };
+                visits[server].push(Visit { flow: index, hop, level, from });
             }
         }
         for visits in &mut visits {
             visits.sort_by_key(|visit| (visit.level, visit.from));
         }
         Ok(Self { servers, flows, visits })
+    }
+
+    /// Whether a flow of `level` waits with `flow` at `server`.
+    pub(crate) fn together(&self, server: usize, level: u8, flow: usize) -> bool {
+        self.servers[server].fifo || self.flows[flow].level == level
     }
 
     /// The flows, in the order in which they were given.

@@ -130,8 +130,7 @@ mod tests {
         );
     }
 
-    /// A burst of 1000 bit at 1 bit/ps, then 1 bit each 10 ps, behind a server that serves nothing
-    /// for 100 ps, one bit each 4 ps then, and each 2 ps from 500 ps on.
+    /// The arrivals turn at 111 ps, and the service begins at 100 ps and turns at 500 ps.
     #[test]
     fn the_deviation_is_at_a_turn_of_either_curve() {
         let arrival = Arrival::least(vec![

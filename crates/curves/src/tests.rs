@@ -9,6 +9,7 @@ const LINK: Server = Server {
     peak: Rate::from_bits_per_sec(100_000_000),
     latency: Span::ZERO,
     propagation: Span::ZERO,
+    fifo: false,
     below: Bytes::ZERO,
 };
 

@@ -74,6 +74,7 @@ impl<'a> Shares<'a> {
     pub(crate) fn at(&mut self, server: usize, level: u8) -> Option<&Share> {
         let (network, total) = (self.network, self.total);
         let shares = self.known.entry(server).or_insert_with(|| total.shares(network, server));
+        let level = if network.servers[server].fifo { 0 } else { level };
         shares.iter().find(|share| network.visits[server][share.visits.start].level == level)
     }
 }
@@ -95,7 +96,10 @@ impl Tree {
             for source in sources {
                 let mine = on_path && path.len().checked_sub(depth + 2).is_some_and(|at| path[at] == source);
                 // A ring turns back to a server below: it is cut there. So is a link without a queue.
-                let queued = visits.iter().any(|visit| visit.from == Some(source) && visit.hop > 0);
+                let queued = visits.iter().any(|visit| {
+                    let waits = visit.hop > 0 && network.together(source, level, visit.flow);
+                    visit.from == Some(source) && waits
+                });
                 let grows = tree.nodes.len() + path.len() < room && !tree.below(next, source);
                 if mine || (queued && grows) {
                     tree.push(shares, source, Some(next), level)?;
@@ -169,11 +173,14 @@ impl Tree {
             let children: Vec<usize> =
                 (0..self.nodes.len()).filter(|&node| self.nodes[node].parent == Some(entry)).collect();
             let queued = |from: usize| children.iter().any(|&child| self.nodes[child].server == from);
-            let inside = |visit: &Visit| visit.hop > 0 && visit.from.is_some_and(queued);
+            // A flow of another level waited elsewhere at the server before.
+            let waited =
+                |from: usize, visit: &Visit| queued(from) && network.together(from, level, visit.flow);
+            let inside = |visit: &Visit| visit.hop > 0 && visit.from.is_some_and(|from| waited(from, visit));
             let visits = &network.visits[server][shares.at(server, level)?.visits.clone()];
             let mut classes: BTreeMap<(Option<usize>, Vec<usize>), Vec<Visit>> = BTreeMap::new();
             for visit in visits.iter().filter(|visit| !inside(visit)) {
-                let nodes = self.passed(network, entry, visit);
+                let nodes = self.passed(network, entry, level, visit);
                 classes.entry((visit.from, nodes)).or_default().push(*visit);
             }
             let mut links: BTreeMap<usize, (Bytes, Vec<usize>)> = BTreeMap::new();
@@ -203,12 +210,16 @@ impl Tree {
     }
 
     /// Nodes that the flow of `visit` passes from `entry` on, the last one first.
-    fn passed(&self, network: &Network, entry: usize, visit: &Visit) -> Vec<usize> {
+    fn passed(&self, network: &Network, entry: usize, level: u8, visit: &Visit) -> Vec<usize> {
         let path = &network.flows[visit.flow].path[visit.hop..];
         let mut nodes = vec![entry];
         for &server in &path[1..] {
             match self.nodes[*nodes.last().expect("the entry")].parent {
-                Some(parent) if self.nodes[parent].server == server => nodes.push(parent),
+                Some(parent)
+                    if self.nodes[parent].server == server && network.together(server, level, visit.flow) =>
+                {
+                    nodes.push(parent);
+                }
                 _ => break,
             }
         }

@@ -32,7 +32,7 @@ fn peers() -> Vec<Peer> {
             let path = route.windows(2).map(|pair| {
                 *links.entry((pair[0], pair[1])).or_insert_with(|| {
                     let (latency, propagation, below) = (Span::ZERO, Span::ZERO, Bytes::ZERO);
-                    servers.push(Server { rate: LINK, peak: LINK, latency, propagation, below });
+                    servers.push(Server { rate: LINK, peak: LINK, latency, propagation, fifo: true, below });
                     servers.len() - 1
                 })
             });

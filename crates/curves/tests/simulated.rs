@@ -64,7 +64,8 @@ fn simulate(servers: &[Server], flows: &[Flow], arrivals: &[(u64, usize, Bytes)]
                 events.push(Reverse((ready, Event::Arrival { server, frame })));
             }
             Event::Arrival { server, frame } => {
-                queues[server][usize::from(flows[frames[frame].flow].level)].push_back(frame);
+                let level = if servers[server].fifo { 0 } else { flows[frames[frame].flow].level };
+                queues[server][usize::from(level)].push_back(frame);
                 if !busy[server] {
                     busy[server] = true;
                     // Best effort began just before.
@@ -140,15 +141,19 @@ fn arrivals(index: usize, draw: &Draw, offset: u64, pauses: &[u8]) -> Vec<(u64, 
 }
 
 fn server() -> impl Strategy<Value = Server> {
-    (1_u64..=4, 0_u64..3, 0_u64..3, prop_oneof![Just(0), 64_u64..1500], prop_oneof![Just(1), 2_u64..30])
-        .prop_map(|(rate, latency, propagation, below, slowness)| Server {
+    let below = prop_oneof![Just(0), 64_u64..1500];
+    let slowness = prop_oneof![Just(1), 2_u64..30];
+    (1_u64..=4, 0_u64..3, 0_u64..3, below, slowness, any::<bool>()).prop_map(
+        |(rate, latency, propagation, below, slowness, fifo)| Server {
             // Of the highest rate; a transmission that is rounded down is faster than it.
             rate: Rate::from_bits_per_sec(rate * 25_000_000 / slowness * (slowness - slowness / 2)),
             peak: Rate::from_bits_per_sec(rate * 25_000_000 + 1_000),
             latency: Span::from_us(latency * 4),
             propagation: Span::from_us(propagation),
+            fifo,
             below: Bytes::new(below),
-        })
+        },
+    )
 }
 
 fn draw() -> impl Strategy<Value = Draw> {

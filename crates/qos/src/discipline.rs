@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | [`Fifo`] | arrival | no |
 //! | [`FixedPriority`] | level, then arrival | until `ℓ` |
+//! | [`StrictPriority`] | level, then arrival | no |
 //! | [`Edf`] | deadline | no |
 //! | [`MultiClassEdf`] | current real time by deadline, best effort by arrival, early by `ℓ` | until `ℓ` |
 //! | [`VirtualClock`] | finish time at the flow's own rate | no |
@@ -50,6 +51,7 @@ mod sharing;
 mod stamped;
 mod start_time;
 mod stop_and_go;
+mod strict_priority;
 mod virtual_clock;
 mod virtual_time;
 mod weighted_fair;
@@ -73,6 +75,7 @@ pub use self_clocked::SelfClocked;
 pub use sharing::{Latency, Share, Sharing};
 pub use start_time::StartTimeFair;
 pub use stop_and_go::StopAndGo;
+pub use strict_priority::StrictPriority;
 pub use virtual_clock::VirtualClock;
 pub use weighted_fair::WeightedFair;
 pub use worst_case_fair::WorstCaseFair;
@@ -225,7 +228,7 @@ impl<T> Discipline<T> {
     pub fn may_hold(&self) -> bool {
         match self {
             Discipline::MultiClassEdf(queue) => queue.has_early(),
-            Discipline::Edf(_) | Discipline::Fifo(_) => false,
+            Discipline::Edf(_) | Discipline::Fifo(_) | Discipline::StrictPriority(_) => false,
             _ => true,
         }
     }
@@ -312,6 +315,7 @@ disciplines! {
     RateControlled "RCSP" Here |_| RateControlled::default();
     FifoPlus "FIFO+" Here |_| FifoPlus::default();
     HopLaxity "HL" Here |_| HopLaxity::default();
+    StrictPriority "SP" Here |_| StrictPriority::default();
 }
 
 #[cfg(test)]

@@ -91,6 +91,11 @@ impl Choice for Order {
             Order::FifoPlus,
             "FIFO+: by arrival, had it waited at each hop as is usual there; then best effort.",
         ),
+        (
+            "strict_priority",
+            Order::StrictPriority,
+            "By level, then by arrival, as queues of 802.1Q: 0 without a `level`, best effort last; nothing is held.",
+        ),
         ("hop_laxity", Order::HopLaxity, "By the time left for each link that is left; then best effort."),
     ];
 }

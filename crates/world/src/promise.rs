@@ -34,5 +34,6 @@ pub use analyses::Reading;
 pub use answer::{Connection, Hop, Promise, Promises, Refused, Room};
 pub use arrivals::Choice;
 pub(crate) use backlog::held;
+pub use fifo::passes_queues;
 pub use proof::proofs;
 pub use refusal::{Advice, Fit, Shortfall, fit, shortfall, undelivered};

@@ -14,7 +14,7 @@ use laxity_units::Span;
 use laxity_world::experiment::{
     Adapter, ChannelSpec, Experiment, Host, LocalDeadline, Placement, SourceSpec,
 };
-use laxity_world::promise::{Promise, Promises, Reading, undelivered};
+use laxity_world::promise::{Promise, Promises, Reading, passes_queues, undelivered};
 
 use super::change::{Change, Law};
 
@@ -39,6 +39,12 @@ pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &Change) 
     if !placed_alike(before, after) {
         return Some(
             "what has no core of its own is placed on cores in turn, and a removal moves what is behind",
+        );
+    }
+    // The property of `laxity_curves` compares the bounds of queues by themselves.
+    if passes_queues(before) || passes_queues(after) {
+        return Some(
+            "frames that leave a FIFO queue sooner may meet others at the next, and a linear program has few digits",
         );
     }
     match change.law {

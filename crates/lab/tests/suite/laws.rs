@@ -67,6 +67,8 @@
 //!   as far apart as the transmission time of the link. A faster link may take the CPU of a host
 //!   from a message. The law that holds: at ports together, and where neither takes time. A station
 //!   that keeps a requested deadline keeps the same one with any link.
+//! * *FIFO queues.* A frame that leaves one queue sooner may meet others at the next. A linear
+//!   program gives the bounds, and is solved to a few digits. `laxity_curves` has a property of its own.
 //! * *Another core.* A channel without a `core` goes to the next core in turn. A removal moves the
 //!   channels behind it, for example to the core that also has the interrupts. The law that holds:
 //!   with each channel on the same core no bound is longer.

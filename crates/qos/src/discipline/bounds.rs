@@ -21,6 +21,7 @@ impl Order {
             | Order::RateControlled => true,
             Order::MultiClassEdf
             | Order::FixedPriority
+            | Order::StrictPriority
             | Order::Edf
             | Order::Fifo
             | Order::StopAndGo
@@ -43,6 +44,7 @@ impl Order {
             Order::HierarchicalRoundRobin | Order::RateControlled | Order::StopAndGo => false,
             Order::MultiClassEdf
             | Order::FixedPriority
+            | Order::StrictPriority
             | Order::Edf
             | Order::Fifo
             | Order::FifoPlus
@@ -67,6 +69,7 @@ impl Order {
             | Order::StopAndGo
             | Order::MultiClassEdf
             | Order::FixedPriority
+            | Order::StrictPriority
             | Order::Edf
             | Order::Fifo
             | Order::FifoPlus
@@ -107,6 +110,7 @@ impl Order {
             Order::RateControlled => super::rate_controlled::latencies(sharing),
             Order::MultiClassEdf
             | Order::FixedPriority
+            | Order::StrictPriority
             | Order::Edf
             | Order::Fifo
             | Order::StopAndGo

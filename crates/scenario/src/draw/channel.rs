@@ -50,7 +50,8 @@ pub(super) fn channels(dice: &mut Dice, theme: &Theme) -> Channels {
     let mut all: Span = sketches.iter().map(|kind| kind.work * kind.count).sum();
     let mut floods: Vec<Flood> =
         (0..dice.pick(&[0, 1, 1, 1, 2, 3])).map(|_| Flood::draw(dice, theme)).collect();
-    if theme.fifo && dice.queues().chance(0.93) {
+    let beside = theme.leveled && !theme.free;
+    if theme.fifo && !beside && dice.queues().chance(0.93) {
         floods.clear();
     }
     if dice.chance(0.7) {
@@ -180,13 +181,17 @@ impl Channels {
             deadline: quantity(deadline),
             share: unsaid(),
             group: group(dice.aside(), theme),
-            level: dice.maybe(by_hand, |dice| whole(dice.below(32))),
+            level: match theme.leveled {
+                true => dice.queues().maybe(0.8, |dice| whole(dice.pick(&[0, 1, 1, 2, 5, 30]))),
+                false => dice.maybe(by_hand, |dice| whole(dice.below(32))),
+            },
             misses: dice.aside().any::<Misses>(0.02),
             message_slots: message_slots,
             packet_slots: packet_slots,
             refusal: dice.any::<Refusal>(0.1),
             message_overflow: match theme.excess {
-                _ if theme.fifo => dice.queues().maybe(0.4, |dice| word(dice.pick(&["block", "drop"]))),
+                _ if theme.fifo && !(theme.leveled && !theme.free) =>
+                    dice.queues().maybe(0.4, |dice| word(dice.pick(&["block", "drop"]))),
                 true => dice.excess().any::<MessageOverflow>(0.9),
                 false => dice.any::<MessageOverflow>(0.5),
             },

@@ -164,7 +164,14 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
         false => order,
     };
     let queued = theme.fifo && dice.queues().chance(0.95);
-    let order = if queued { Some("fifo") } else { order };
+    let by_level = queued && (theme.leveled || dice.queues().chance(0.1));
+    let order = if by_level {
+        Some("strict_priority")
+    } else if queued {
+        Some("fifo")
+    } else {
+        order
+    };
     table!(RawNode {
         kind: word::<NodeKind>("switch"),
         count: unsaid(),

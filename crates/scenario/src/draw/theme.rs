@@ -86,6 +86,8 @@ pub(super) struct Theme {
     pub(super) fifo: bool,
     /// And hosts take no time, with FIFO queues at their links.
     pub(super) free: bool,
+    /// Or ports go by strict priority, beside best effort.
+    pub(super) leveled: bool,
     /// Channels may let deadlines decay when packet buffers are full.
     pub(super) decays: bool,
     /// The scenario has more channels than there are levels.
@@ -251,6 +253,7 @@ impl Theme {
             excess: false,
             fifo: false,
             free: false,
+            leveled: false,
             decays: dice.chance(if plain { 0.05 } else { 0.2 }),
             crowd: dice.chance(0.04),
             tidy: dice.chance(if paradigm == "adapter" { 0.7 } else { 0.4 }),
@@ -290,7 +293,8 @@ impl Theme {
             false => self.link.per_byte,
         };
         let link = LinkCosts { startup: Span::ZERO, per_byte, ..self.link };
-        let with_queues = Self { fifo: true, by_rate: false, groups: 0, link, ..self };
+        let leveled = dice.chance(0.4);
+        let with_queues = Self { fifo: true, leveled, by_rate: false, groups: 0, link, ..self };
         if !dice.chance(0.4) {
             return with_queues;
         }

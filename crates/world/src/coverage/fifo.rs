@@ -1,4 +1,5 @@
-//! Stations with a FIFO queue before a link, which hold no early packet.
+//! Stations with FIFO queues before a link, which hold no early packet: a port in order of arrival or
+//! by strict priority, or a host in order of arrival. Below, both are called FIFO queues.
 //!
 //! A burst grows from hop to hop behind such a queue, so no table of a station alone has a bound.
 //! The network calculus of `laxity_curves` has one for the whole network, if everything that joins
@@ -15,7 +16,7 @@ use laxity_model::network::{ImpairmentParameters, Probability};
 use laxity_model::switch::PortConfig;
 use laxity_qos::channel::{Config, LinkConfig, LinkParadigm, Order};
 use laxity_qos::costs::{HostCosts, LinkCosts};
-use laxity_qos::discipline::Class;
+use laxity_qos::discipline::{Class, LEVELS};
 use laxity_units::Span;
 
 use super::covered::Uncovered;
@@ -25,11 +26,17 @@ use crate::experiment::{
     Adapter, ChannelSpec, Experiment, Forwarding, Host, HostPlace, MediumSpec, Network, SwitchSpec,
 };
 
+/// The level of best effort.
+const LOWEST: u8 = LEVELS as u8 - 1;
+
 /// Whether `station` is a link behind a FIFO queue that network calculus can bound, or why not;
 /// `None` if it is another station.
 pub(crate) fn queue(experiment: &Experiment, station: usize) -> Option<Result<(), Uncovered>> {
     match experiment.outlet(station) {
-        Some(outlet) => (outlet.config.order == Order::Fifo).then(|| port(experiment, station)),
+        Some(outlet) => {
+            let holds_nothing = matches!(outlet.config.order, Order::Fifo | Order::StrictPriority);
+            holds_nothing.then(|| port(experiment, station))
+        }
         None => is_free(experiment, station, Order::Fifo).then(|| host(experiment, station)),
     }
 }
@@ -88,13 +95,13 @@ fn port(experiment: &Experiment, station: usize) -> Result<(), Uncovered> {
     let outlet = experiment.outlet(station).expect("a port");
     let SwitchSpec { name: _, forwarding, latency: _, shared: _ } = &experiment.switches[outlet.switch];
     // Memory is reserved for what has a bound, and no packet is early or late in this order.
-    let PortConfig { link, order: _, frame: _, early: _, memory: _ } = &outlet.config;
+    let PortConfig { link, order, frame: _, early: _, memory: _ } = &outlet.config;
     if *forwarding == Forwarding::CutThrough {
         return Err(Uncovered(
             "FIFO ports have a bound where switches wait for whole frames: `forwarding = \"store_and_forward\"`",
         ));
     }
-    served(experiment, station, link)
+    served(experiment, station, link, *order)
 }
 
 fn host(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
@@ -113,11 +120,12 @@ fn host(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     if experiment.channels.iter().any(|channel| channel.comes_to(node) && !ends_at(channel, node)) {
         return Err(Uncovered("no analysis covers a host with a FIFO link that relays"));
     }
-    served(experiment, node, link)
+    served(experiment, node, link, Order::Fifo)
 }
 
-/// Whether the link of `station` serves a FIFO queue that only contracts fill, at a rate.
-fn served(experiment: &Experiment, station: usize, link: &LinkCosts) -> Result<(), Uncovered> {
+/// Whether the link of `station` serves FIFO queues that only contracts fill, at a rate. By strict
+/// priority the lowest of them can hold best effort.
+fn served(experiment: &Experiment, station: usize, link: &LinkCosts, order: Order) -> Result<(), Uncovered> {
     let LinkCosts { startup, per_byte, shortest: _, around: _, gap: _ } = link;
     if !startup.is_zero() || per_byte.is_zero() {
         return Err(Uncovered(
@@ -126,9 +134,15 @@ fn served(experiment: &Experiment, station: usize, link: &LinkCosts) -> Result<(
     }
     for channel in &experiment.channels {
         for hop in channel.passages_from(station) {
-            if channel.has_best_effort() || channel.deadline.is_none() {
+            let guaranteed = channel.class == Class::RealTime;
+            if channel.has_best_effort() && order == Order::Fifo || guaranteed && channel.deadline.is_none() {
                 return Err(Uncovered(
-                    "best effort shares a FIFO queue, and no contract bounds it: `order = \"multiclass_edf\"` has a bound beside it",
+                    "best effort shares a FIFO queue, and no contract bounds it: `order = \"strict_priority\"` has a bound beside it",
+                ));
+            }
+            if guaranteed && order == Order::StrictPriority && channel.level == Some(LOWEST) {
+                return Err(Uncovered(
+                    "the lowest level of a port is that of best effort: `level = 30` at most",
                 ));
             }
             if let Some(way) = channel.ways.get(hop) {

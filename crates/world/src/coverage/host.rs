@@ -153,7 +153,8 @@ pub(super) fn by_level(order: Order) -> Option<bool> {
         | Order::HierarchicalRoundRobin
         | Order::RateControlled
         | Order::FifoPlus
-        | Order::HopLaxity => None,
+        | Order::HopLaxity
+        | Order::StrictPriority => None,
     }
 }
 

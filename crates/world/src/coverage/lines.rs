@@ -270,7 +270,9 @@ impl Window {
             Order::Edf | Order::MultiClassEdf if !self.by_level => Ok(Way::Urgent),
             Order::FixedPriority if self.by_level => Ok(Way::Urgent),
             // Levels that admission did not assign may put best effort before guaranteed packets.
-            Order::FixedPriority => Err(Uncovered("host and adapter go by different orders")),
+            Order::FixedPriority | Order::StrictPriority => {
+                Err(Uncovered("host and adapter go by different orders"))
+            }
             _ if order.serves_rates_first() => Ok(Way::ByRate),
             _ => Ok(Way::Otherwise),
         }

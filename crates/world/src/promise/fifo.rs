@@ -14,20 +14,24 @@
 //! stations. Each path takes a constant time, which shifts all arrivals at a station alike, so the
 //! network needs none of them. The promise at a queue is the growth of the bound there.
 
+mod server;
+
 use std::collections::BTreeMap;
 
 use laxity_admission::{
     AdmissionId, Bound, Breakdown, Claimant, Deficit, Formula, Reason, Refusal, Resource, Term,
 };
-use laxity_curves::{Bucket, Effort, Flow, Network, Server, bounds};
-use laxity_qos::channel::{LinkId, Role};
+use laxity_curves::{Bucket, Effort, Flow, Network, Server, bounds_where};
+use laxity_qos::channel::{LinkId, Order, Role};
 use laxity_qos::costs::LinkCosts;
-use laxity_units::{Bytes, Rate, Span};
+use laxity_units::{Bytes, Span};
 
+use self::server::{below, frames, message, server};
 use super::admit::All;
+use super::analyses::Reading;
 use super::answer::{Hop, Promise, Refused};
 use super::table::{Reservation, Tables};
-use crate::coverage::{Uncovered, delivers_at_once, keeps_order, queue};
+use crate::coverage::{Uncovered, delivers_at_once, keeps_order, passes, queue};
 use crate::experiment::{ChannelSpec, Experiment};
 use crate::traffic::conformance::conforms;
 
@@ -56,13 +60,25 @@ pub(super) fn admit(
     let reserved = |i: &usize| matches!(answers[*i], Some(Ok(_)));
     let mut active: Vec<usize> = (0..answers.len()).filter(|i| passes(i) && reserved(i)).collect();
     loop {
-        let of = |active: &[usize]| {
+        let of = |active: &[usize], least| {
             let all = All::of(experiment, formula, tables, notices);
-            Part { experiment, queues: &queues, all: &all, answers }.answers(active)
+            Part { experiment, queues: &queues, all: &all, answers, least }.answers(active)
         };
-        let is_late = |answers: &[Answer]| answers.iter().any(|answer| matches!(answer, Answer::Late(..)));
-        let found = of(&active);
-        if !is_late(&found) {
+        let late =
+            |answers: &[Answer]| answers.iter().position(|answer| matches!(answer, Answer::Late(_, _)));
+        let fits = |active: &[usize]| late(&of(active, false)).is_none();
+        let (mut found, mut number) = (Vec::new(), active.len());
+        if fits(&active) {
+            found = of(&active, true);
+        } else {
+            // The first channel with which a deadline is not kept: more traffic shortens no bound.
+            let mut kept = 0;
+            while number - kept > 1 {
+                let middle = (kept + number) / 2;
+                if fits(&active[..middle]) { kept = middle } else { number = middle }
+            }
+        }
+        if number == active.len() && (number == 0 || !found.is_empty()) {
             for (i, answer) in active.into_iter().zip(found) {
                 let (Some(Ok(reservation)), Answer::Tail(tail)) = (&mut answers[i], answer) else { continue };
                 (reservation.unbounded, reservation.queues) = match tail {
@@ -72,23 +88,22 @@ pub(super) fn admit(
             }
             return;
         }
-        // The first channel with which a deadline is not kept: more traffic shortens no bound.
-        let (mut fits, mut late) = (0, active.len());
-        while late - fits > 1 {
-            let middle = (fits + late) / 2;
-            if is_late(&of(&active[..middle])) { late = middle } else { fits = middle }
-        }
-        let refused = active[late - 1];
-        let refusal = of(&active[..late]).into_iter().find_map(|answer| match answer {
-            Answer::Late(deficit, node) => Some(refusal(deficit, node)),
-            Answer::Tail(_) => None,
-        });
-        let before = answers[refused].replace(Err(refusal.expect("a bound is late")));
-        if let Some(Ok(reservation)) = before {
+        let refused = active[number - 1];
+        let mut found = of(&active[..number], false);
+        let refusal = match late(&found).map(|place| found.swap_remove(place)) {
+            Some(Answer::Late(deficit, node)) => refusal(deficit, node),
+            _ => refusal(Deficit::Unbounded, experiment.channels[refused].route[0]),
+        };
+        if let Some(Ok(reservation)) = answers[refused].replace(Err(refusal)) {
             tables.give_up(reservation.reserved);
         }
-        active.remove(late - 1);
+        active.remove(number - 1);
     }
+}
+
+/// Whether a real-time channel of `experiment` passes a FIFO queue.
+pub fn passes_queues(experiment: &Experiment) -> bool {
+    experiment.channels.iter().any(|channel| passes(experiment, channel))
 }
 
 fn refusal(deficit: Deficit, node: usize) -> Refused {
@@ -110,6 +125,8 @@ struct Part<'a> {
     queues: &'a [Option<Result<(), Uncovered>>],
     all: &'a All<'a>,
     answers: &'a [Option<Result<Reservation, Refused>>],
+    /// Bounds are the least of all analyses; else only where a deadline needs more than the first.
+    least: bool,
 }
 
 /// A channel as it enters the queues.
@@ -303,7 +320,9 @@ impl Part<'_> {
         let smallest = smallest.min().unwrap_or(Bytes::new(1));
         let mut place = |station: usize, link: LinkId, costs: LinkCosts| {
             *places.entry((station, link)).or_insert_with(|| {
-                servers.push(server(costs, smallest));
+                let fifo = experiment.outlet(station).is_none_or(|outlet| outlet.config.order == Order::Fifo);
+                let below = below(experiment, station, costs);
+                servers.push(Server { fifo, below, ..server(costs, smallest) });
                 servers.len() - 1
             })
         };
@@ -325,13 +344,38 @@ impl Part<'_> {
             });
             let (shortest, longest) = frames(experiment, channel, framing);
             let (source, jitter) = (source.clone(), *jitter);
-            flows.push(Flow { path, level: 0, source, jitter, entry: enters, shortest, longest });
-            of.push(entry.channel);
+            let level = channel.level.unwrap_or(0);
+            flows.push(Flow { path, level, source, jitter, entry: enters, shortest, longest });
+            of.push(entry);
         }
         let network = Network::new(servers, flows).expect("queues have rates, and channels have contracts");
+        // Analyses beyond the first can help if a deadline is between the two.
+        let needed = |flow: usize, delay: Span| {
+            let (least, most) = self.room(of[flow]);
+            least && delay > most
+        };
+        let bounds =
+            bounds_where(&network, Effort::default(), |flow, delay| self.least || needed(flow, delay));
         let mut found: BTreeMap<usize, Option<laxity_curves::Bound>> =
-            of.into_iter().zip(bounds(&network, Effort::default())).collect();
+            of.iter().map(|entry| entry.channel).zip(bounds).collect();
         entries.iter().map(|entry| found.remove(&entry.channel).flatten()).collect()
+    }
+
+    /// Whether the queues of `entry` can keep its deadline if no packet waits, and the time that they
+    /// have for it.
+    fn room(&self, entry: &Entry) -> (bool, Span) {
+        let channel = self.channel(entry);
+        let hops = entry.first..channel.route.len() - 1;
+        let ways = hops.clone().fold(Span::ZERO, |all, hop| all.saturating_add(self.all.way(channel, hop)));
+        let before = entry.before.iter();
+        let before = before.fold(ways, |all, hop| all.saturating_add(hop.kept).saturating_add(hop.way));
+        let room = channel.deadline.unwrap_or(Span::MAX).saturating_sub(before);
+        let packet = channel.spec.max_message.min(self.experiment.packet());
+        let own = channel.senders()[entry.first..].iter().filter_map(|&station| {
+            let link = self.experiment.link(station, LinkId::FIRST)?;
+            Some(link.transmit(packet))
+        });
+        (own.fold(Span::ZERO, Span::saturating_add) <= room, room)
     }
 
     /// Takes the bound from hosts where a packet may wait for a buffer before the queue; whether
@@ -362,9 +406,13 @@ impl Part<'_> {
 
     /// Messages of a channel that can be at its queue `hop`.
     fn present(&self, entry: &Entry, found: &laxity_curves::Bound, hop: usize) -> u64 {
+        self.within(entry, found.stays[hop].saturating_add(found.jitter[hop]))
+    }
+
+    /// Messages of a channel within a closed `window` at its source.
+    fn within(&self, entry: &Entry, window: Span) -> u64 {
         let Ok((source, _)) = &entry.source else { return u64::MAX };
         let [Bucket::Frames { burst, interval, .. }] = source[..] else { return u64::MAX };
-        let window = found.stays[hop].saturating_add(found.jitter[hop]);
         burst.saturating_add(window.as_ps() / interval.as_ps())
     }
 
@@ -388,12 +436,14 @@ impl Part<'_> {
             hops.push(self.hop(channel, (hop, node, role), (kept.saturating_sub(own), own), backlog));
         }
         if let Some(last) = delivered {
-            hops.push(self.hop(
-                channel,
-                (last, channel.route[last], Role::Receive),
-                (Span::ZERO, Span::ZERO),
-                0,
-            ));
+            let before = entry.before.iter().chain(&hops);
+            let all =
+                before.fold(Span::ZERO, |all, hop| all.saturating_add(hop.kept).saturating_add(hop.way));
+            // A message can wait for the bound of its whole path, and is early by its jitter at most.
+            let present =
+                self.within(entry, all.saturating_add(found.jitter[0]).saturating_add(found.jitter[0]));
+            let here = (last, channel.route[last], Role::Receive);
+            hops.push(self.hop(channel, here, (Span::ZERO, Span::ZERO), present.saturating_mul(packets)));
         }
         let slowest = hops.iter().max_by_key(|hop| hop.kept).map_or(channel.route[0], |hop| hop.node);
         let promise = Promise::Admitted(entry.before.iter().chain(&hops).cloned().collect());
@@ -436,6 +486,7 @@ impl Part<'_> {
             bound,
             wait: term("frames before it in the FIFO queue", wait),
             service: term("its own transmission", service),
+            reading: Reading::default(),
             local_deadline: kept,
             kept,
             way: self.all.way(channel, hop),
@@ -443,36 +494,4 @@ impl Part<'_> {
             frames: None,
         }
     }
-}
-
-/// Bytes on the link of the shortest and the longest frame of `channel`.
-fn frames(experiment: &Experiment, channel: &ChannelSpec, framing: LinkCosts) -> (Bytes, Bytes) {
-    let packet = experiment.packet();
-    let on_link = |size: Bytes| size.max(framing.shortest) + framing.around;
-    (on_link(channel.spec.smallest_packet(packet)), on_link(channel.spec.max_message.min(packet)))
-}
-
-/// Bytes on the link of the largest message of `channel`.
-fn message(experiment: &Experiment, channel: &ChannelSpec, framing: LinkCosts) -> Bytes {
-    let fragments = channel.spec.fragmentation(experiment.packet());
-    let on_link = |size: Bytes| size.max(framing.shortest) + framing.around;
-    let full = on_link(experiment.packet()).get().saturating_mul(fragments.packets().saturating_sub(1));
-    Bytes::new(full.saturating_add(on_link(fragments.last()).get()))
-}
-
-/// The server of a link: it is at least as fast as its rounded transmissions from `smallest` bytes
-/// on, and never faster than its exact time for a byte.
-fn server(link: LinkCosts, smallest: Bytes) -> Server {
-    const BITS: u128 = 8_000_000_000_000;
-    const MANY: Bytes = Bytes::new(1 << 20);
-    let rate = |bytes: Bytes, ps: u64, up: bool| {
-        let (bits, ps) = (u128::from(bytes.get()) * BITS, u128::from(ps.max(1)));
-        let rate = if up { bits.div_ceil(ps) } else { bits / ps };
-        Rate::from_bits_per_sec(u64::try_from(rate).unwrap_or(u64::MAX).max(1))
-    };
-    let rounding = link.per_byte.rounding().as_ps();
-    let slow = rate(smallest, link.per_byte.time(smallest).as_ps() + rounding, false);
-    let fast = rate(MANY, link.per_byte.time(MANY).as_ps().saturating_sub(rounding), true);
-    let (latency, propagation, below) = (Span::ZERO, Span::ZERO, Bytes::ZERO);
-    Server { rate: slow, peak: fast, latency, propagation, below }
 }

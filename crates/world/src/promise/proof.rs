@@ -3,19 +3,22 @@
 use laxity_admission::station::Link;
 use laxity_admission::{ResourceModel, Test};
 
-use crate::coverage::{Covered, Uncovered, coverage, receiving};
+use crate::coverage::{Covered, Uncovered, coverage, queue, receiving};
 use crate::experiment::{Experiment, MediumSpec};
 
 /// The modules with the proofs that cover `station` of `experiment`, or the reason why none does.
 ///
 /// Stations are the nodes, then the ports of switches. The names are of modules of the crate that
-/// contains the proofs, such as `o1` and `station::window`.
+/// contains the proofs, such as `o1` and `station::window`; `curves` is a crate.
 pub fn proofs(experiment: &Experiment, station: usize) -> Result<Vec<&'static str>, Uncovered> {
     if !experiment.interfaces.is_empty() {
         return receiving(experiment).map(|_| vec!["reception::bound"]);
     }
     if experiment.via.is_some() {
         return super::promises(experiment, Default::default()).map(|_| vec!["holistic"]);
+    }
+    if let Some(bounded) = queue(experiment, station) {
+        return bounded.map(|()| vec!["curves"]);
     }
     let covered = coverage(experiment)?.stations.swap_remove(station)?;
     Ok(names(experiment, &covered))

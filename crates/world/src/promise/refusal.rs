@@ -347,14 +347,18 @@ pub fn undelivered(experiment: &Experiment, formula: Formula) -> Vec<Option<Unco
     experiment.channels.iter().map(why).collect()
 }
 
-/// The least deadline with which a channel through FIFO queues is admitted beside those before it.
+/// The least deadline with which a channel through FIFO queues is admitted beside the others: its bound
+/// without one, unless the host divides deadlines.
 fn of_queues(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shortfall> {
-    let mut fits = |deadline| {
+    let with = |deadline| {
         let mut changed = experiment.clone();
         changed.channels[index].deadline = Some(deadline);
-        admit::fits(&changed, formula, index)
+        changed
     };
-    let least = least(experiment.channels[index].deadline?, &mut fits)?;
+    let mut fits = |deadline| admit::fits(&with(deadline), formula, index);
+    let long = experiment.channels[index].deadline?.saturating_mul(1 << 10);
+    let bound = promises(&with(long), formula).ok()?.channels[index].end_to_end_bound()?;
+    let least = if fits(bound) { bound } else { between(bound, long, &mut fits)? };
     let proposed = readable(least, &mut fits);
     Some(Shortfall { admissible: Some(least), proposed: Some(proposed), ..Shortfall::default() })
 }
