@@ -190,7 +190,7 @@ impl Channels {
             packet_slots: packet_slots,
             refusal: dice.any::<Refusal>(0.1),
             message_overflow: match theme.excess {
-                _ if theme.fifo && !(theme.leveled && !theme.free) =>
+                _ if theme.fifo && (theme.free || !theme.leveled) =>
                     dice.queues().maybe(0.4, |dice| word(dice.pick(&["block", "drop"]))),
                 true => dice.excess().any::<MessageOverflow>(0.9),
                 false => dice.any::<MessageOverflow>(0.5),
