@@ -397,7 +397,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 
 /// `` `a`, `b` and `c` ``.
 pub fn list<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
-    const SHOWN: usize = 24;
+    const SHOWN: usize = 32;
     let mut words: Vec<String> =
         words.into_iter().map(|word| format!("`{}`", shown(word.as_ref()))).collect();
     let hidden = words.len().saturating_sub(SHOWN);

@@ -146,7 +146,9 @@ fn admission(
 ) -> Drawn<Option<crate::written::Part<RawAdmission>>> {
     let formula = match (theme.off, dice.below(20)) {
         (true, _) => word::<FormulaWord>("off"),
-        (false, 0) if !theme.demand || theme.careless => word(dice.pick(&["papers", "printed"])),
+        (false, 0) if !theme.demand || theme.careless => {
+            word(dice.pick(&["papers", "papers_each", "printed"]))
+        }
         (false, 1..4) => word("corrected"),
         _ => unsaid(),
     };

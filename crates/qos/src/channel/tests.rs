@@ -327,7 +327,7 @@ fn a_thread_per_message_makes_a_burst_of_threads() {
     assert_eq!(s.send(at(0), id, SPEC.max_message), Sent::Dropped(Dropped::MessageQueue));
     let (done, _) = drain(&mut s, at(0));
     assert_eq!(threads(&done), [0, 0, 1, 1, 0, 0, 1, 1]);
-    assert_eq!(done[0].1, Work::FirstPacket { new_thread: true, single: true });
+    assert_eq!(done[0].1, Work::FirstPacket { new_thread: true, single: false });
 }
 
 #[test]

@@ -257,6 +257,8 @@ fn command(dice: &mut Dice, length: Span, plan: &Plan) -> Drafted<RawCommand> {
     });
     let told = told.next().filter(|_| !plan.guarded || dice.chance(0.1));
     let kind = match told {
+        // It has the most parameters.
+        Some(_) if dice.chance(0.3) => "backoff_enable",
         Some(_) => dice.pick(&words::<CommandKind>()),
         None => dice.pick(&["create_periodic", "clear_periodic"]),
     };

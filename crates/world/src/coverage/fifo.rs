@@ -117,6 +117,14 @@ fn host(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     if !host.subsystem.enforcement {
         return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
     }
+    let program = |channel: &ChannelSpec| {
+        channel.reader.is_some_and(|it| !it.takes(channel.spec.max_message).is_zero())
+    };
+    if experiment.channels.iter().any(|channel| program(channel) && ends_at(channel, node)) {
+        return Err(Uncovered(
+            "a FIFO host has a bound where no receiving program delays the CPU's next packet: `reader.work = \"0 us\"`",
+        ));
+    }
     if experiment.channels.iter().any(|channel| channel.comes_to(node) && !ends_at(channel, node)) {
         return Err(Uncovered("no analysis covers a host with a FIFO link that relays"));
     }

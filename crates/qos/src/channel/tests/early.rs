@@ -69,7 +69,7 @@ fn a_proxy_signals_once_a_message() {
         s.send(at(0), id, PACKET * 3);
     }
     let done: Vec<_> = drain(&mut s, at(0)).0.into_iter().map(|(_, work)| work).collect();
-    let (first, signal) = (Work::FirstPacket { new_thread: false, single: true }, Work::Signal);
+    let (first, signal) = (Work::FirstPacket { new_thread: false, single: false }, Work::Signal);
     // Blocks are of two packets, and the third packet is a block of its own without a wake-up.
     let message = [first, Work::Packet, Work::Packet];
     let expected = [&message[..], &[signal], &message, &[signal], &message].concat();
