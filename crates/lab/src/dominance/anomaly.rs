@@ -259,6 +259,9 @@ pub(super) fn excuse(
     if own && by_rates(experiment, channel) {
         return Some("a lower rate is a lower share where links go by rates");
     }
+    if own && change.law == Law::Rate && channel.route.len() > 1 {
+        return Some(OTHER_DEADLINES);
+    }
     if experiment.admission.test == Test::DOrder
         && let Promise::Refused(refused) = promise
         && computes(experiment, refused.node)

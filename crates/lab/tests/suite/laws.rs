@@ -42,8 +42,9 @@
 //!   to be enough for the delivery, too.
 //! * *Other deadlines at the stations of a path.* If a deadline is divided, the per-hop deadline of
 //!   a station depends on the bounds of the other stations. A message may be early behind a station
-//!   by as much as its deadline there. The law that holds: with the same deadlines at each station
-//!   no bound is longer.
+//!   by as much as its deadline there. A longer interval also allows longer deadlines at a station, so
+//!   a channel with a lower rate may be refused itself. The law that holds: with the same
+//!   deadlines at each station no bound is longer.
 //! * *Shorter frames.* A message of one frame that is half as large brings completions and
 //!   interrupts closer to each other. The law that holds: where the smallest packet is no smaller.
 //! * *Best effort without an end* sends shorter messages the faster, and each takes an adapter of
