@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use laxity_world::experiment::Experiment;
 use laxity_world::promise::promises;
+use laxity_world::results::Exceeded;
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exceeded");
@@ -19,28 +20,23 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Real-time channels of the run that took longer than they were promised, and those without a
-/// promise or a reason.
+/// The bounds that the run exceeded, and real-time channels without a promise or a reason.
 fn broken(experiment: &Experiment) -> Vec<String> {
     let formula = experiment.admission.formula.expect("these scenarios ask for bounds");
     let promises = promises(experiment, formula);
     let run = laxity_world::run(experiment);
-    let mut broken = Vec::new();
+    let told = |Exceeded { of, judged }| {
+        format!("{of}: {} {}, bound {}", judged.what, judged.measured, judged.bound)
+    };
+    let mut broken: Vec<String> = run.exceeded().map(told).collect();
     for (i, channel) in run.channels.iter().enumerate().filter(|(_, channel)| channel.class == "real_time") {
         match (channel.bound, &promises) {
-            (Some(bound), _) => {
-                let arrives = channel.delivery_bound.zip(channel.delivery_worst);
-                for (bound, worst) in channel.worst.map(|worst| (bound, worst)).into_iter().chain(arrives) {
-                    if worst > bound {
-                        broken.push(format!("{}: bound {bound} s, worst {worst} s", channel.name));
-                    }
-                }
-            }
+            (Some(_), _) => {}
             (None, Err(uncovered)) => assert!(!uncovered.0.is_empty()),
             (None, Ok(promises)) if promises.channels[i].is_refused() => {
                 assert_eq!(channel.completed, 0, "{}: refused, and sends all the same", channel.name);
             }
-            (None, Ok(_)) => broken.push(format!("{}: no bound, and nobody says why", channel.name)),
+            (None, Ok(_)) => broken.push(format!("{}: no bound and no reason", channel.name)),
         }
     }
     broken
