@@ -327,12 +327,13 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
     // A receiver that no analysis covers may have no time for it; its own bound ends with the last
     // transmission.
     let forlorn = spec.received && channel.delivery_bound.is_none();
-    let at_receiver = |cause: &str| ["packet_queue", "incomplete", "program_queue"].contains(&cause);
-    let lost = |(cause, count): &(&String, &u64)| {
-        **count > 0 && !(overtaken && *cause == "incomplete") && !(forlorn && at_receiver(cause))
-    };
+    let at_receiver = |cause: &str| ["packet_queue", "program_queue"].contains(&cause);
+    let lost = |(cause, count): &(&String, &u64)| **count > 0 && !(forlorn && at_receiver(cause));
     if let Some((cause, count)) = channel.drops.iter().find(lost) {
         return Some(Failure::Lost { channel: name, cause: cause.clone(), count: *count });
+    }
+    if channel.incomplete > 0 && !overtaken && !forlorn {
+        return Some(Failure::Lost { channel: name, cause: "incomplete".into(), count: channel.incomplete });
     }
     // All of a burst may be early, and the last messages before may not be due yet.
     let due = (bound / spec.spec.min_interval.as_secs_f64()).ceil() as u64 + 1;

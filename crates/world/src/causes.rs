@@ -3,15 +3,19 @@
 use laxity_qos::channel::Dropped;
 
 /// Declares every cause once; one that the subsystem has and this list has not does not compile.
+///
+/// A message that is given up at its receiver for want of a packet lost that packet elsewhere, for a
+/// cause of its own. It counts as `incomplete`, and not once more as dropped.
 macro_rules! causes {
     ($($cause:ident $name:literal $means:literal;)*) => {
-        /// Every cause, its name in `drops`, and what it means.
+        /// Every cause, its name in `drops`, and what it means; without [`Dropped::Incomplete`].
         pub const ALL: &[(Dropped, &str, &str)] = &[$((Dropped::$cause, $name, $means)),*];
 
-        /// The name of `cause` in `drops`.
+        /// The name of `cause` in `drops`; that of the count beside them for a message without a packet.
         pub fn name(cause: Dropped) -> &'static str {
             match cause {
                 $(Dropped::$cause => $name,)*
+                Dropped::Incomplete => "incomplete",
             }
         }
     };
@@ -23,7 +27,6 @@ causes! {
     Undersized "undersized"
         "the message was smaller than the smallest of its contract, or of what best effort declares";
     Oversize "oversize" "the message was larger than its contract and could not be carried in pieces of it";
-    Incomplete "incomplete" "a packet of the message never came";
     Adapter "adapter" "the adapter lost a packet of the message";
     Ring "ring" "it came in and the interface had no slot for it: nothing was spent on it";
     Early "early" "it came in and was refused at its first command, for want of a receive buffer";

@@ -82,6 +82,7 @@ fn merged(members: &[&Channel]) -> Channel {
         misses_expected: members.iter().all(|c| c.misses_expected),
         on_time: members.iter().filter_map(|c| c.on_time).reduce(f64::min),
         drops,
+        incomplete: total(|c| c.incomplete),
         dropped_packets: total(|c| c.dropped_packets),
         lost_packets: total(|c| c.lost_packets),
         impaired_packets: total(|c| c.impaired_packets),

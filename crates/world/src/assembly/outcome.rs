@@ -276,6 +276,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             on_time: kept.map(Kept::share),
             misses_expected: expects_misses(self.experiment, i),
             drops: counted.dropped.named().collect(),
+            incomplete: counted.dropped.incomplete(),
             dropped_packets: counted.dropped_packets,
             lost_packets: counted.lost_packets,
             impaired_packets: counted.impaired_packets,

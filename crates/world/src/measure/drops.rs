@@ -4,8 +4,8 @@ use laxity_qos::channel::Dropped;
 
 use crate::causes;
 
-/// A number at the place of each cause.
-type Counts = [u64; causes::ALL.len()];
+/// A number at the place of each cause, and of messages that are given up for want of a packet.
+type Counts = [u64; causes::ALL.len() + 1];
 
 /// The number of messages dropped for each cause, indexed by cause, since under overload every
 /// other packet is counted here. Most channels drop no message and keep no numbers.
@@ -28,6 +28,11 @@ impl Drops {
             }
         }
         since
+    }
+
+    /// Messages given up at their receiver for want of a packet that was lost elsewhere.
+    pub fn incomplete(&self) -> u64 {
+        self.0.as_ref().map_or(0, |counts| counts[Dropped::Incomplete as usize])
     }
 
     /// Each cause that anything was dropped for, by its name in results, and how many.

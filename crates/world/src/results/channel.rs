@@ -118,14 +118,16 @@ record! {
         /// Whether the scenario expects missed deadlines of the channel: else they fail the run.
         #[serde(default)]
         misses_expected: bool = words();
-        /// Messages dropped in the window, by cause (`message_queue`, `packet_queue`, `incomplete`
-        /// …). One that lost a packet at a host or in an adapter counts there, by packets, and as
-        /// `incomplete` where it was to be received: together they may be more than messages.
+        /// What was dropped in the window, by cause (`message_queue`, `packet_queue` …): messages
+        /// that found no place, and packets of messages that lost some.
         drops: BTreeMap<String, u64> = words();
+        /// Messages given up at their receiver in the window, since a packet was lost on the way:
+        /// where, `drops` and `lost_packets` say.
+        #[serde(default)]
+        incomplete: u64 = messages("messages given up for want of a packet", column("incomplete", 37, 9).in_full());
         /// Packets in the window that found no place in a host's queues, with those of messages
-        /// that found none, and those that the sending adapter lost; messages dropped at their end,
-        /// for want of a packet (`incomplete`) or of a place with their program (`program_queue`),
-        /// are in `drops` only.
+        /// that found none, and those that the sending adapter lost; messages dropped at their end
+        /// for want of a place with their program (`program_queue`) are in `drops` only.
         dropped_packets: u64 = packets("packets dropped", column("dropped", 4, 3));
         /// Packets lost by an adapter or on the way in the window.
         #[serde(default)]

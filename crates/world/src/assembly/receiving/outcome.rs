@@ -135,6 +135,7 @@ impl<H: ReceivingHost> Receiving<'_, H> {
             on_time: kept.map(Kept::share),
             misses_expected: expects_misses(self.experiment, i),
             drops: counted.dropped.named().collect(),
+            incomplete: counted.dropped.incomplete(),
             dropped_packets: counted.dropped_packets,
             laxity,
             latency,

@@ -149,6 +149,7 @@ impl Counted<'_> {
             on_time: kept.map(Kept::share),
             misses_expected: expects_misses(experiment, i),
             drops: counted.dropped.named().collect(),
+            incomplete: counted.dropped.incomplete(),
             dropped_packets: counted.dropped_packets,
             latency,
             delivery: meter.delivery.summary(experiment.curves),
