@@ -106,7 +106,7 @@ fn moved(table: DeTable<'_>, by: usize) -> DeTable<'_> {
         .collect()
 }
 
-fn moved_value(value: Spanned<DeValue<'_>>, by: usize) -> Spanned<DeValue<'_>> {
+pub(crate) fn moved_value(value: Spanned<DeValue<'_>>, by: usize) -> Spanned<DeValue<'_>> {
     let span = further(value.span(), by);
     let value = match value.into_inner() {
         DeValue::Table(table) => DeValue::Table(moved(table, by)),

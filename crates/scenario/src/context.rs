@@ -12,6 +12,7 @@ use serde_spanned::Spanned;
 
 use super::written::{Either, Entries, Fault, Leaf, List, Part, Written, keys};
 use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source, list, nearest};
+use crate::edits::EDITS_AT;
 use crate::files::LARGEST;
 
 /// Stands for a value that was wrong and has been reported.
@@ -24,6 +25,8 @@ pub(crate) struct Context<'a> {
     pub(crate) diagnostics: &'a mut Diagnostics,
     /// Files beneath it, whose places are [`FILES_APART`] apart.
     pub(crate) beside: Vec<Arc<Source>>,
+    /// The edits that are laid over it, whose places follow those of the file from [`EDITS_AT`] on.
+    pub(crate) edits: Option<&'a Arc<Source>>,
     /// Keys that were misspelt, by the place of their table: they are not missing as well.
     meant: Vec<(Range<usize>, String)>,
 }
@@ -38,7 +41,18 @@ pub(crate) const WHOLE: Range<usize> = 0..0;
 impl<'a> Context<'a> {
     /// For the file `source`, its errors to go to `diagnostics`.
     pub(crate) fn new(source: &'a Arc<Source>, diagnostics: &'a mut Diagnostics) -> Self {
-        Self { source, diagnostics, beside: Vec::new(), meant: Vec::new() }
+        Self { source, diagnostics, beside: Vec::new(), edits: None, meant: Vec::new() }
+    }
+
+    /// With `edits` laid over the file.
+    pub(crate) fn edited(self, edits: Option<&'a Arc<Source>>) -> Self {
+        Self { edits, ..self }
+    }
+
+    /// The text at `span` of the file or its edits.
+    pub(crate) fn text(&self, span: &Range<usize>) -> String {
+        let place = self.place(span);
+        place.source().text().get(place.span()).unwrap_or_default().to_string()
     }
 
     /// The bytes `span` of the file, or of one that lies beneath it.
@@ -46,13 +60,18 @@ impl<'a> Context<'a> {
         let file = span.start / FILES_APART;
         match file.checked_sub(1).and_then(|file| self.beside.get(file)) {
             Some(source) => Place::new(source, span.start % FILES_APART..span.end - file * FILES_APART),
-            None => Place::new(self.source, span.clone()),
+            None => match self.edits {
+                Some(edits) if span.start >= EDITS_AT => {
+                    Place::new(edits, span.start - EDITS_AT..span.end - EDITS_AT)
+                }
+                _ => Place::new(self.source, span.clone()),
+            },
         }
     }
 
     /// Whether `span` is of a file that lies beneath this one.
     pub(crate) fn is_beneath(&self, span: &Range<usize>) -> bool {
-        self.place(span).source() != self.source
+        span.start >= FILES_APART
     }
 
     /// Reports `diagnostic`.

@@ -13,6 +13,7 @@ use laxity_world::results::{Axis, Run};
 use crate::claim::{Claim, Scripts, Unread};
 use crate::context::{Context, Reported, WHOLE};
 use crate::diagnostic::{Diagnostic, Diagnostics, Source};
+use crate::edits::{Edits, Laid};
 use crate::figure::FigureSpec;
 use crate::files::{self, Disk, Files};
 use crate::library::{Library, Shelf};
@@ -44,6 +45,7 @@ pub struct Scenario {
     /// SHA-256 over the file and the profiles, adapters and traces it names, hexadecimal.
     pub hash: String,
     path: PathBuf,
+    laid: Laid,
     source: Arc<Source>,
     shelf: Shelf,
 }
@@ -59,6 +61,17 @@ impl Scenario {
     /// Reads the scenario at `path` of `files` and all it names there; `scripts` looks at those of
     /// its claims.
     pub fn read(path: &FilePath, files: &dyn Files, scripts: &dyn Scripts) -> Result<Scenario, Diagnostics> {
+        Scenario::edited(path, files, scripts, &Edits::default())
+    }
+
+    /// The same with `edits` laid over the file, as if it had been written so.
+    pub fn edited(
+        path: &FilePath,
+        files: &dyn Files,
+        scripts: &dyn Scripts,
+        edits: &Edits,
+    ) -> Result<Scenario, Diagnostics> {
+        let laid = Laid::new(edits)?;
         let named = files::read_text(files, path, "a scenario")?;
         let document = document::parse(&named)?;
         document::of_this_format(&named, document.get_ref())?;
@@ -69,8 +82,8 @@ impl Scenario {
         };
         let mut diagnostics = Diagnostics::default();
         let mut library = Library::new(files, path, Shelf::default());
-        let cx = &mut Context::new(source, &mut diagnostics);
-        let read = read(cx, &mut library, scenario, scripts);
+        let cx = &mut Context::new(source, &mut diagnostics).edited(Some(laid.source()));
+        let read = read(cx, &mut library, scenario, &laid, scripts);
         match read {
             Ok(read) if diagnostics.is_empty() => Ok(Scenario {
                 name: path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
@@ -84,10 +97,14 @@ impl Scenario {
                 claims: read.claims,
                 figures: read.figures,
                 tune: read.tune,
-                hash: library.hash(source.text()),
+                hash: match laid.source().text() {
+                    "" => library.hash(source.text()),
+                    edits => library.hash(&format!("{}\0{edits}", source.text())),
+                },
                 path: path.to_path_buf(),
                 shelf: library.shelf,
                 source: source.clone(),
+                laid,
             }),
             _ => Err(diagnostics),
         }
@@ -127,9 +144,9 @@ impl Scenario {
         let nothing = BTreeMap::new();
         let mut library = Library::new(&nothing, &self.path, self.shelf.clone());
         let mut diagnostics = Diagnostics::default();
-        let cx = &mut Context::new(&self.source, &mut diagnostics);
+        let cx = &mut Context::new(&self.source, &mut diagnostics).edited(Some(self.laid.source()));
         let experiment = document::parse(&self.source).ok().and_then(|document| {
-            let (_, base, plan) = plan(cx, document).ok()?;
+            let (_, base, plan) = plan(cx, document, &self.laid).ok()?;
             at(cx, &mut library, &base, &plan, Some(point)).ok()
         });
         let experiment = experiment
@@ -144,12 +161,20 @@ impl Scenario {
         let nothing = BTreeMap::new();
         let mut library = Library::new(&nothing, &self.path, self.shelf.clone());
         let mut diagnostics = Diagnostics::default();
-        let cx = &mut Context::new(&self.source, &mut diagnostics);
+        let cx = &mut Context::new(&self.source, &mut diagnostics).edited(Some(self.laid.source()));
+        let mut values = Vec::new();
+        for change in changes {
+            let Some(value) = change.parsed() else {
+                let reason = format!("`{}` is not a value", change.value);
+                cx.fault(&WHOLE, reason, "valid is a value as a file has it");
+                return Err(diagnostics);
+            };
+            values.push((Spanned::new(WHOLE, change.key.clone()), Spanned::new(WHOLE, value)));
+        }
         let experiment = document::parse(&self.source).ok().and_then(|document| {
-            let (_, base, mut plan) = plan(cx, document).ok()?;
-            plan.change(cx, base.get_ref(), changes).ok()?;
-            let indices: Vec<usize> = point.indices().iter().copied().chain([0]).collect();
-            at(cx, &mut library, &base, &plan, Some(&PointIndex::at(&indices))).ok()
+            let (_, base, mut plan) = plan(cx, document, &self.laid).ok()?;
+            plan.change(cx, base.get_ref(), values).ok()?;
+            at(cx, &mut library, &base, &plan, Some(point)).ok()
         });
         experiment.filter(|_| diagnostics.is_empty()).ok_or(diagnostics)
     }
@@ -157,11 +182,11 @@ impl Scenario {
     /// Result of `look` on the document at `point`: a file with this experiment and no other.
     pub fn with_document<R>(&self, point: &PointIndex, look: impl FnOnce(&DeTable<'_>) -> R) -> R {
         let mut diagnostics = Diagnostics::default();
-        let cx = &mut Context::new(&self.source, &mut diagnostics);
+        let cx = &mut Context::new(&self.source, &mut diagnostics).edited(Some(self.laid.source()));
         let nothing = BTreeMap::new();
         let mut library = Library::new(&nothing, &self.path, self.shelf.clone());
         let looked = document::parse(&self.source).ok().and_then(|document| {
-            let (_, base, plan) = plan(cx, document).ok()?;
+            let (_, base, plan) = plan(cx, document, &self.laid).ok()?;
             plan.at(cx, &mut library, &base, Some(point), |_, _, document, _| Ok(look(document.get_ref())))
                 .ok()
         });
@@ -188,14 +213,22 @@ struct Read {
 /// The whole scenario's raw form, the document that points are made from, and the sweep.
 type Planned<'i> = (RawScenario, Spanned<DeTable<'i>>, Plan<'i>);
 
-fn plan<'i>(cx: &mut Context<'_>, document: Spanned<DeTable<'i>>) -> Result<Planned<'i>, Reported> {
+fn plan<'i>(
+    cx: &mut Context<'_>,
+    mut document: Spanned<DeTable<'i>>,
+    laid: &'i Laid,
+) -> Result<Planned<'i>, Reported> {
+    laid.join_axes(document.get_mut());
     let mut raw: RawScenario = document::read(cx, document.clone())?;
     let plan = Plan::new(cx, raw.sweep.take(), raw.draws.take(), document.get_ref());
     let mut base = document;
     for part in ["title", "about", "draws", "sweep", "claim", "figure", "tune"] {
         base.get_mut().remove(part);
     }
-    Ok((raw, base, plan?))
+    let mut plan = plan?;
+    plan.change(cx, base.get_ref(), laid.changes())?;
+    plan.check_changes(cx)?;
+    Ok((raw, base, plan))
 }
 
 fn at<'i>(
@@ -216,9 +249,10 @@ fn read(
     cx: &mut Context<'_>,
     library: &mut Library<'_>,
     document: Spanned<DeTable<'_>>,
+    laid: &Laid,
     scripts: &dyn Scripts,
 ) -> Result<Read, Reported> {
-    let planned = plan(cx, document.clone());
+    let planned = plan(cx, document.clone(), laid);
     let (mut raw, base, plan) = match planned {
         Ok(planned) => planned,
         Err(reported) => {
@@ -234,6 +268,7 @@ fn read(
     let figures = judged::figures(cx, raw.figure.take(), &plan.axes);
     let tune = tune::tune(cx, raw.tune.take(), &plan.axes);
     let seed = raw.seed.take().and_then(|seed| seed.value.ok()).map_or(1, leaf::Whole::get);
+    let seed = plan.changed_seed().unwrap_or(seed);
     let channels = every_point(cx, library, &base, &plan);
     let (claims, figures, (channels, stub)) = (claims?, figures?, channels?);
     let names = judged::check_names(cx, &claims, &plan.axes, stub, scripts);
@@ -289,7 +324,7 @@ fn every_point(
     let mut unswept = Diagnostics::default();
     if !plan.axes.is_empty() {
         // Wrong by itself it may be: a swept key can be left out of it.
-        let raw = &mut Context::new(cx.source, &mut unswept);
+        let raw = &mut Context::new(cx.source, &mut unswept).edited(cx.edits);
         let _ = at(raw, library, base, plan, None);
     }
     let mut seen: Vec<Diagnostic> = Vec::new();
@@ -297,7 +332,7 @@ fn every_point(
     let first_draw = |point: &PointIndex| !plan.draws || point.indices().last() == Some(&0);
     for point in plan.points().filter(first_draw) {
         let mut here = Diagnostics::default();
-        let at_point = &mut Context::new(cx.source, &mut here);
+        let at_point = &mut Context::new(cx.source, &mut here).edited(cx.edits);
         match at(at_point, library, base, plan, Some(&point)) {
             Ok(experiment) => {
                 stub.push(laxity_world::stub(&experiment, point.indices()));

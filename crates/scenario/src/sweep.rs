@@ -106,6 +106,8 @@ pub(crate) struct Plan<'i> {
     pub(crate) draws: bool,
     /// Per axis, per point: what is set.
     settings: Vec<Vec<Vec<Setting<'i>>>>,
+    /// What is set at every point, after the axes.
+    fixed: Vec<Setting<'i>>,
 }
 
 /// One value put in one place.
@@ -316,7 +318,7 @@ fn along_values<'i>(
     for value in values {
         let text = match value.get_ref() {
             DeValue::String(text) => text.to_string(),
-            _ => cx.source.text().get(value.span()).unwrap_or_default().to_string(),
+            _ => cx.text(&value.span()),
         };
         if texts.contains(&text) {
             let reason = format!("the value `{}` stands here twice", shown(&text));

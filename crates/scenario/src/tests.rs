@@ -7,6 +7,7 @@ mod buses;
 mod computing;
 mod cores;
 mod coverage;
+mod edits;
 mod errors;
 mod groups;
 mod networks;

@@ -87,6 +87,7 @@ fn over_file(
     let mut diagnostics = Diagnostics::default();
     let within = &mut Context::new(cx.source, &mut diagnostics);
     within.beside = cx.beside.clone();
+    within.edits = cx.edits;
     let adapter = of_scenario(within, span, raw);
     for error in diagnostics.iter() {
         let elsewhere = error.place().is_some_and(|place| place.source() != cx.source);

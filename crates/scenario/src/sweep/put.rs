@@ -30,7 +30,8 @@ impl<'i> Plan<'i> {
         ) -> Result<R, Reported>,
     ) -> Result<R, Reported> {
         let axes = self.settings.iter().zip(point.map_or(&[][..], PointIndex::indices));
-        let mut settings: Vec<&Setting<'i>> = axes.flat_map(|(points, index)| &points[*index]).collect();
+        let mut settings: Vec<&Setting<'i>> =
+            axes.flat_map(|(points, index)| &points[*index]).chain(&self.fixed).collect();
         settings.sort_by_key(|setting| (!setting.names_file(), setting.of_node()));
         let named = settings.iter().take_while(|setting| setting.names_file()).count();
         let (named, others) = settings.split_at(named);
