@@ -4,7 +4,8 @@
 //! the run's provenance, clock and machine. The code here does not depend on them.
 //!
 //! - [`claims`] compiles and judges the scripts of a scenario.
-//! - [`present`] makes the terminal's table, SVG figures, the HTML report, JSON and Parquet.
+//! - [`present`] makes the terminal's table, SVG figures, the HTML report, JSON, CSV and Parquet.
+//! - [`diff`] compares the results of two runs.
 //! - [`glossary`] explains every word that they use, from the word's definition.
 //! - [`capture`] writes a run's packets as an analyser reads them.
 //! - [`perfetto`] writes its trace for Perfetto.
@@ -20,6 +21,7 @@
 
 pub mod capture;
 pub mod claims;
+pub mod diff;
 pub mod glossary;
 pub mod interval;
 pub mod misses;

@@ -6,17 +6,19 @@
 //! its bound stands beside it.
 
 pub mod adapter;
+pub mod csv;
 mod error;
 pub mod figure;
 mod grid;
 pub mod json;
+pub mod junit;
 mod merge;
 pub mod network;
-
 pub mod parquet;
 mod platform;
 mod promised;
 pub mod report;
+pub mod rows;
 #[cfg(test)]
 mod sample;
 mod stamp;

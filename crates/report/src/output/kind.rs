@@ -27,6 +27,10 @@ pub enum Kind {
     Results,
     /// Its results, as Parquet.
     Rows,
+    /// Its results, as CSV.
+    Table,
+    /// Its verdicts, as JUnit's XML.
+    Cases,
     /// A scenario that shows what an attack found.
     Scene,
     /// The findings of attacks on a scenario, as JSON.
@@ -58,7 +62,8 @@ impl Kind {
             Kind::Profile => "a measured profile",
             Kind::Reproduction => "a table of what was reproduced",
             Kind::Report => "a report",
-            Kind::Results | Kind::Rows => "the results of a run",
+            Kind::Results | Kind::Rows | Kind::Table => "the results of a run",
+            Kind::Cases => "the verdicts of a run",
             Kind::Scene => "a scenario of an attack",
             Kind::Attack => "the findings of attacks",
             Kind::Stamp => "the stamp of a run",
@@ -78,6 +83,8 @@ impl Kind {
             Kind::Report => (Place::Tail(4096), b"<dt>version</dt><dd>Laxity "),
             Kind::Results => (Place::First, b"{\n  \"results\": {\n    \"provenance\": {\n"),
             Kind::Rows => (Place::Tail(1 << 16), b"laxity.file_hash"),
+            Kind::Table => (Place::Head(1 << 16), b",simulated,window,channel,class,"),
+            Kind::Cases => (Place::Head(128), b"<testsuites name=\"laxity\""),
             Kind::Scene => (Place::First, b"# Found by `laxity attack`"),
             Kind::Attack => (Place::First, b"{\n  \"attacked\": \""),
             Kind::Stamp => (Place::First, b"{\n  \"laxity\": {\n"),

@@ -8,12 +8,15 @@
 
 mod bars;
 mod curves;
+mod data;
 mod lines;
 mod series;
 mod style;
 mod ticks;
 
 use std::collections::HashSet;
+
+pub use data::{Bar, Data, Line, Panel, Scale, data};
 
 use laxity_scenario::figure::{FigureError, FigureSpec};
 use laxity_world::figures::by_node;

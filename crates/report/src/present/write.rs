@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use laxity_scenario::figure::FigureSpec;
 use laxity_world::results::{Results, Verdict};
 
-use super::{Stamp, figure, json, parquet, report, stamp};
+use super::{Stamp, csv, figure, json, junit, parquet, report, stamp};
 use crate::output::{self, Error, Kind, Workplace};
 
 /// The files that were written.
@@ -29,12 +29,20 @@ pub struct Written {
 const REPORT: &str = "report.html";
 const JSON: &str = "results.json";
 const PARQUET: &str = "results.parquet";
+const CSV: &str = "results.csv";
+const JUNIT: &str = "junit.xml";
 const STAMP: &str = "run.json";
 const FIGURES: &str = "figures";
 
 /// The files that are replaced as a whole, and the kind by which each is recognised.
-const FILES: [(&str, Kind); 4] =
-    [(REPORT, Kind::Report), (JSON, Kind::Results), (PARQUET, Kind::Rows), (STAMP, Kind::Stamp)];
+const FILES: [(&str, Kind); 6] = [
+    (REPORT, Kind::Report),
+    (JSON, Kind::Results),
+    (PARQUET, Kind::Rows),
+    (CSV, Kind::Table),
+    (JUNIT, Kind::Cases),
+    (STAMP, Kind::Stamp),
+];
 
 /// The facts about an outcome beside its results.
 #[derive(Debug, Clone, Copy)]
@@ -49,9 +57,9 @@ pub struct Making<'a> {
     pub network: Option<&'a str>,
 }
 
-/// Writes `report.html`, `results.json`, `results.parquet`, `run.json` and `figures/*.svg` into the
-/// directory of results of `place`, all or none. If `figures` is empty, the default figures of the
-/// results are written.
+/// Writes `report.html`, `results.json`, `results.parquet`, `results.csv`, `junit.xml`, `run.json`
+/// and `figures/*.svg` into the directory of results of `place`, all or none. If `figures` is empty,
+/// the default figures of the results are written.
 ///
 /// # Errors
 ///
@@ -140,6 +148,8 @@ fn rendered(
         ),
         (PathBuf::from(JSON), json::text(results, verdicts).into_bytes()),
         (PathBuf::from(PARQUET), parquet::bytes(results)?),
+        (PathBuf::from(CSV), csv::text(results).into_bytes()),
+        (PathBuf::from(JUNIT), junit::text(results, verdicts).into_bytes()),
         (PathBuf::from(STAMP), stamp::text(making.stamp, making.kept, results.runs.len()).into_bytes()),
     ];
     let mut taken = BTreeSet::new();

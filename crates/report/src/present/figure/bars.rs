@@ -21,28 +21,17 @@ const ROW: f64 = 34.0;
 const BARS: usize = 24;
 
 /// One bar.
-struct Bar {
-    name: String,
-    value: f64,
-    bound: Option<f64>,
-    deadline: Option<f64>,
-    alarm: bool,
+pub(super) struct Bar {
+    pub(super) name: String,
+    pub(super) value: f64,
+    pub(super) bound: Option<f64>,
+    pub(super) deadline: Option<f64>,
+    pub(super) alarm: bool,
 }
 
 /// The figure.
 pub(super) fn draw(results: &Results, spec: &FigureSpec) -> String {
-    let (mut bars, total) = bars(results, spec);
-    let scale = spec.y.kind().scale(
-        bars.iter()
-            .flat_map(|b| [Some(b.value), b.bound, b.deadline])
-            .flatten()
-            .fold(0.0, |m: f64, v| m.max(v.abs())),
-    );
-    for bar in &mut bars {
-        bar.value /= scale.size;
-        bar.bound = bar.bound.map(|v| v / scale.size);
-        bar.deadline = bar.deadline.map(|v| v / scale.size);
-    }
+    let (bars, total, unit) = prepared(results, spec);
     let marked = bars.iter().any(|b| b.bound.is_some() || b.deadline.is_some());
     let top = if marked { 74.0 } else { 50.0 };
     let height = top + ROW * bars.len().max(2) as f64 + 52.0;
@@ -56,12 +45,29 @@ pub(super) fn draw(results: &Results, spec: &FigureSpec) -> String {
         if marked {
             legend(root, &bars);
         }
-        rows(root, &bars, top, &typeset(scale.unit));
+        rows(root, &bars, top, &unit);
         if total > bars.len() {
             let note = format!("the {} tightest of {total} channels", bars.len());
             write(root, &note, (WIDE - MARGIN, 27.0), 12.0, MUTED, Anchor::End);
         }
     })
+}
+
+/// The bars in one unit, how many there would be in all, and the unit.
+pub(super) fn prepared(results: &Results, spec: &FigureSpec) -> (Vec<Bar>, usize, String) {
+    let (mut bars, total) = bars(results, spec);
+    let scale = spec.y.kind().scale(
+        bars.iter()
+            .flat_map(|b| [Some(b.value), b.bound, b.deadline])
+            .flatten()
+            .fold(0.0, |m: f64, v| m.max(v.abs())),
+    );
+    for bar in &mut bars {
+        bar.value /= scale.size;
+        bar.bound = bar.bound.map(|v| v / scale.size);
+        bar.deadline = bar.deadline.map(|v| v / scale.size);
+    }
+    (bars, total, typeset(scale.unit))
 }
 
 fn bars(results: &Results, spec: &FigureSpec) -> (Vec<Bar>, usize) {

@@ -11,9 +11,15 @@ use crate::present::units::{Readable, typeset};
 
 /// The figure; its metric is a distribution's curve.
 pub(super) fn draw(results: &Results, spec: &FigureSpec) -> String {
+    let (plot, frame) = prepared(results, spec);
+    paint(spec, &plot, &frame)
+}
+
+/// The curves in the units of the axes, and the axes.
+pub(super) fn prepared(results: &Results, spec: &FigureSpec) -> (Plot, Frame<'static>) {
     let mut plot = plot(results, spec);
     let frame = frame(spec, &mut plot);
-    paint(spec, &plot, &frame)
+    (plot, frame)
 }
 
 /// Units, extents and marks; scales the plot to the units of the axes.

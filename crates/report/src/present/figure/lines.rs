@@ -36,10 +36,16 @@ pub(super) struct Frame<'a> {
 
 /// The figure; its axes have been checked to exist.
 pub(super) fn draw(results: &Results, spec: &FigureSpec) -> String {
+    let (plot, frame) = prepared(results, spec);
+    paint(spec, &plot, &frame)
+}
+
+/// The lines in the units of the axes, and the axes.
+pub(super) fn prepared<'a>(results: &'a Results, spec: &FigureSpec) -> (Plot, Frame<'a>) {
     let axis = results.axes.iter().find(|axis| axis.name == spec.x).expect("a checked axis");
     let mut plot = plot(results, spec);
     let frame = frame(axis, spec, &mut plot);
-    paint(spec, &plot, &frame)
+    (plot, frame)
 }
 
 /// The figure of these lines in that frame.
