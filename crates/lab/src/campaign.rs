@@ -202,6 +202,26 @@ pub fn run_by(
     Ok(Outcome { unkept, reruns, ..finish(scenario, options, &place, kept, results, judgement) })
 }
 
+/// Runs one point of `scenario`, as [`run_by`] does.
+pub fn run_point(scenario: &Scenario, point: &PointIndex, runner: Runner<'_>) -> Result<Run, Error> {
+    let run = once(scenario, runner, point, &scenario.experiment(point))?;
+    Ok(Run { point: point.indices().to_vec(), ..run })
+}
+
+/// The outcome of all points of `scenario` that ran elsewhere by [`run_point`], in the sweep's order.
+///
+/// # Panics
+///
+/// If there are not as many `runs` as points.
+pub fn of_runs(scenario: &Scenario, options: &Options, runs: Vec<Run>) -> Result<Outcome, Error> {
+    assert_eq!(runs.len(), scenario.points().count(), "a run for each point");
+    let judge = Judge::compile(&scenario.claims).map_err(Error::Unjudged)?;
+    let place = Place::take(scenario, options, &mut || ())?;
+    let results = Results { provenance: provenance(scenario, options), axes: scenario.axes.clone(), runs };
+    let judgement = judge.judge(&results, options.budget);
+    Ok(finish(scenario, options, &place, 0, results, judgement))
+}
+
 /// The outcome of one point of `scenario` that ran elsewhere, by the clock of that name.
 ///
 /// Claims of a scenario with a sweep are about all points, so they are judged only if this point is

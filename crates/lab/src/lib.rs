@@ -43,6 +43,7 @@
 //! assert_eq!(outcome.results.runs[0].channels[0].on_time, Some(1.0));
 //! ```
 
+pub mod answer;
 pub mod attack;
 pub mod campaign;
 pub mod coverage;
@@ -58,9 +59,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use laxity_report::claims::Compiler;
-use laxity_scenario::Scenario;
 use laxity_scenario::diagnostic::Diagnostics;
 use laxity_scenario::files::{Disk, Files};
+use laxity_scenario::{Edits, Scenario};
 
 /// Reads the scenario at `path` and all it names; the scripts of its claims compile, and name what
 /// there will be.
@@ -77,5 +78,10 @@ pub fn from_text(name: &str, text: impl AsRef<[u8]>) -> Result<Scenario, Diagnos
 
 /// The same of `files`.
 pub fn read(path: &Path, files: &dyn Files) -> Result<Scenario, Diagnostics> {
-    Scenario::read(path, files, &Compiler)
+    edited(path, files, &Edits::default())
+}
+
+/// The same of `files` with `edits` laid over the scenario.
+pub fn edited(path: &Path, files: &dyn Files, edits: &Edits) -> Result<Scenario, Diagnostics> {
+    Scenario::edited(path, files, &Compiler, edits)
 }

@@ -280,3 +280,15 @@ fn a_kept_point_that_was_disturbed_is_run_again_if_asked_for() {
     // The fit one is what is kept.
     assert_eq!(scripted(&retrying, MEASURED, &[0.5]).1, 0);
 }
+
+/// Points that run elsewhere, such as on a cluster, have the outcome of a run here.
+#[test]
+fn points_that_ran_elsewhere_have_the_same_outcome() {
+    let scenario = scenario("runs.len() == 3");
+    let mut runs = Vec::new();
+    for point in scenario.points() {
+        runs.push(run_point(&scenario, &point, &pretend).unwrap());
+    }
+    let here = run_by(&scenario, &Options::default(), &pretend, &mut |_| ()).unwrap();
+    assert_eq!(of_runs(&scenario, &Options::default(), runs).unwrap(), here);
+}
