@@ -7,6 +7,7 @@ mod rows;
 use std::fmt::Write;
 
 use laxity_admission::Test;
+use laxity_lab::answer::place;
 use laxity_lab::fix::Setting;
 use laxity_qos::channel::Order;
 use laxity_qos::traffic::TrafficSpec;
@@ -16,12 +17,12 @@ use laxity_world::experiment::{Experiment, LocalDeadline, Refusal, Task};
 use laxity_world::promise::{self, Advice, Fit, Hop, Promise, Room};
 use laxity_world::text::clean;
 
-use crate::Exit;
 use crate::arguments::Admit;
 use crate::terminal::Terminal;
+use crate::{Exit, files};
 
 pub(crate) fn admit(arguments: &Admit, terminal: &mut Terminal) -> Exit {
-    let scenario = match laxity_lab::load(&arguments.file) {
+    let scenario = match files::load(&arguments.file, &arguments.settings) {
         Ok(scenario) => scenario,
         Err(diagnostics) => {
             terminal.note(&diagnostics.render(terminal.error_colour()));
@@ -324,15 +325,6 @@ fn along_the_way(text: &mut String, experiment: &Experiment, promise: &Promise, 
         if !hop.way.is_zero() {
             term(text, 4, hop.way, "longest way to the next");
         }
-    }
-}
-
-/// Where one of the `hops` of a channel is, and the how-manyth time if it has been there before.
-fn place(experiment: &Experiment, hops: &[Hop], i: usize) -> String {
-    let place = experiment.place(hops[i].node);
-    match hops[..i].iter().filter(|before| before.node == hops[i].node).count() {
-        0 => place,
-        before => format!("{place}, time {}", before + 1),
     }
 }
 

@@ -1,20 +1,44 @@
 //! The arguments, which are also their own documentation: `docs/cli.md` is made from here.
 
+mod edits;
 mod service;
+mod tools;
 
 use std::num::NonZero;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use laxity_units::Span;
 
+pub(crate) use edits::Settings;
 pub(crate) use service::{
     Bridge, Channel, ChannelCommand, ContractOptions, Daemon, MakeKeys, Ping, Recv, Send, Serve, ShowNode,
     Top,
 };
+pub(crate) use tools::{
+    Adapter, AdapterCheck, AdapterCommand, AdapterShow, Calibrate, Completions, Diff, Explain, Man,
+    Reference, Schema,
+};
 
 /// Text of `--version`.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), ", build ", env!("LAXITY_BUILD"));
+
+/// Text of `--version`: the version, and what this program can do.
+static ABILITIES: LazyLock<String> = LazyLock::new(|| {
+    let linux = cfg!(target_os = "linux");
+    let on_linux = |what: &str| if linux { what.to_string() } else { "no, this is not Linux".into() };
+    [
+        VERSION.into(),
+        format!("format of scenarios: {}", laxity_scenario::FORMAT),
+        format!("real time: {}", on_linux("yes")),
+        format!("TAP interfaces and namespaces: {}", on_linux("yes, with CAP_NET_ADMIN and CAP_SYS_ADMIN")),
+        format!("service: {}", on_linux("yes")),
+        "results: HTML, SVG, JSON, CSV, Parquet, JUnit, Perfetto, pcapng".into(),
+        format!("adapters built in: {}", laxity_scenario::built_in_adapters().join(", ")),
+    ]
+    .join("\n")
+});
 
 /// Finds out whether hosts and network adapters keep deadlines, before traffic does.
 ///
@@ -46,7 +70,7 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), ", build ", env!("LAXIT
 /// a device or a pipe. Files appear whole or not at all. Several runs with one directory of results
 /// run one after the other.
 #[derive(Debug, Parser)]
-#[command(name = "laxity", version = VERSION, arg_required_else_help = true)]
+#[command(name = "laxity", version = VERSION, long_version = ABILITIES.as_str(), arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -90,6 +114,13 @@ pub(crate) enum Command {
     /// Checks scenario files, every point of their sweeps and the scripts of their claims; runs no
     /// simulation.
     Check(Check),
+    /// Compares the results of two runs: what changed, and whether the change is more than chance.
+    ///
+    /// Rows are matched by point and channel. Points that differ only in an axis called `seed` are
+    /// draws of one row, and a change of their mean is tested (paired, if the seeds are the same;
+    /// corrected for the number of tests). Exit code 1 if anything differs that is significant or
+    /// has one draw only.
+    Diff(Diff),
     /// Runs all experiments and writes the table of what was reproduced.
     ///
     /// Prints a line per claim. The table has no times and no dates: the same experiments give the same file.
@@ -152,33 +183,13 @@ pub(crate) enum Command {
     /// be as a scenario or a sweep writes it (`channel.video.source.rate`), some parts of one
     /// (`host.poll`), or a key's name alone.
     Explain(Explain),
+    /// Prints the script that completes commands and options in a shell.
+    Completions(Completions),
+    /// Prints the manual page of a command, for `man -l -`.
+    Man(Man),
     /// Prints this reference as Markdown.
     #[command(hide = true)]
     Reference(Reference),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Explain {
-    /// A key or a word as it stands anywhere: `channel.deadline`, `napi`, `on_time`, `laxity.min`,
-    /// `"not judged"`. All words if there is none.
-    #[arg(value_name = "WORD")]
-    pub(crate) words: Vec<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Reference {
-    /// The reference of claims instead.
-    #[arg(long)]
-    pub(crate) claims: bool,
-    /// The glossary instead.
-    #[arg(long)]
-    pub(crate) glossary: bool,
-    /// The page of which systems have a bound instead.
-    #[arg(long)]
-    pub(crate) coverage: bool,
-    /// The pages of the scenario format instead, each after a line that names its file.
-    #[arg(long)]
-    pub(crate) scenario: bool,
 }
 
 #[derive(Debug, Args)]
@@ -209,7 +220,7 @@ pub(crate) enum Start {
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// Scenario files, descriptions of adapters, or folders: a folder stands for the files right in
-    /// it that end in `.toml`.
+    /// it that end in `.toml`, and `-` for a scenario from standard input.
     ///
     /// A description is put into a scenario that tries it, in place of its `[adapter] file`: the
     /// scenario of the same name in a folder `trials` beside it, or else
@@ -220,6 +231,8 @@ pub(crate) struct Run {
     /// Directory of results; of several files, the directory that holds theirs. Default `results/<name>`.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
     #[command(flatten)]
     pub(crate) effort: Effort,
     /// Prints table and verdicts only; leaves the directory of results as it is.
@@ -246,6 +259,8 @@ pub(crate) struct Admit {
     /// A scenario file, or an adapter's description, which is tried as `run` does.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
     /// Shows what each bound is made of, station by station.
     #[arg(long)]
     pub(crate) terms: bool,
@@ -273,6 +288,8 @@ pub(crate) struct Tune {
     /// A scenario file with `[tune]`.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
     /// Points that run at once. Default: one per core.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZero<usize>>,
@@ -286,6 +303,8 @@ pub(crate) struct Attack {
     /// A scenario file.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
     /// Only this point of the sweep, counted from 0 with the last axis fastest. Default: all; those
     /// that differ in seed, sources and length only are attacked once.
     #[arg(long, value_name = "N")]
@@ -315,6 +334,8 @@ pub(crate) struct Check {
     /// Scenario files, descriptions of adapters, or folders, as `run` takes them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
 }
 
 #[derive(Debug, Args)]
@@ -345,6 +366,8 @@ pub(crate) struct Trace {
     /// A scenario file.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
     /// Which point of the sweep, counted from 0 with the last axis fastest.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) point: usize,
@@ -363,47 +386,6 @@ pub(crate) struct Trace {
     /// For so long, such as `10 ms`. Default: to the end. A step that a limit cuts is written whole.
     #[arg(long = "for", value_name = "TIME")]
     pub(crate) length: Option<Span>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Calibrate {
-    /// File of the profile.
-    #[arg(long, value_name = "FILE", default_value = "this-machine.toml")]
-    pub(crate) out: PathBuf,
-    /// Largest packet in bytes, header not counted.
-    #[arg(long, value_name = "BYTES", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(64..=65536))]
-    pub(crate) packet: u64,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Adapter {
-    #[command(subcommand)]
-    pub(crate) command: AdapterCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum AdapterCommand {
-    /// Checks adapter files: whether each is an adapter, and has the source of every number.
-    Check(AdapterCheck),
-    /// Prints an adapter's stages, queues, resources and buffers, what packets cost it, and what limits it.
-    Show(AdapterShow),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct AdapterCheck {
-    /// Adapter files.
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct AdapterShow {
-    /// An adapter file.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// File of a block diagram.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -444,16 +426,6 @@ pub(crate) struct Replay {
     /// Directory of results. Default none.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Schema {
-    /// The schema of host cost profiles instead.
-    #[arg(long)]
-    pub(crate) profile: bool,
-    /// The schema of adapter files instead.
-    #[arg(long, conflicts_with = "profile")]
-    pub(crate) adapter: bool,
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use laxity_units::Span;
 use laxity_world::experiment::Experiment;
 use laxity_world::text::clean;
 
-use crate::Exit;
 use crate::arguments::Attack;
 use crate::terminal::{Bar, Stopwatch, Terminal};
+use crate::{Exit, files};
 
 /// Steps for each channel if neither steps nor a time are given.
 const STEPS: u64 = 4000;
@@ -22,7 +22,7 @@ const STEPS: u64 = 4000;
 const EVENTS: u64 = 2_000_000;
 
 pub(crate) fn attack(arguments: &Attack, terminal: &mut Terminal) -> Exit {
-    let scenario = match laxity_lab::load(&arguments.file) {
+    let scenario = match files::load(&arguments.file, &arguments.settings) {
         Ok(scenario) => scenario,
         Err(diagnostics) => {
             terminal.note(&diagnostics.render(terminal.error_colour()));

@@ -8,15 +8,15 @@ use crate::{Exit, files};
 
 pub(crate) fn check(arguments: &Check, terminal: &mut Terminal) -> Exit {
     let mut exit = Exit::Holds;
-    let files = match files::named(&arguments.files) {
-        Ok(files) => files,
+    let named = match files::named(&arguments.files) {
+        Ok(named) => named,
         Err(reason) => {
             terminal.error(&reason);
             return Exit::BadInput;
         }
     };
-    for file in &files {
-        match laxity_lab::load(file) {
+    for file in &named {
+        match files::load(file, &arguments.settings) {
             Ok(scenario) => {
                 let points = counted(scenario.points().count(), "point");
                 let claims = counted(scenario.claims.len(), "claim");

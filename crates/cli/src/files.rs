@@ -1,9 +1,14 @@
 //! Files as they are named on a command line: each by itself, or all that a folder has.
 
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use laxity_scenario::Scenario;
+use laxity_scenario::diagnostic::{Diagnostic, Diagnostics};
+use laxity_scenario::files::{Disk, Files, LARGEST, Opened};
 use laxity_world::text::clean;
+
+use crate::arguments::Settings;
 
 /// The files that are meant: a folder stands for those that end in `.toml` right in it, in the
 /// order of their names.
@@ -46,4 +51,34 @@ fn of_folder(folder: &Path) -> io::Result<(Vec<PathBuf>, Vec<String>)> {
     files.sort();
     folders.sort();
     Ok((files, folders))
+}
+
+/// The name under which a scenario from standard input is known.
+const STDIN: &str = "stdin";
+
+/// The files of this machine, and what standard input had.
+struct WithInput(Vec<u8>);
+
+impl Files for WithInput {
+    fn open(&self, path: &Path) -> io::Result<Opened<'_>> {
+        match path == Path::new(STDIN) {
+            true => Ok(Opened { length: Some(self.0.len() as u64), bytes: Box::new(self.0.as_slice()) }),
+            false => Disk.open(path),
+        }
+    }
+}
+
+/// Reads the scenario at `path`, or from standard input if that is `-`, with what `settings` change.
+/// Relative names in a scenario from standard input start at the current directory.
+pub(crate) fn load(path: &Path, settings: &Settings) -> Result<Scenario, Diagnostics> {
+    let edits = settings.edits();
+    if path != Path::new("-") {
+        return laxity_lab::edited(path, &Disk, &edits);
+    }
+    let mut bytes = Vec::new();
+    // One byte more than a scenario may have: the reader refuses it.
+    io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| {
+        Diagnostics::from(Diagnostic::of_file(STDIN, format!("it cannot be read: {error}")))
+    })?;
+    laxity_lab::edited(Path::new(STDIN), &WithInput(bytes), &edits)
 }

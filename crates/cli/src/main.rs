@@ -10,6 +10,7 @@ mod attack;
 mod budget;
 mod calibrate;
 mod check;
+mod diff;
 mod emulate;
 mod explain;
 mod files;
@@ -21,6 +22,7 @@ mod reproduce;
 mod reproduction;
 mod run;
 mod service;
+mod shell;
 mod stamp;
 mod terminal;
 mod trace;
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
         Command::Attack(options) => attack::attack(options, &mut terminal),
         Command::Tune(options) => tune::tune(options, &mut terminal),
         Command::Check(options) => check::check(options, &mut terminal),
+        Command::Diff(options) => diff::diff(options, &mut terminal),
         Command::Reproduce(options) => reproduce::reproduce(options, &mut terminal),
         Command::Trace(options) => trace::trace(options, &mut terminal),
         Command::Calibrate(options) => calibrate::calibrate(options, &mut terminal),
@@ -114,11 +117,14 @@ fn main() -> ExitCode {
             Exit::Holds
         }
         Command::Explain(options) => explain::explain(options, &mut terminal),
+        Command::Completions(options) => shell::completions(options, &mut terminal),
+        Command::Man(options) => shell::man(options, &mut terminal),
         Command::Reference(options) => {
             terminal.print(&match options {
                 _ if options.claims => laxity_report::glossary::claims_reference(),
                 _ if options.glossary => laxity_report::glossary::glossary(),
                 _ if options.scenario => reference::scenario_pages(),
+                _ if options.man => shell::man_pages(),
                 _ if options.coverage => laxity_lab::coverage::markdown(),
                 _ => reference::markdown(),
             });

@@ -12,7 +12,7 @@ use laxity_world::results::Verdict;
 use laxity_world::text::{clean, clean_lines};
 
 use crate::Exit;
-use crate::arguments::Reproduce;
+use crate::arguments::{Reproduce, Settings};
 use crate::reproduction::{Entry, Section, Table};
 use crate::run;
 use crate::terminal::{Stopwatch, Terminal};
@@ -28,7 +28,7 @@ pub(crate) fn reproduce(arguments: &Reproduce, terminal: &mut Terminal) -> Exit 
     let mut loaded = BTreeMap::new();
     let mut exit = Exit::Holds;
     for (system, files) in systems {
-        match run::load(&files, terminal) {
+        match run::load(&files, &Settings::default(), terminal) {
             Some(scenarios) => drop(loaded.insert(system, (files, scenarios))),
             None => exit = Exit::BadInput,
         }

@@ -10,7 +10,7 @@ use laxity_scenario::Scenario;
 use laxity_world::experiment::{Experiment, Task};
 use laxity_world::text::{clean, clean_lines};
 
-use crate::arguments::{Effort, Run};
+use crate::arguments::{Effort, Run, Settings};
 use crate::budget;
 use crate::terminal::{Bar, Terminal};
 use crate::{Exit, files, stamp};
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Exit {
         }
     };
     // All are read before any is run: a slip in the last file should not cost the hours of the first.
-    let Some(scenarios) = load(&files, terminal) else { return Exit::BadInput };
+    let Some(scenarios) = load(&files, &arguments.settings, terminal) else { return Exit::BadInput };
     let outs = match directories(arguments, &files, &scenarios) {
         Ok(outs) => outs,
         Err(reason) => {
@@ -48,15 +48,15 @@ pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Exit {
 }
 
 /// Reads scenarios, or shows what is wrong with each.
-pub(crate) fn load(files: &[PathBuf], terminal: &Terminal) -> Option<Vec<Scenario>> {
+pub(crate) fn load(paths: &[PathBuf], settings: &Settings, terminal: &Terminal) -> Option<Vec<Scenario>> {
     let mut scenarios = Vec::new();
-    for file in files {
-        match laxity_lab::load(file) {
+    for path in paths {
+        match files::load(path, settings) {
             Ok(scenario) => scenarios.push(scenario),
             Err(diagnostics) => terminal.note(&diagnostics.render(terminal.error_colour())),
         }
     }
-    (scenarios.len() == files.len()).then_some(scenarios)
+    (scenarios.len() == paths.len()).then_some(scenarios)
 }
 
 /// The directory of results for each scenario, no two the same.

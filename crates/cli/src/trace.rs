@@ -14,13 +14,13 @@ use laxity_units::{Span, Time};
 use laxity_world::text::clean;
 use laxity_world::{Departed, FrameSink};
 
-use crate::Exit;
 use crate::arguments::Trace;
 use crate::terminal::Terminal;
+use crate::{Exit, files};
 use window::{Window, Windowed};
 
 pub(crate) fn trace(arguments: &Trace, terminal: &mut Terminal) -> Exit {
-    let scenario = match laxity_lab::load(&arguments.file) {
+    let scenario = match files::load(&arguments.file, &arguments.settings) {
         Ok(scenario) => scenario,
         Err(diagnostics) => {
             terminal.note(&diagnostics.render(terminal.error_colour()));

@@ -8,16 +8,16 @@ use laxity_scenario::Scenario;
 use laxity_scenario::tune::Tune as Goal;
 use laxity_world::text::{clean, clean_lines};
 
-use crate::Exit;
 use crate::arguments::Tune;
 use crate::check::counted;
 use crate::terminal::Terminal;
+use crate::{Exit, files};
 
 /// Settings that are listed beside the best.
 const LISTED: usize = 5;
 
 pub(crate) fn tune(arguments: &Tune, terminal: &mut Terminal) -> Exit {
-    let scenario = match laxity_lab::load(&arguments.file) {
+    let scenario = match files::load(&arguments.file, &arguments.settings) {
         Ok(scenario) => scenario,
         Err(diagnostics) => {
             terminal.note(&diagnostics.render(terminal.error_colour()));

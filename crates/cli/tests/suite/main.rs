@@ -1,8 +1,10 @@
 //! The program `laxity`, run as a process of its own in a directory of its own.
 
 mod adapters;
+mod book;
 mod common;
 mod dissector;
+mod edits;
 mod exits;
 mod explain;
 mod new;

@@ -1,0 +1,116 @@
+//! The arguments of commands beside experiments: adapters, profiles, words, shells.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use clap_complete::Shell;
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// A key or a word as it stands anywhere: `channel.deadline`, `napi`, `on_time`, `laxity.min`,
+    /// `"not judged"`. All words if there is none.
+    #[arg(value_name = "WORD")]
+    pub(crate) words: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Reference {
+    /// The reference of claims instead.
+    #[arg(long)]
+    pub(crate) claims: bool,
+    /// The glossary instead.
+    #[arg(long)]
+    pub(crate) glossary: bool,
+    /// The page of which systems have a bound instead.
+    #[arg(long)]
+    pub(crate) coverage: bool,
+    /// The pages of the scenario format instead, each after a line that names its file.
+    #[arg(long)]
+    pub(crate) scenario: bool,
+    /// The manual pages instead, each after a line that names its file.
+    #[arg(long)]
+    pub(crate) man: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Calibrate {
+    /// File of the profile.
+    #[arg(long, value_name = "FILE", default_value = "this-machine.toml")]
+    pub(crate) out: PathBuf,
+    /// Largest packet in bytes, header not counted.
+    #[arg(long, value_name = "BYTES", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(64..=65536))]
+    pub(crate) packet: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Adapter {
+    #[command(subcommand)]
+    pub(crate) command: AdapterCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AdapterCommand {
+    /// Checks adapter files: whether each is an adapter, and has the source of every number.
+    Check(AdapterCheck),
+    /// Prints an adapter's stages, queues, resources and buffers, what packets cost it, and what limits it.
+    Show(AdapterShow),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AdapterCheck {
+    /// Adapter files.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AdapterShow {
+    /// An adapter file.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// File of a block diagram.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    /// The schema of host cost profiles instead.
+    #[arg(long)]
+    pub(crate) profile: bool,
+    /// The schema of adapter files instead.
+    #[arg(long, conflicts_with = "profile")]
+    pub(crate) adapter: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// Results of the one run: a directory that `laxity run` wrote, or its `results.json`.
+    #[arg(value_name = "A")]
+    pub(crate) before: PathBuf,
+    /// Results of the other.
+    #[arg(value_name = "B")]
+    pub(crate) after: PathBuf,
+    /// Compares only this metric, as a figure names it: `worst`, `latency.p99`, `figure:admitted`.
+    /// Can be given several times. Default: bounds, worst cases, delays, throughput, misses, drops
+    /// and every further figure of the runs.
+    #[arg(long = "metric", value_name = "NAME")]
+    pub(crate) metrics: Vec<String>,
+    /// Prints JSON instead of a table; values in SI units.
+    #[arg(long, short)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell: `bash`, `elvish`, `fish`, `powershell` or `zsh`.
+    #[arg(value_name = "SHELL", hide_possible_values = true)]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// The command, such as `run` or `adapter show`. Default: the page of `laxity` itself.
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
