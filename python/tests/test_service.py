@@ -1,17 +1,16 @@
-"""The package against two daemons over loopback: `python test_service.py LAXITY`."""
+"""The package against two daemons over loopback."""
 
 import asyncio
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
 import laxity
+from common import LAXITY
 
-LAXITY = sys.argv.pop(1)
 NODE = """
 name = "{name}"
 id = {id}
