@@ -174,7 +174,7 @@ pub(super) fn takes_time(cx: &mut Context<'_>, experiment: &Experiment) -> Resul
             ),
             Some(ForEver::Drops) => (
                 "drops messages for ever at one instant: making a packet takes the host no time",
-                "say `packet_overflow = \"block\"` on the channel, or give `first_packet` a cost",
+                "say `packet_overflow = \"block\"` on the channel, or give `first_packet` and `single_packet` a cost",
             ),
             Some(ForEver::Free) => (
                 "sends for ever at one instant: neither host nor adapter take any time",

@@ -400,8 +400,9 @@ fn costs(dice: &mut Dice, place: Place) -> (bool, HostCosts) {
         receive_byte: byte(dice),
         transfer_byte: byte(dice),
         single_packet: match said && dice.newest().chance(0.2) {
-            true => first_packet.min(packet),
-            false => first_packet,
+            // Without any, an endless source might send for ever at one instant.
+            true if !packet.is_zero() => first_packet.min(packet),
+            _ => first_packet,
         },
     };
     (said, costs)

@@ -82,7 +82,7 @@ pub struct ChannelSpec {
 pub enum ForEver {
     /// Its handler never waits for a buffer.
     Decays,
-    /// It drops messages, and making a packet takes no time.
+    /// It drops messages, and making a packet of them takes no time.
     Drops,
     /// Neither its host nor its adapter take any time.
     Free,
@@ -95,7 +95,8 @@ impl Experiment {
     pub fn sends_for_ever(&self, channel: &ChannelSpec) -> Option<ForEver> {
         let sender = channel.route[0];
         let host = self.host(sender);
-        let free = host.costs.first_packet.is_zero();
+        let single = channel.source.largest_endless().is_some_and(|most| most <= host.subsystem.packet);
+        let free = if single { host.costs.single_packet } else { host.costs.first_packet }.is_zero();
         let adapter = self.adapter_of(sender, self.link_out(channel, 0));
         match (channel.packet_overflow, adapter) {
             (PacketOverflow::DecayDeadline, _) => Some(ForEver::Decays),
@@ -189,6 +190,16 @@ impl SourceSpec {
         matches!(self, SourceSpec::Continuous(_) | SourceSpec::Closed { .. } | SourceSpec::Rounds { .. })
     }
 
+    /// The largest of its messages, if they are endless.
+    fn largest_endless(&self) -> Option<Bytes> {
+        match self {
+            SourceSpec::Continuous(sizes)
+            | SourceSpec::Closed { sizes, .. }
+            | SourceSpec::Rounds { sizes, .. } => Some(most(*sizes)),
+            SourceSpec::None | SourceSpec::Timed { .. } => None,
+        }
+    }
+
     /// The endless messages, of sizes drawn from `random`; `None` for sources with times of their
     /// own, or without messages.
     pub fn endless(&self, random: Stream) -> Option<Endless> {
@@ -247,26 +258,28 @@ impl ChannelSpec {
     /// may send such messages.
     pub fn smallest_piece(&self) -> Bytes {
         let TrafficSpec { max_message, min_message, .. } = self.spec;
-        let of = |sizes: Sizes| match sizes {
-            Sizes::Fixed(size) => Some(size),
-            Sizes::Uniform { most, .. } => Some(most),
-        };
         let largest = match &self.source {
             SourceSpec::None => Some(max_message),
-            SourceSpec::Continuous(sizes)
-            | SourceSpec::Closed { sizes, .. }
-            | SourceSpec::Rounds { sizes, .. } => of(*sizes),
             SourceSpec::Timed { parameters, .. } => match parameters {
-                SourceParameters::Periodic(periodic) => of(periodic.sizes),
-                SourceParameters::Bursty(bursty) => of(bursty.sizes),
-                SourceParameters::Poisson(poisson) => of(poisson.sizes),
+                SourceParameters::Periodic(periodic) => Some(most(periodic.sizes)),
+                SourceParameters::Bursty(bursty) => Some(most(bursty.sizes)),
+                SourceParameters::Poisson(poisson) => Some(most(poisson.sizes)),
                 SourceParameters::Script(script) => {
                     script.messages.iter().map(|message| message.size).max().or(Some(min_message))
                 }
                 SourceParameters::Adversary(_) | SourceParameters::Recorded(_) => None,
             },
+            endless => endless.largest_endless(),
         };
         if largest.is_some_and(|largest| largest <= max_message) { min_message } else { Bytes::new(1) }
+    }
+}
+
+/// The largest of `sizes`.
+fn most(sizes: Sizes) -> Bytes {
+    match sizes {
+        Sizes::Fixed(size) => size,
+        Sizes::Uniform { most, .. } => most,
     }
 }
 
