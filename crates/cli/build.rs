@@ -1,5 +1,5 @@
 //! The commit that the program is built from, for reports to name: `LAXITY_BUILD`, or `unknown`
-//! outside a repository.
+//! outside a repository. And the designer's WebAssembly module, if `LAXITY_MODULE` names its file.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,6 +9,18 @@ fn main() {
     let root = crates.join("..");
     println!("cargo::rerun-if-changed={}", crates.display());
     println!("cargo::rustc-env=LAXITY_BUILD={}", build(&root).unwrap_or_else(|| "unknown".into()));
+    module();
+}
+
+/// Puts the module, or an empty file, where the program includes it.
+fn module() {
+    println!("cargo::rerun-if-env-changed=LAXITY_MODULE");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it")).join("laxity.wasm");
+    let bytes = match std::env::var_os("LAXITY_MODULE") {
+        Some(file) => std::fs::read(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display())),
+        None => Vec::new(),
+    };
+    std::fs::write(&out, bytes).unwrap_or_else(|error| panic!("{}: {error}", out.display()));
 }
 
 /// The commit, and whether what is built differs from it.

@@ -8,13 +8,14 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::designer;
 use crate::step::{self, Report, cargo};
 
 /// The experiment that is run both ways.
 const EXPERIMENT: &str = "experiments/emulated-adapter/t6.5-token-ring.toml";
 
 pub(crate) fn check(root: &Path, report: &mut Report) {
-    if available("wasm32-unknown-unknown", rustup(&["target", "add", "wasm32-unknown-unknown"])) {
+    if available(designer::TARGET, rustup(&["target", "add", designer::TARGET])) {
         report.check("an experiment gives the same bits as WebAssembly", || same_bits(root));
     }
     if !available("a nightly compiler", nightly(&["--version"])) {
@@ -49,15 +50,10 @@ pub(crate) fn check(root: &Path, report: &mut Report) {
 /// Runs an experiment natively and as WebAssembly, in node if it is there, and compares what came
 /// of it; the lab and all that is below it have to compile for a target without a system, too.
 fn same_bits(root: &Path) -> Result<(), String> {
-    let target = "wasm32-unknown-unknown";
-    let build = ["build", "--quiet", "--package", "laxity-browser", "--lib", "--target", target];
-    step::run(cargo(root, &build))?;
-    step::run(cargo(root, &["check", "--quiet", "--package", "laxity-lab", "--target", target]))?;
+    let module = designer::module(root)?;
+    step::run(cargo(root, &["check", "--quiet", "--package", "laxity-lab", "--target", designer::TARGET]))?;
     let mut node = Command::new("node");
-    node.current_dir(root).arg("crates/browser/run.mjs");
-    let built =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |place| root.join(place));
-    node.arg(built.join(target).join("debug/laxity_browser.wasm")).arg(EXPERIMENT);
+    node.current_dir(root).arg("crates/browser/run.mjs").arg(module).arg(EXPERIMENT);
     if !available("node", program("node", &["--version"])) {
         return Ok(());
     }

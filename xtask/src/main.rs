@@ -1,10 +1,12 @@
-//! Chores of the workspace: `cargo xtask test`, `generate`, `bench`, `mutants` and `soak`.
+//! Chores of the workspace: `cargo xtask test`, `generate`, `designer`, `bench`, `mutants` and
+//! `soak`.
 //!
 //! `test` decides whether a change is good: all tests, the house style, the rows of every
 //! experiment in virtual time, and the files that are generated from the code. It has no
 //! dependencies, so it builds in a second on a new machine.
 
 mod bench;
+mod designer;
 mod elsewhere;
 mod generated;
 mod mutants;
@@ -21,6 +23,8 @@ const USAGE: &str = "usage: cargo xtask <command>
 
   test        all tests, doc tests, formatting, lints, and that generated files are current
   generate    rewrites the generated files
+  designer    builds the page's WebAssembly module, and target/dist/laxity with it
+              [--test] tests the page in a browser, [--screens] makes the expected screenshots anew
   bench       runs a benchmark: NAME and its options; lists all without a name
   mutants     changes the code in one place after the other and looks whether a test notices (hours)
               [qos] [admission] [model] [--file GLOB] [--shard K/N] [--minutes N]
@@ -33,13 +37,14 @@ fn main() -> ExitCode {
     let root = root();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["test"] => test(&root),
-        ["generate"] => match generated::write(&root) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(reason) => {
-                eprintln!("error: {reason}");
-                ExitCode::FAILURE
-            }
-        },
+        ["generate"] => done(generated::write(&root)),
+        ["designer"] => done(designer::build(&root)),
+        ["designer", "--screens"] => done(designer::screens(&root)),
+        ["designer", "--test"] => {
+            let mut report = Report::default();
+            designer::check(&root, &mut report);
+            report.finish()
+        }
         ["bench"] => bench::run(&root, None, &[]),
         ["bench", name, ref options @ ..] => bench::run(&root, Some(name), options),
         ["mutants", ref options @ ..] => mutants::run(&root, options),
@@ -55,6 +60,17 @@ fn main() -> ExitCode {
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Success, or the reason on standard error.
+fn done(outcome: Result<(), String>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("error: {reason}");
+            ExitCode::FAILURE
         }
     }
 }
@@ -95,6 +111,7 @@ fn test(root: &Path) -> ExitCode {
     });
     python::check(root, &mut report);
     elsewhere::check(root, &mut report);
+    designer::check(root, &mut report);
     report.finish()
 }
 

@@ -1,11 +1,39 @@
-//! The simulator as a WebAssembly module: two functions over its memory, called by `run.mjs` in
-//! node or by a web page. A run uses no clock, no files and no randomness of its environment.
+//! The designer: simulator and admission as a WebAssembly module with a JSON interface.
 //!
-//! The module proves that a run has the same bits there as on every other platform (`cargo xtask
-//! test` compares them).
+//! A page sends a [`Request`] as JSON and gets JSON back ([`answer`]). The module has no imports:
+//! an answer depends on the request only, and on no clock, no file and no randomness of the page.
+//! The command `laxity designer` answers the same requests natively, with the same bits.
+//!
+//! ```text
+//! scenario text ──design──▶ findings, document, drawing, admission
+//!               ──run─────▶ channels, curves, stages, queue lengths, timelines
+//!               ──sweep───▶ bounds for each value of one key
+//! text and key  ──set─────▶ the text with that key changed, comments kept
+//! ```
+//!
+//! Times in answers are seconds, rates bytes per second, sizes bytes. `page/` has the page.
+
+mod admitted;
+mod design;
+mod drawing;
+mod edit;
+pub mod page;
+mod request;
+mod simulated;
+mod timeline;
 
 use laxity_scenario::Scenario;
 use sha2::{Digest, Sha256};
+
+pub use request::{Request, Step};
+
+/// The answer to a request in JSON, as JSON. An answer with a key `error` says why there is none.
+pub fn answer(request: &[u8]) -> Vec<u8> {
+    let answered = serde_json::from_slice::<Request>(request).map_err(|error| error.to_string());
+    let value =
+        answered.and_then(Request::answer).unwrap_or_else(|error| serde_json::json!({ "error": error }));
+    serde_json::to_vec(&value).expect("a value is JSON")
+}
 
 /// First eight bytes of the SHA-256 of the results of a scenario's first point, as JSON with the
 /// exact value of every double. The scenario names no files of its own. An error says why the
@@ -21,7 +49,8 @@ pub fn digest(text: &[u8]) -> Result<u64, String> {
 /// The module's functions.
 #[allow(unsafe_code, reason = "a page and the module share memory by address")]
 pub mod module {
-    /// Buffer of `length` bytes for a scenario, which [`laxity_digest`] frees.
+    /// Buffer of `length` bytes, which [`laxity_digest`], [`laxity_answer`] or [`laxity_free`]
+    /// frees.
     #[unsafe(no_mangle)]
     pub extern "C" fn laxity_room(length: usize) -> *mut u8 {
         Box::leak(vec![0; length].into_boxed_slice()).as_mut_ptr()
@@ -35,55 +64,46 @@ pub mod module {
     #[unsafe(no_mangle)]
     pub unsafe extern "C" fn laxity_digest(text: *mut u8, length: usize) -> u64 {
         // SAFETY: the caller passes a leaked box of this length, which is taken back once.
-        let text = unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(text, length)) };
+        let text = unsafe { taken_back(text, length) };
         super::digest(&text).unwrap_or(0)
+    }
+
+    /// Answer to the request in the buffer `request`: a buffer that begins with the length of the
+    /// JSON behind it, four bytes, little-endian. The whole is to be freed by [`laxity_free`].
+    ///
+    /// # Safety
+    ///
+    /// `request` is a result of [`laxity_room`] for the same `length`, and is not used afterwards.
+    #[unsafe(no_mangle)]
+    pub unsafe extern "C" fn laxity_answer(request: *mut u8, length: usize) -> *mut u8 {
+        // SAFETY: the caller passes a leaked box of this length, which is taken back once.
+        let request = unsafe { taken_back(request, length) };
+        let json = super::answer(&request);
+        let length = u32::try_from(json.len()).expect("an answer is shorter than 4 GiB");
+        let whole = [&length.to_le_bytes()[..], &json].concat();
+        Box::leak(whole.into_boxed_slice()).as_mut_ptr()
+    }
+
+    /// Frees a buffer of `length` bytes.
+    ///
+    /// # Safety
+    ///
+    /// `buffer` is a result of [`laxity_room`] or [`laxity_answer`] of this length in all, and is
+    /// not used afterwards.
+    #[unsafe(no_mangle)]
+    pub unsafe extern "C" fn laxity_free(buffer: *mut u8, length: usize) {
+        // SAFETY: the caller passes a leaked box of this length, which is taken back once.
+        drop(unsafe { taken_back(buffer, length) });
+    }
+
+    /// # Safety
+    ///
+    /// `buffer` is a leaked box of this `length`, and is not used afterwards.
+    unsafe fn taken_back(buffer: *mut u8, length: usize) -> Box<[u8]> {
+        // SAFETY: see above.
+        unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(buffer, length)) }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SCENARIO: &[u8] = br#"
-        title = "One message"
-        [host]
-        profile = "mc68040"
-        [adapter]
-        kind = "null"
-        startup = "40 us"
-        per_byte = "50 ns"
-        [run]
-        time = "100 ms"
-        [[channel]]
-        name = "rt"
-        class = "real_time"
-        max_message = "4 KiB"
-        burst = 1
-        min_interval = "20 ms"
-        deadline = "20 ms"
-        source = { kind = "periodic" }
-    "#;
-
-    #[test]
-    fn a_digest_is_of_the_results_and_an_error_in_words() {
-        let one = digest(SCENARIO).unwrap();
-        assert_eq!(digest(SCENARIO), Ok(one));
-        let longer = String::from_utf8_lossy(SCENARIO).replace("100 ms", "200 ms");
-        assert_ne!(digest(longer.as_bytes()), Ok(one));
-        assert!(digest(b"title = 1").unwrap_err().contains("title"));
-    }
-
-    #[test]
-    #[allow(unsafe_code, reason = "as a page does")]
-    fn a_page_has_the_same() {
-        for (text, expected) in [(SCENARIO, digest(SCENARIO).unwrap()), (b"title = 1".as_slice(), 0)] {
-            let room = module::laxity_room(text.len());
-            // SAFETY: the buffer has this length, and is used once.
-            let digest = unsafe {
-                room.copy_from_nonoverlapping(text.as_ptr(), text.len());
-                module::laxity_digest(room, text.len())
-            };
-            assert_eq!(digest, expected);
-        }
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
 //! The arguments, which are also their own documentation: `docs/cli.md` is made from here.
 
+mod designer;
 mod edits;
 mod service;
 mod tools;
@@ -11,6 +12,7 @@ use std::sync::LazyLock;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use laxity_units::Span;
 
+pub(crate) use designer::Designer;
 pub(crate) use edits::Settings;
 pub(crate) use service::{
     Bridge, Channel, ChannelCommand, ContractOptions, Daemon, MakeKeys, Ping, Recv, Send, Serve, ShowNode,
@@ -175,6 +177,12 @@ pub(crate) enum Command {
     Node(ShowNode),
     /// Shows the channels at the local node, live: the bound beside the worst case.
     Top(Top),
+    /// Serves the designer: a page that shows bounds, worst cases and timelines as a scenario is edited.
+    ///
+    /// The page is at `http://localhost:7117`, for browsers of this machine only. It needs no other
+    /// server, and a scenario does not leave the browser except to this program. Ends with an
+    /// interrupt (Ctrl-C).
+    Designer(Designer),
     /// Prints the JSON schema of scenario files, for editors.
     Schema(Schema),
     /// Says what a key of a scenario or a word of tables, reports and claims means.

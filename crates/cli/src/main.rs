@@ -10,6 +10,7 @@ mod attack;
 mod budget;
 mod calibrate;
 mod check;
+mod designer;
 mod diff;
 mod emulate;
 mod explain;
@@ -107,6 +108,7 @@ fn main() -> ExitCode {
         Command::Channel(options) => service::show::channel(&options.command, &mut terminal),
         Command::Node(options) => service::show::node(options, &mut terminal),
         Command::Top(options) => service::show::top(options, &mut terminal),
+        Command::Designer(options) => designer::designer(options, &mut terminal),
         Command::Schema(options) => {
             let schema = match (options.profile, options.adapter) {
                 (true, _) => laxity_scenario::profile_schema(),

@@ -42,6 +42,11 @@ pub fn built_in_adapters() -> Vec<&'static str> {
     BUILT_IN.iter().map(|(name, _)| *name).collect()
 }
 
+/// Text of the built-in adapter called `name`.
+pub fn built_in_adapter(name: &str) -> Option<&'static str> {
+    BUILT_IN.iter().find(|(built_in, _)| *built_in == name).map(|(_, text)| *text)
+}
+
 /// An adapter file, valid throughout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdapterFile {

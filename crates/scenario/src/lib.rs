@@ -90,7 +90,7 @@ pub mod tune;
 mod written;
 
 pub use adapter::Citation;
-pub use adapter_file::{AdapterFile, built_in_adapters};
+pub use adapter_file::{AdapterFile, built_in_adapter, built_in_adapters};
 pub use claim::Claim;
 pub use edits::Edits;
 pub use raw::FORMAT;
