@@ -9,6 +9,8 @@ import { at, state, update } from "./state.js";
 import { counted } from "./units.js";
 import { take } from "./work.js";
 
+const POLICIES = ["interrupt", "interrupt_kernel", "napi", "continuous", "timed", "hard_timer", "explicit", "limited", "coalescing"];
+const FIRMWARES = ["svia", "pvia", "qosvia"];
 const PROFILES = ["mc68040", "hartos-np", "harts-reception", "polling-server"];
 
 export function design() {
@@ -55,12 +57,24 @@ function drawing() {
     ${running()}`;
 }
 
-/** Sections of hosts that the drawing does not have: their keys are in the text. */
+/** Hosts that receive at interfaces, and virtual interfaces: the numbers of their tables. */
 function special(drawing) {
-  const what = drawing.receives
-    ? "This host receives at interfaces. Their keys are in the text; the queues below are measured."
-    : "Programs post to adapters with virtual interfaces. Their keys are in the text.";
-  return html`<p class="note">${what}</p>`;
+  const { document } = state.design;
+  if (!drawing.receives) return card("Virtual interfaces", scalars(["via"], document.via));
+  const interfaces = document.interface ?? [];
+  return [
+    card("Host that receives", [...scalars(["host"], document.host), ...scalars(["host", "receive"], document.host?.receive)]),
+    ...interfaces.map((one, i) => card(`Interface ${one.name}`, scalars(["interface", i], one))),
+  ];
+}
+
+const card = (title, fields) => html`<section class="card"><h2>${title}</h2><div class="fields">${fields}</div></section>`;
+
+/** A field for each plain value of the table at `path`. */
+function scalars(path, table) {
+  const choices = { profile: PROFILES, policy: POLICIES, firmware: FIRMWARES };
+  return Object.entries(table ?? {}).filter(([key, value]) => typeof value !== "object" && key !== "name").map(([key, value]) =>
+    field({ path: [...path, key], label: key.replaceAll("_", " "), value, choices: choices[key] ?? null }));
 }
 
 /** The node whose host is shown: the chosen one, or the first. */

@@ -10,12 +10,16 @@ const HEIGHT = 46;
 const GAP = 18;
 const ROW = 104;
 
-/** The nodes that the document names, in its order: the simulator keeps it, and JSON does not. */
+/** The nodes that the document names. */
 export function named() {
   const { document, drawing } = state.design;
   const written = document.node ?? {};
   const known = [...drawing.nodes, ...drawing.switches].map(({ name }) => (name in written ? name : name.replace(/-\d+$/, "")));
-  return [...new Set(known)].filter((name) => name in written).map((name) => {
+  // Senders first, then in the order of the ways that messages take.
+  const ways = drawing.channels.map(({ route }) => route.map((station) => station.split(".")[0].replace(/-\d+$/, "")));
+  const hop = (name) => Math.min(...ways.map((way) => way.indexOf(name)).filter((at) => at >= 0), 99);
+  const names = [...new Set(known)].filter((name) => name in written).sort((a, b) => hop(a) - hop(b));
+  return names.map((name) => {
     const spec = written[name];
     const isSwitch = spec.kind === "switch";
     const detail = isSwitch ? spec.latency ?? "" : `${spec.host?.speedup ?? document.host?.speedup ?? 1}×`;
@@ -118,7 +122,7 @@ export function networkView() {
     .map((hop) => [written(hop.station, drawn.nodes), hop.time]));
   const chosen = state.node ?? drawn.nodes.find((node) => !node.isSwitch)?.name;
   return html`<section class="card network">
-    <h2>Network ${channel ? html`<small>the way of <b>${channel.name}</b>, with the bound at each station</small>` : nothing}</h2>
+    <h2>Network ${channel ? html`<small>the way of <b>${channel.name}</b>${parts.size > 1 ? ", with the bound at each station" : ""}</small>` : nothing}</h2>
     <div class="scroll">
     <svg viewBox="0 0 ${width} ${height}" style="width:${width}px" role="group" aria-label="Network">
       ${drawn.links.map((link) => linkView(link, places, onRoute(link)))}

@@ -95,7 +95,7 @@ function explained({ promise, result, guaranteed }) {
         <td class="share"><i style="width:${(term.time / most[0].time) * 100}%"></i></td>
         <td>${time(term.time)}</td><td>${percent(term.time / sum)}</td></tr>`)}
     </tbody></table>` : nothing}
-    ${result.delays ? html`<p class="note">${counted(result.delays.count, "message")}: half within ${time(result.delays.p50)}, 99 % within ${time(result.delays.p99)}, worst ${time(result.worst)}.
+    ${result.delays ? html`<p class="note">${counted(result.delays.count, "message")}: half within ${time(result.delays.p50)}, 99 % within ${time(result.delays.p99)}, worst ${time(result.worst ?? result.delays.max)}.
       ${guaranteed && result.on_time !== null && result.on_time !== undefined ? html`${result.on_time === 1 ? "All" : percent(result.on_time)} on time.` : nothing}</p>` : nothing}
   </div>`;
 }

@@ -15,8 +15,10 @@ export function timeline(width) {
     const chosen = state.design?.drawing?.channels.find(({ name }) => name === state.channel);
     const refused = admission().get(state.channel)?.verdict === "refused";
     if (!chosen?.guaranteed || refused || !state.run) return nothing;
-    return html`<section class="card"><h2>Worst message</h2>
-      <p class="note">No message of ${state.channel} with a deadline was followed in this run.</p></section>`;
+    const why = state.design.drawing.virtual_interfaces || state.design.drawing.receives
+      ? "Messages are followed where hosts schedule them, and not at interfaces."
+      : `No message of ${state.channel} with a deadline reached its end in this run.`;
+    return html`<section class="card"><h2>Worst message</h2><p class="note">${why}</p></section>`;
   }
   const inner = Math.max(width - 34, 260);
   const narrow = inner < 480;

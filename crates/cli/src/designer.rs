@@ -107,8 +107,10 @@ fn write(page: &Page, directory: &Path, terminal: &mut Terminal) -> Exit {
 /// Makes `directory`, or finds it empty.
 fn fresh(directory: &Path) -> Result<(), output::Error> {
     match fs::read_dir(directory) {
-        Ok(mut entries) if entries.next().is_none() => Ok(()),
-        Ok(_) => Err(output::Error::refused(directory, "is not empty")),
+        Ok(mut entries) => match entries.next() {
+            None => Ok(()),
+            Some(_) => Err(output::Error::refused(directory, "is not empty")),
+        },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             fs::create_dir_all(directory).map_err(|error| output::Error::failed(directory, error))
         }
