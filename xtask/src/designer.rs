@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::step::{self, Report, cargo};
 
-/// What WebAssembly is compiled for.
+/// The target of WebAssembly.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 /// The library that drives the browser.
 const DRIVER: &str = "puppeteer-core@24.43.1";

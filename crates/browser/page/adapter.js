@@ -3,7 +3,7 @@
 //   host ▸ commands ▸ stage ▸ stage ▸ medium
 //              ━━━━━━━━●━━━━━━●━━━━━━━ bus
 //
-// Every number in it is a field. An adapter that comes from a file is copied into the scenario
+// Every number in it is a field. An adapter of a file is copied into the scenario
 // before its lists can be changed.
 
 import { html, nothing } from "lit-html";

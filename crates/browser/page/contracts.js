@@ -27,7 +27,7 @@ function contract(channel, i) {
   const bad = verdict?.verdict === "refused";
   const interval = channel.rate !== undefined ? "rate" : "min_interval";
   const source = channel.source?.kind;
-  return html`<article class="contract ${bad ? "bad" : ""} ${state.channel === channel.name ? "chosen" : ""}"
+  return html`<article class="contract ${bad ? "bad" : ""} ${isOf(state.channel, channel.name) ? "chosen" : ""}"
       @focusin=${() => choose(channel.name)}>
     <div class="line">
       ${field({ path: path("name"), label: "Name", value: channel.name, small: true })}
@@ -48,8 +48,13 @@ function contract(channel, i) {
   </article>`;
 }
 
+/** Whether `name` is that of `channel`, or of one of its copies. */
+function isOf(name, channel) {
+  return name === channel || (name?.startsWith(`${channel}-`) && /^\d+$/.test(name.slice(channel.length + 1)));
+}
+
 function choose(name) {
-  if (state.channel === name) return;
+  if (isOf(state.channel, name)) return;
   const known = state.design.drawing.channels.map((channel) => channel.name);
   const found = [name, `${name}-1`].find((one) => known.includes(one));
   if (found) update({ channel: found });

@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import { state } from "./state.js";
 import { rows } from "./results.js";
-import { digits, read, timeUnit } from "./units.js";
+import { digits, read, time, timeUnit } from "./units.js";
 
 const HUES = ["--line-1", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6"];
 
@@ -95,18 +95,23 @@ export function delays(place, width) {
     plot(place).clear();
     return;
   }
-  const longest = Math.max(chosen.bound ?? 0, chosen.deadline ?? 0, chosen.result.delays.max);
+  const { curve, min, max } = chosen.result.delays;
+  const most = Math.max(chosen.bound ?? 0, max);
+  // A deadline far behind all that happens is named at the edge, so that the curve can be read.
+  const far = chosen.deadline !== null && chosen.deadline > 2 * most;
+  const longest = far ? most * 1.15 : Math.max(most, chosen.deadline ?? 0) * 1.06;
   const unit = timeUnit(longest);
-  const least = Math.min(...chosen.result.delays.curve.filter(([share]) => share < 1).map(([share]) => 1 - share));
-  const points = chosen.result.delays.curve.map(([share, value]) => [value / unit.factor, Math.max(1 - share, least / 2)]);
-  const xs = [0, ...points.map(([x]) => x)];
+  const start = min > longest / 3 ? min - (longest - min) * 0.15 : 0;
+  const least = Math.min(...curve.filter(([share]) => share < 1).map(([share]) => 1 - share));
+  const points = curve.map(([share, value]) => [value / unit.factor, Math.max(1 - share, least / 2)]);
+  const xs = [start / unit.factor, ...points.map(([x]) => x)];
   const ys = [1, ...points.map(([, y]) => y)];
   const floor = 10 ** Math.floor(Math.log10(least));
-  const end = (longest / unit.factor) * 1.06;
-  plot(place).show(`delays ${chosen.name} ${unit.name} ${floor} ${end.toPrecision(4)}`, [xs, ys], {
+  const range = [start / unit.factor, longest / unit.factor];
+  plot(place).show(`delays ${chosen.name} ${unit.name} ${floor} ${range.map((end) => end.toPrecision(4))}`, [xs, ys], {
     width,
     height: 220,
-    scales: { x: { time: false, range: [0, end] }, y: { distr: 3, range: [floor / 1.5, 1.2] } },
+    scales: { x: { time: false, range }, y: { distr: 3, range: [floor / 1.5, 1.2] } },
     series: [{}, { stroke: colour("--worst"), width: 2, paths: uPlot.paths.stepped({ align: -1 }), points: { show: false } }],
     axes: [axis({ label: `delay (${unit.name})`, size: 28 }), axis({
       size: 58,
@@ -117,7 +122,8 @@ export function delays(place, width) {
     })],
     marks: (drawn) => {
       if (chosen.bound !== null) mark(drawn, chosen.bound / unit.factor, "bound", colour("--bound"), [], 0);
-      if (chosen.deadline !== null) mark(drawn, chosen.deadline / unit.factor, "deadline", colour("--deadline"), [5, 4], 1);
+      if (far) mark(drawn, range[1], `deadline ${time(chosen.deadline)} →`, colour("--deadline"), [5, 4], 1);
+      else if (chosen.deadline !== null) mark(drawn, chosen.deadline / unit.factor, "deadline", colour("--deadline"), [5, 4], 1);
     },
   });
 }
@@ -157,7 +163,7 @@ export function sweep(place, width) {
   const all = [...new Set([...xs, ...slider.measured.map((point) => point.value)])].sort((a, b) => a - b);
   const aligned = bounds.map((line) => all.map((x) => (xs.includes(x) ? line[xs.indexOf(x)] : undefined)));
   const worst = names.map((name) => all.map((x) => slider.measured.find((point) => point.value === x)?.worst.get(name) ?? undefined));
-  const longest = Math.max(...bounds.flat().filter((value) => value !== null), ...asked.map((row) => row.deadline ?? 0), 1e-12);
+  const longest = Math.max(...bounds.flat().filter((value) => value !== null), 1e-12) * 1.1;
   const unit = timeUnit(longest);
   const scaled = (line) => line.map((value) => (value === null || value === undefined ? value : value / unit.factor));
   const now = read(slider.path.reduce((value, step) => value?.[step], state.design.document))?.number;
@@ -170,7 +176,7 @@ export function sweep(place, width) {
   plot(place).show(`sweep ${slider.path.join(" ")} ${names} ${unit.name}`, [all, ...aligned.map(scaled), ...worst.map(scaled)], {
     width,
     height: 190,
-    scales: { x: { time: false, distr: 3, range: [xs[0], xs.at(-1)] }, y: { range: [0, (longest / unit.factor) * 1.08] } },
+    scales: { x: { time: false, distr: 3, range: [xs[0], xs.at(-1)] }, y: { range: [0, longest / unit.factor] } },
     series: [
       {},
       ...names.map((_, i) => ({ stroke: colour(HUES[i]), width: 2, spanGaps: false, points: { show: false } })),

@@ -21,9 +21,9 @@ export function design() {
         ${view === "drawing" ? "Drawing" : "Text"}</button>`)}
       ${state.findings.length ? html`<span class="flag">${counted(state.findings.length, "error")}</span>` : nothing}
     </div>
+    ${errors()}
     <div id="drawing" ?hidden=${state.view !== "drawing"}>${drawing()}</div>
-    <div id="editor" ?hidden=${state.view !== "text"}></div>
-    ${errors()}`;
+    <div id="editor" ?hidden=${state.view !== "text"}></div>`;
 }
 
 /** The errors, each a button that goes to its line. */

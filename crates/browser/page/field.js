@@ -6,6 +6,9 @@ import { state, same, update } from "./state.js";
 import { read, typed, write } from "./units.js";
 import { drag, reach, set, slide } from "./work.js";
 
+/** What is being typed, which results that arrive meanwhile must not replace. */
+let typing = null;
+
 let numbers = 0;
 const identifiers = new Map();
 
@@ -41,22 +44,28 @@ function entry(id, path, label, value, usual, real) {
   const size = Math.max(3, String(value === "" ? usual : value).length);
   const commit = (event) => {
     const text = event.target.value;
+    typing = null;
     if (text === String(value)) return;
     set(path, text.trim() === "" ? null : typed(text, value === "" ? usual : value));
   };
   const keys = (event) => {
     const direction = { ArrowUp: 1, ArrowDown: -1 }[event.key];
-    if (event.key === "Escape") update({ slider: null });
+    if (event.key === "Escape") {
+      typing = null;
+      update({ slider: null });
+    }
     if (event.key === "Enter") commit(event);
     const now = direction && read(typed(event.target.value, value), real);
     if (!now) return;
     event.preventDefault();
+    typing = null;
     const next = now.whole ? now.number + direction : now.number * (direction > 0 ? 1.05 : 1 / 1.05);
     if (next > 0) drag(path, write(next, now));
   };
   return html`<input id=${id} type="text" autocomplete="off" spellcheck="false"
-      style="--size:${size}ch" .value=${live(String(value))} placeholder=${String(usual)}
-      @change=${commit} @keydown=${keys}
+      style="--size:${size}ch" .value=${live(typing?.id === id ? typing.text : String(value))}
+      placeholder=${String(usual)} @change=${commit} @keydown=${keys}
+      @input=${(event) => (typing = { id, text: event.target.value })} @blur=${() => (typing = null)}
       @focus=${() => (value === "" ? update({ slider: null }) : slide(path, label, value, real))}>
     ${open ? slider(path, label, value) : nothing}`;
 }

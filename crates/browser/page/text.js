@@ -9,7 +9,7 @@ const PAUSE = 120;
 let view = null;
 let parts = null;
 let pause = 0;
-/** The text that this editor gave away last: not to be written back while its author types on. */
+/** The text that this editor gave or got last: not written back while its author types on. */
 let given = null;
 
 async function open(place) {
@@ -80,8 +80,8 @@ export async function showText(place) {
       changes: { from: 0, to: now.length, insert: state.text },
       userEvent: "outside",
     });
+    given = state.text;
   }
-  given = state.text === now ? given : null;
   const found = state.findings.filter((finding) => finding.start);
   const marks = found.map((finding) => {
     const from = offset(finding.start);

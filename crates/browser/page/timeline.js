@@ -51,6 +51,9 @@ const key = (kind, words) => html`<span class="legend"><i class="span ${kind}"><
 function shortName(name) {
   const short = name.replace(/^node (0 )?/, "");
   if (short.includes("stage ")) return short.replace("stage ", "");
+  // A port of a switch is named by its ends.
+  const port = /^(\S+)\.(\S+) link$/.exec(short);
+  if (port) return `${port[1]} → ${port[2]}`;
   return short.replace(/\blink$/, "transmission").replace(/\bcpu/, "CPU");
 }
 

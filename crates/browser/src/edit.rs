@@ -31,7 +31,7 @@ pub(crate) fn parse(text: &str) -> Result<DocumentMut, String> {
     text.parse().map_err(|error: toml_edit::TomlError| error.message().to_string())
 }
 
-/// What a key that is not there becomes.
+/// The item that a missing key gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Missing {
     /// A table with a header of its own.
