@@ -20,7 +20,8 @@
 //! [`laxity_qos::channel`]. Their common part, and the proof, is in `trajectory.rs`. `table.rs`
 //! proves that they hold under EDF as well as under fixed priorities. EDF can do more than any fixed
 //! priorities: `demand.rs` has the test for it, from the same `W` and `S`, which also allows
-//! deadlines beyond `I_min` ([`Test`]).
+//! deadlines beyond `I_min` ([`Test`]). Channels that accept a small chance of late messages have
+//! `chances.rs`.
 //!
 //! A link that is shared by rates has a table of its own, `rates.rs`; where a CPU makes what goes
 //! over it `rated_host.rs` is both. A host with several cores has `cores.rs`.
@@ -37,6 +38,7 @@
 
 mod beside;
 mod buffers;
+mod chances;
 mod cores;
 mod counted;
 mod decision;
@@ -68,6 +70,7 @@ mod transmission;
 #[cfg(test)]
 mod tests;
 
+pub use chances::{Varying, share_late};
 pub use cores::{Caller, CoresTable, Place, WayOut};
 pub use decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
 pub use environment::{

@@ -174,8 +174,13 @@ impl Answer {
                     exit =
                         exit.max(refused(&mut text, (experiment, view), &mut advice, i, (&reason, answer)));
                 }
-                Promise::Unconnected(reason) => {
+                Promise::Unconnected(reason) | Promise::Unkept(reason) => {
                     exit = exit.max(refused(&mut text, (experiment, view), &mut advice, i, (reason, answer)));
+                }
+                Promise::Likely(share) => {
+                    text += &format!(
+                        "\nchannel {name}: admitted\n  at most {share:.2e} of its messages are late\n"
+                    );
                 }
                 Promise::Connected(connection) => {
                     text += &format!("\nchannel {name}: admitted\n");

@@ -29,10 +29,10 @@ impl Row {
         let (verdict, station) = match promise {
             Promise::BestEffort => return None,
             Promise::Refused(Refused { node, .. }) => ("refused", Some(experiment.place(*node))),
-            Promise::Unreceived(_) | Promise::Unconnected(_) => ("refused", None),
+            Promise::Unreceived(_) | Promise::Unconnected(_) | Promise::Unkept(_) => ("refused", None),
             Promise::Unbounded(..) => ("not analysed", None),
             Promise::Admitted(hops) => ("admitted", least_margin(experiment, hops)),
-            Promise::Received(_) | Promise::Connected(_) => ("admitted", None),
+            Promise::Received(_) | Promise::Connected(_) | Promise::Likely(_) => ("admitted", None),
         };
         Some(Row { verdict, asked: experiment.channels[i].deadline, bound, station })
     }
@@ -83,7 +83,7 @@ fn channel(experiment: &Experiment, channel: &ChannelSpec, promises: &Promises, 
     let reason = match promise {
         Promise::Refused(refused) => Some(refused.in_words(experiment)),
         Promise::Unreceived(refusal) => Some(refusal.missing.to_string()),
-        Promise::Unconnected(reason) => Some(reason.clone()),
+        Promise::Unconnected(reason) | Promise::Unkept(reason) => Some(reason.clone()),
         Promise::Unbounded(why, _) => Some(why.0.to_string()),
         _ => None,
     };

@@ -92,7 +92,8 @@ fn answer(file: &str, hop: usize) -> Answer {
         // No numbers help for ticks that can follow each other at once, nor for a processor that
         // waits for each transfer beside best effort that posts again at once.
         Promise::Unreceived(refusal) => Err(refusal.missing.to_string()),
-        Promise::Unconnected(why) => Err(why.clone()),
+        Promise::Unconnected(why) | Promise::Unkept(why) => Err(why.clone()),
+        Promise::Likely(_) => Err("a chance is no bound".into()),
         Promise::Refused(refused) => panic!("{}\n{file}", refused.in_words(&experiment)),
         Promise::BestEffort => panic!("the first channel is not of real time\n{file}"),
     }

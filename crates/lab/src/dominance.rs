@@ -177,7 +177,7 @@ fn refusal(experiment: &Experiment, promise: &Promise) -> String {
     match promise {
         Promise::Refused(refused) => refused.in_words(experiment),
         Promise::Unreceived(refusal) => refusal.missing.to_string(),
-        Promise::Unconnected(why) => why.clone(),
+        Promise::Unconnected(why) | Promise::Unkept(why) => why.clone(),
         _ => String::new(),
     }
 }

@@ -64,6 +64,8 @@ pub struct Arrived {
     pub at: Time,
     /// Delivery deadline; [`Time::MAX`] for none.
     pub due: Time,
+    /// The tag of its importance, 0 the least.
+    pub importance: u8,
 }
 
 impl Arrived {
@@ -75,6 +77,7 @@ impl Arrived {
         size: Bytes::ZERO,
         at: Time::ZERO,
         due: Time::MAX,
+        importance: 0,
     };
 }
 
@@ -163,6 +166,9 @@ pub enum Discard {
     /// deadline. Best effort has none, so it is discarded before packets with a deadline, the
     /// newest first.
     Importance,
+    /// If there is no slot, the packet with the least [importance](Arrived::importance), of equals
+    /// the newest (thesis 8.2: tags of importance within a stream and across streams).
+    Tag,
 }
 
 /// Outcome of a packet.

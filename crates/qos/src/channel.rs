@@ -43,8 +43,8 @@ pub use counters::Counters;
 pub use message::Delivery;
 pub use misuse::Misuse;
 pub use policy::{
-    Block, ChannelConfig, Config, LinkConfig, MessageOverflow, Order, PacketOverflow, Preemption, Processing,
-    Reader, Role, Way,
+    Block, ChannelConfig, Config, LinkConfig, MessageOverflow, Order, Oversize, PacketOverflow, Preemption,
+    Processing, Reader, Role, Way,
 };
 pub use slots::{Slot, Slots};
 pub use step::{Dropped, Finished, Sent, Step, Thread, Work};

@@ -27,6 +27,9 @@ pub struct HostCosts {
     pub single_packet: Span,
     /// `C_p`: protocol processing of every further packet.
     pub packet: Span,
+    /// Further processing of each packet of a real-time channel: queues in the order of deadlines
+    /// (thesis §4.4.1: 580 us a packet, and 364 us of best effort).
+    pub real_time_packet: Span,
     /// `C_l`: selecting a packet for transmission and starting it.
     pub link_scheduling: Span,
     /// Issuing a transmit command where the adapter schedules the link, in place of `C_l`.
@@ -79,6 +82,21 @@ impl HostCosts {
         self.zip(self, |cost, _| cost.divided(csf))
     }
 
+    /// The costs of a host on which packets of every class cost what those of real time do: an upper
+    /// bound.
+    #[must_use]
+    pub fn with_real_time_packets(self) -> Self {
+        let further = self.real_time_packet;
+        Self {
+            first_packet: self.first_packet + further,
+            single_packet: self.single_packet + further,
+            packet: self.packet + further,
+            receive_packet: self.receive_packet + further,
+            real_time_packet: Span::ZERO,
+            ..self
+        }
+    }
+
     /// Combines each cost with the `other`'s cost of the same name by `of`.
     #[must_use]
     pub fn zip(self, other: Self, of: impl Fn(Span, Span) -> Span) -> Self {
@@ -88,6 +106,7 @@ impl HostCosts {
             first_packet: of(self.first_packet, other.first_packet),
             single_packet: of(self.single_packet, other.single_packet),
             packet: of(self.packet, other.packet),
+            real_time_packet: of(self.real_time_packet, other.real_time_packet),
             link_scheduling: of(self.link_scheduling, other.link_scheduling),
             hand_over: of(self.hand_over, other.hand_over),
             interrupt: of(self.interrupt, other.interrupt),
@@ -206,6 +225,7 @@ mod tests {
         first_packet: Span::from_us(40),
         single_packet: Span::from_us(25),
         packet: Span::from_us(20),
+        real_time_packet: Span::from_us(9),
         link_scheduling: Span::from_us(10),
         hand_over: Span::from_us(7),
         interrupt: Span::from_us(5),
@@ -247,6 +267,14 @@ mod tests {
         assert_eq!(each, [43, 28, 23, 32, 11, 8].map(Span::from_us));
         assert_eq!([1, 2].map(|packets| of.first_of(packets)), [28, 43].map(Span::from_us));
         assert_eq!(of.with_packets_of(Bytes::new(1 << 20)), of);
+    }
+
+    #[test]
+    fn packets_of_real_time_cost_more() {
+        let of = COSTS.with_real_time_packets();
+        let each = [of.first_packet, of.single_packet, of.packet, of.receive_packet];
+        assert_eq!(each, [49, 34, 29, 39].map(Span::from_us));
+        assert_eq!(of.with_real_time_packets(), of);
     }
 
     #[test]

@@ -13,8 +13,8 @@
 //!
 //! ```
 //! use laxity_qos::channel::{
-//!     Block, ChannelConfig, Config, CoreId, LinkConfig, LinkParadigm, Order, Preemption, Processing, Slots, Step,
-//!     Subsystem, Taken,
+//!     Block, ChannelConfig, Config, CoreId, LinkConfig, LinkParadigm, Order, Oversize, Preemption, Processing,
+//!     Slots, Step, Subsystem, Taken,
 //! };
 //! use laxity_qos::costs::LinkCosts;
 //! use laxity_qos::discipline::EarlyPolicy;
@@ -42,6 +42,7 @@
 //!     },
 //!     packet,
 //!     enforcement: true,
+//!     oversize: Oversize::Intervals,
 //! });
 //! let contract = TrafficSpec {
 //!     max_message: Bytes::new(6000),

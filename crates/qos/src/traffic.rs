@@ -102,14 +102,16 @@ pub struct LogicalArrival {
 /// The logical clock of one channel.
 ///
 /// A message larger than `M_max` counts as several messages of the contract, one `I_min` apart.
-/// Structuring §3.1 lengthens the spacing "in proportion to the extra packets" instead, and lets
-/// the whole message begin at `ℓ` with a later deadline. That keeps the rate but not the guarantee.
-/// All its packets are then one demand, so the block of a handler that yields between messages has
-/// no bound. The next host, where the whole message becomes current at once, has reserved one
-/// message and receives several.
+/// Structuring §3.1 lengthens the spacing "in proportion to the extra packets" instead
+/// ([`by_packets`](Self::by_packets)), and lets the whole message begin at `ℓ` with a later
+/// deadline. That keeps the rate but not the guarantee. All its packets are then one demand, so the
+/// block of a handler that yields between messages has no bound. The next host, where the whole
+/// message becomes current at once, has reserved one message and receives several.
 #[derive(Debug, Clone, Copy)]
 pub struct LogicalClock {
     spec: TrafficSpec,
+    /// The packet by which oversize messages are counted; zero for whole intervals.
+    packet: Bytes,
     /// Earliest `ℓ` of the next message.
     next: Time,
 }
@@ -117,14 +119,24 @@ pub struct LogicalClock {
 impl LogicalClock {
     /// A clock for `spec`.
     pub fn new(spec: TrafficSpec) -> Self {
-        Self { spec, next: Time::ZERO }
+        Self { spec, packet: Bytes::ZERO, next: Time::ZERO }
+    }
+
+    /// The same, with the next message after an oversize one delayed in proportion to the packets,
+    /// of at most `packet`, of the oversize message (structuring §3.1).
+    ///
+    /// The pieces of a message are still `I_min` apart, but its last piece and the next message are
+    /// not, so no bound holds: a contract for one message an interval has more in it.
+    #[must_use]
+    pub fn by_packets(self, packet: Bytes) -> Self {
+        Self { packet, ..self }
     }
 
     /// Accounts for a message of `size` sent at `now`, and returns its logical arrival.
     pub fn arrive(&mut self, now: Time, size: Bytes) -> LogicalArrival {
         let at = self.next.max(now);
         let stretch = self.stretch(size);
-        self.next = at.saturating_add(stretch).saturating_add(self.spec.min_interval);
+        self.next = at.saturating_add(self.spacing(size, stretch));
         LogicalArrival { at, stretch, early: at > now, oversize: size > self.spec.max_message }
     }
 
@@ -151,6 +163,21 @@ impl LogicalClock {
     fn stretch(&self, size: Bytes) -> Span {
         let pieces = size.div_ceil(self.spec.max_message.max(Bytes::new(1))).max(1);
         self.spec.min_interval.saturating_mul(pieces - 1)
+    }
+
+    /// Time from the logical arrival of a message of `size` to that of the next one; the last piece
+    /// arrives logically `stretch` after the first.
+    fn spacing(&self, size: Bytes, stretch: Span) -> Span {
+        let interval = self.spec.min_interval;
+        if self.packet.is_zero() || size <= self.spec.max_message {
+            return stretch.saturating_add(interval);
+        }
+        let contract = self.spec.max_message.div_ceil(self.packet).max(1);
+        let packets = size.div_ceil(self.packet);
+        let (whole, rest) = (packets / contract, packets % contract);
+        let part = u128::from(interval.as_ps()) * u128::from(rest);
+        let part = Span::from_ps(part.div_ceil(contract.into()) as u64);
+        interval.saturating_mul(whole).saturating_add(part).max(stretch)
     }
 
     /// Sets a new `min_interval` for future messages. The logical arrival of the next message does
@@ -231,6 +258,26 @@ mod tests {
         assert_eq!(clock.arrive(ms(0), SPEC.max_message).at, ms(100));
         let slightly = clock.arrive(ms(200), Bytes::from_kib(61));
         assert_eq!((slightly.at, slightly.stretch), (ms(200), Span::from_ms(50)));
+    }
+
+    /// Five packets on a contract of four every 40 ms: 50 ms by packets, 80 ms by intervals. A whole
+    /// multiple takes as long either way, and a message within the contract one interval.
+    #[test]
+    fn by_packets_a_message_delays_the_next_in_proportion() {
+        let kib = Bytes::from_kib;
+        let spec = TrafficSpec { max_message: kib(16), min_interval: Span::from_ms(40), ..SPEC };
+        let next = |clock: LogicalClock, size| {
+            let mut clock = clock;
+            clock.arrive(ms(0), size);
+            clock.arrive(ms(0), kib(16)).at
+        };
+        let (whole, packets) = (LogicalClock::new(spec), LogicalClock::new(spec).by_packets(kib(4)));
+        for (size, intervals, proportion) in
+            [(8, 40, 40), (16, 40, 40), (20, 80, 50), (32, 80, 80), (61, 160, 160)]
+        {
+            assert_eq!(next(whole, kib(size)), ms(intervals), "{size} KiB");
+            assert_eq!(next(packets, kib(size)), ms(proportion), "{size} KiB");
+        }
     }
 
     #[test]

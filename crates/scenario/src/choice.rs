@@ -8,7 +8,9 @@ mod via;
 
 use laxity_admission::{Formula, Test};
 use laxity_model::host::Applications;
-use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
+use laxity_qos::channel::{
+    Block, LinkParadigm, MessageOverflow, Order, Oversize, PacketOverflow, Processing,
+};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 use laxity_world::experiment::{
@@ -112,6 +114,21 @@ impl Choice for EarlyPolicy {
             "above_best_effort",
             EarlyPolicy { horizon: Span::MAX, above_best_effort: true },
             "Work-conserving: early work runs before best effort, as structuring Figure 7(b) warns against.",
+        ),
+    ];
+}
+
+impl Choice for Oversize {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        (
+            "intervals",
+            Oversize::Intervals,
+            "By an interval for each `max_message` begun, so that at most one such message arrives logically an interval.",
+        ),
+        (
+            "packets",
+            Oversize::Packets,
+            "In proportion to its packets (structuring §3.1): the channel gets its rate, but has no bound, nor have others at the host.",
         ),
     ];
 }

@@ -2,6 +2,7 @@
 
 mod adapter;
 mod admission;
+mod asks;
 mod bus;
 mod carried;
 mod channel;
@@ -28,7 +29,7 @@ use laxity_admission::{Formula, Test};
 use laxity_model::host::Applications;
 use laxity_model::reception::{Discard, ProgramConfig};
 use laxity_model::via::{Doorbells, Firmware, ViaConfig};
-use laxity_qos::channel::{PacketOverflow, Processing};
+use laxity_qos::channel::{Oversize, PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 use laxity_world::experiment::{
@@ -259,6 +260,11 @@ pub(crate) fn experiment(
     let ports = emulation::ports(cx, port, &around.way);
     let (Topology { mut hosts, mut adapters, nodes, switches, outlets, networks, way: _ }, (admission, _)) =
         (topology?, admission?);
+    // The papers' spacing does not keep bounds, so it is for hosts that have none.
+    let unproved = admission.formula.is_none();
+    for host in hosts.iter_mut().filter(|host| unproved && host.spans.unsaid.oversize) {
+        host.value.subsystem.oversize = Oversize::Packets;
+    }
     if let Ok(channels) = &channels {
         for host in &mut hosts {
             let_early_frames_pass(&mut host.value, host.spans.unsaid, channels);
@@ -405,10 +411,11 @@ struct HostSpans {
     buses: Vec<Range<usize>>,
 }
 
-/// Keys on early work that `[host]` leaves out.
+/// Keys on early work and oversize messages that `[host]` leaves out.
 #[derive(Clone, Copy)]
 struct Unsaid {
     early: bool,
+    oversize: bool,
     /// Nor whether it goes before best effort.
     horizon: bool,
 }

@@ -8,8 +8,23 @@ use laxity_world::metric::Metric;
 use laxity_world::results::Axis;
 use serde::{Deserialize, Serialize};
 
+/// Values that are printed elsewhere, drawn as hollow marks beside the lines of a figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Marks {
+    /// Their name in the legend.
+    pub name: String,
+    /// The title of the panel that has them; empty for every panel.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub panel: String,
+    /// Places on the axis, in the unit of its label; counted from 0 on an axis of words.
+    pub x: Vec<f64>,
+    /// The values there, in seconds, bytes, bytes per second or shares of 1; as many as places.
+    pub y: Vec<f64>,
+}
+
 /// One figure, as a scenario file describes it under `[[figure]]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSpec {
     /// Its file name without the ending; by default made of `y` and `x`.
@@ -41,6 +56,9 @@ pub struct FigureSpec {
     /// Logarithmic to the right.
     #[serde(default)]
     pub log_x: bool,
+    /// Printed values beside the lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Marks>,
 }
 
 /// Why a figure cannot be drawn from these results.
@@ -108,6 +126,7 @@ impl FigureSpec {
             only: BTreeMap::new(),
             log_y: false,
             log_x: false,
+            marks: Vec::new(),
         }
     }
 

@@ -8,11 +8,12 @@ use laxity_world::{causes, figures};
 use serde_spanned::Spanned;
 
 use super::context::{Context, Reported};
-use super::raw::{RawClaim, RawFigure};
-use super::written::{List, Part};
+use super::raw::{RawClaim, RawFigure, RawMarks};
+use super::written::{List, Part, Written};
 use crate::claim::{Claim, ClaimError, Scripts, Stalls};
 use crate::diagnostic::{Diagnostic, Place, list, nearest, shown};
-use crate::figure::{FigureError, FigureSpec};
+use crate::figure::{FigureError, FigureSpec, Marks};
+use crate::leaf::Number;
 
 /// A figure, and the channels it names with their places.
 pub(crate) type Figure = (FigureSpec, Vec<Spanned<String>>);
@@ -173,10 +174,38 @@ pub(crate) fn figures(
     outcome.map(|()| figures)
 }
 
+fn marks(cx: &mut Context<'_>, part: Part<RawMarks>) -> Result<Marks, Reported> {
+    let part = cx.part(part)?;
+    let owner = part.span();
+    let RawMarks { name, panel, x, y } = part.into_inner();
+    let name = cx.required(name, "name", &owner, "these marks");
+    let panel = cx.or(panel, String::new());
+    let (x, y) = (numbers(cx, x)?, numbers(cx, y)?);
+    if x.len() != y.len() || x.is_empty() {
+        let reason = format!("there are {} places and {} values", x.len(), y.len());
+        return Err(cx.fault(&owner, reason, "give `x` and `y` as many numbers, at least one"));
+    }
+    Ok(Marks { name: name?.into_inner(), panel: panel?, x, y })
+}
+
+fn numbers(cx: &mut Context<'_>, list: Option<List<Written<Number>>>) -> Result<Vec<f64>, Reported> {
+    let items = cx.items(list)?;
+    let number = |item| {
+        let item = cx.value(item)?;
+        match item.get_ref() {
+            Number::Plain(number) => Ok(*number),
+            Number::Text(_) => {
+                Err(cx.fault(&item.span(), "this is a text", "valid is a number such as `0.25`"))
+            }
+        }
+    };
+    items.into_iter().map(number).collect()
+}
+
 fn figure(cx: &mut Context<'_>, part: Part<RawFigure>, axes: &[Axis]) -> Result<Figure, Reported> {
     let part = cx.part(part)?;
     let owner = part.span();
-    let RawFigure { name, title, x, y, channels, by, only, log_y, log_x } = part.into_inner();
+    let RawFigure { name, title, x, y, channels, by, only, log_y, log_x, marks } = part.into_inner();
     let name = cx.optional(name).map(|name| name.map_or(String::new(), |name| name.into_inner().0));
     let title = cx.or(title, String::new());
     let x = cx.optional(x);
@@ -192,6 +221,10 @@ fn figure(cx: &mut Context<'_>, part: Part<RawFigure>, axes: &[Axis]) -> Result<
     });
     let log_y = cx.or(log_y, false);
     let log_x = cx.or(log_x, false);
+    let marks = cx.items(marks).and_then(|marks| {
+        let marks: Vec<_> = marks.into_iter().map(|part| self::marks(cx, part)).collect();
+        marks.into_iter().collect::<Result<Vec<_>, _>>()
+    });
     let (x, by, only, channels) = (x?, by?, only?, channels?);
     let x_place = x.as_ref().map(Spanned::span);
     let mut named: Vec<(String, Range<usize>)> = Vec::new();
@@ -208,6 +241,7 @@ fn figure(cx: &mut Context<'_>, part: Part<RawFigure>, axes: &[Axis]) -> Result<
         only: only.into_iter().map(|(axis, point)| (axis.into_inner(), point.into_inner())).collect(),
         log_y: log_y?,
         log_x: log_x?,
+        marks: marks?,
     };
     if let (Some(_), Some(x)) = (spec.y.curve(), &x_place) {
         let reason =

@@ -261,6 +261,8 @@ impl Profile {
             first_packet: of(&sources[first_packet]),
             single_packet: of(&sources[single_packet]),
             packet: of(&sources[packet]),
+            // The papers' tables have one cost for both classes.
+            real_time_packet: Span::ZERO,
             link_scheduling: of(&sources[link_scheduling]),
             hand_over: of(&sources[hand_over]),
             interrupt: of(&sources[interrupt]),

@@ -18,7 +18,7 @@ mod via;
 
 use laxity_admission::Test;
 use laxity_model::host::Applications;
-use laxity_qos::channel::{Block, LinkParadigm, Order, Processing};
+use laxity_qos::channel::{Block, LinkParadigm, Order, Oversize, Processing};
 use laxity_qos::discipline::EarlyPolicy;
 use laxity_world::experiment::{ClockKind, Division, LocalDeadline, Misses, Refusal};
 use laxity_world::results::Origin;
@@ -26,7 +26,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::choice::{FormulaWord, PreemptionWord, Resources};
-use super::leaf::{Bounded, Cost, Delay, Factor, Interval, Length, Name, Or, Size, Whole};
+use super::leaf::{Bounded, Cost, Delay, Factor, Interval, Length, Name, Number, Or, Size, Whole};
 use super::written::{Anything, Either, Entries, List, Part, Written};
 use crate::claim::Stalls;
 pub(crate) use adapter::*;
@@ -187,6 +187,8 @@ pub(crate) struct RawCosts {
     pub(crate) single_packet: Option<Written<Bounded<Cost>>>,
     /// `C_p` of every further packet.
     pub(crate) packet: Option<Written<Bounded<Cost>>>,
+    /// Further processing of each packet of a real-time channel, sent or received. Default `0 us`.
+    pub(crate) real_time_packet: Option<Written<Bounded<Cost>>>,
     /// `C_l`: selecting a packet for transmission and starting it.
     pub(crate) link_scheduling: Option<Written<Bounded<Cost>>>,
     /// Issuing a transmit command where the adapter schedules the link, in place of `C_l`.
@@ -241,6 +243,9 @@ pub(crate) struct RawSubsystem {
     /// Traffic enforcement. Off, every message counts as current when it is sent and no queue has an end.
     /// Default `true`.
     pub(crate) enforcement: Option<Written<bool>>,
+    /// How much a message larger than `max_message` delays the next one. Default: `packets` where
+    /// admission is off, `intervals` where it proves bounds.
+    pub(crate) oversize: Option<Written<Oversize>>,
     /// `S`: the largest packet. Default `4 KiB`.
     pub(crate) packet: Option<Written<Bounded<Size>>>,
     /// The way from a packet to the adapter.
@@ -433,4 +438,23 @@ pub(crate) struct RawFigure {
     pub(crate) log_y: Option<Written<bool>>,
     /// Logarithmic to the right. Default `false`.
     pub(crate) log_x: Option<Written<bool>>,
+    /// Values printed elsewhere, such as in a paper, as marks beside the lines.
+    pub(crate) marks: Option<List<Part<RawMarks>>>,
+}
+
+/// Printed values beside the lines of a figure.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawMarks {
+    /// Their name in the legend.
+    #[schemars(required)]
+    pub(crate) name: Option<Written<String>>,
+    /// The title of the panel that has them. Default every panel.
+    pub(crate) panel: Option<Written<String>>,
+    /// Places on the axis, in the unit of its label; counted from 0 on an axis of words.
+    #[schemars(required)]
+    pub(crate) x: Option<List<Written<Number>>>,
+    /// The values there, in seconds, bytes, bytes per second or shares of 1.
+    #[schemars(required)]
+    pub(crate) y: Option<List<Written<Number>>>,
 }

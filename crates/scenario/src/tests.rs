@@ -1,6 +1,7 @@
 //! Every error of a file, as it is shown; and the experiments that files give.
 
 mod adapters;
+mod asks;
 mod attached;
 mod beneath;
 mod buses;

@@ -74,8 +74,8 @@ pub use covered::Uncovered;
 pub(crate) use covered::{Coverage, Covered, Row};
 pub(crate) use faults::stalls;
 pub(crate) use fifo::{delivers_at_once, passes, queue, way as keeps_order};
-pub(crate) use host::thread_per_message;
 use host::{by_level, clock_of_host, host_policies, levels, patient};
+pub(crate) use host::{spaced, thread_per_message};
 pub(crate) use incoming::{Frames, frames_apart, incoming, notice, notices};
 pub(crate) use medium::COLLISIONS;
 pub(crate) use receiving::receiving;
@@ -355,6 +355,8 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         // pieces.
         spec: _,
         deadline: _,
+        // See `promise/asks.rs` and `promise/chances.rs`.
+        asks: _,
         // The effect of a refusal on the run is decided after the run.
         refusal: _,
         // The run is judged by it after its end.
@@ -379,6 +381,7 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         cores: _,
         // There are none where the host sends.
         interface: _,
+        importance: _,
         streams: _,
         // Of virtual interfaces.
         playout: _,

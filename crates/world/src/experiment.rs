@@ -1,5 +1,6 @@
 //! One point of a sweep as valid types: all that a run needs, already checked.
 
+mod asks;
 mod chance;
 mod channel;
 mod computing;
@@ -22,6 +23,7 @@ use laxity_qos::reception::control;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span};
 
+pub use asks::Asks;
 pub use chance::Chance;
 pub use channel::{ChannelSpec, ForEver, SourceSpec};
 pub use computing::{BudgetSpec, ComputingSpec};

@@ -34,9 +34,19 @@ pub(crate) struct Reference {
 
 #[derive(Debug, Args)]
 pub(crate) struct Calibrate {
-    /// File of the profile.
-    #[arg(long, value_name = "FILE", default_value = "this-machine.toml")]
-    pub(crate) out: PathBuf,
+    /// Fits an adapter to its throughput by packet size instead, and writes an adapter file and a
+    /// figure.
+    ///
+    /// The file has a line of headings, `size,throughput` or `size,time`, and a line for each size: bytes,
+    /// and bytes per second or seconds. One packet is in the adapter at a time. The fit is
+    /// `C_x + size / B_x`; two lines that meet at a measured size stand beside it, with the
+    /// residuals of both.
+    #[arg(long, value_name = "CURVE", conflicts_with = "packet")]
+    pub(crate) adapter: Option<PathBuf>,
+    /// File of the profile, or of the adapter. Default: `this-machine.toml`, or the name of the
+    /// curve with `.toml`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
     /// Largest packet in bytes, header not counted.
     #[arg(long, value_name = "BYTES", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(64..=65536))]
     pub(crate) packet: u64,

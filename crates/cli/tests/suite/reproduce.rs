@@ -74,3 +74,37 @@ fn a_verdict_that_hangs_on_the_length_of_a_run_is_shown() {
     assert!(said.contains("0 of 1 verdicts the same"), "{said}");
     assert!(said.contains("- on-time holds") && said.contains("+ on-time contradicted"), "{said}");
 }
+
+/// Rows of the table in this repository: those of the papers have a line of the source, those of
+/// experiments that draw have their draws, and those with a range have a setting.
+#[test]
+fn every_row_names_its_line_its_draws_and_its_setting() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let table = fs::read_to_string(root.join("docs/reproduction.md")).unwrap();
+    let groups = ["Our own:", "Of another paper:", "Real and virtual time:", "Test of the implementation:"];
+    let sources = ["T", "S", "R", "Po", "V"];
+    let is_line = |line: &str| {
+        let number = sources.iter().find_map(|source| line.strip_prefix(source));
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let (mut rows, mut papers, mut draws) = (0, 0, false);
+    for text in table.lines() {
+        if let Some(file) = text.strip_prefix("<!-- experiment ") {
+            let file = file.split(' ').next().unwrap();
+            let scenario = fs::read_to_string(root.join(file)).unwrap();
+            draws = scenario.lines().any(|line| line.starts_with("draws = "));
+        }
+        let Some(row) = text.strip_prefix("| ").filter(|row| !row.starts_with("claim | ")) else { continue };
+        let cells: Vec<&str> = row.split(" | ").map(str::trim).collect();
+        let [id, line, says, verdict, drawn, range] = cells[..6] else { panic!("{row}") };
+        rows += 1;
+        if !groups.iter().any(|group| says.starts_with(group)) {
+            papers += 1;
+            assert!(is_line(line), "{id} names no line of its source: `{line}`");
+        }
+        assert_eq!(drawn.contains(" of "), draws, "{id}: draws `{drawn}`");
+        let set = verdict.contains(" at ") || verdict.starts_with("holds within");
+        assert!(range.is_empty() || set, "{id} has a range and no setting: {verdict}");
+    }
+    assert!(rows > 200 && papers > 100, "{papers} of {rows} rows");
+}

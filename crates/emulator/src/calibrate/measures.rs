@@ -11,8 +11,8 @@ use laxity_machine::place::{Placement, spawn_on};
 use laxity_machine::ring::ring;
 use laxity_machine::signal::Interrupt;
 use laxity_qos::channel::{
-    Block, ChannelConfig, ChannelId, Config, CoreId, LinkConfig, LinkParadigm, Order, Packet, Preemption,
-    Processing, Role, Slots, Step, Subsystem, Work,
+    Block, ChannelConfig, ChannelId, Config, CoreId, LinkConfig, LinkParadigm, Order, Oversize, Packet,
+    Preemption, Processing, Role, Slots, Step, Subsystem, Work,
 };
 use laxity_qos::discipline::EarlyPolicy;
 use laxity_units::{Bytes, Time};
@@ -129,6 +129,7 @@ fn config(packet: Bytes) -> Config {
         },
         packet,
         enforcement: true,
+        oversize: Oversize::Intervals,
     }
 }
 

@@ -134,6 +134,7 @@ fn every_packet_has_one_end_and_those_of_the_program_keep_their_order() {
                     size: Bytes::new(900),
                     at: now,
                     due: Time::MAX,
+                    importance: 0,
                 };
                 adapters.arrive(now, 0, packet);
                 offered += 1;

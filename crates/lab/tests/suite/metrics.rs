@@ -81,6 +81,34 @@ burst = 1
 source = { kind = "closed", outstanding = 3 }
 "#;
 
+/// A host of which the channels accept late messages.
+const CHANCES: &str = r#"
+title = "What only channels that accept late messages have"
+[host]
+profile = "mc68040"
+applications = "separate"
+[adapter]
+kind = "null"
+startup = "40 us"
+per_byte = "50 ns"
+[admission]
+test = "demand"
+[run]
+misses = "expected"
+time = "2 s"
+[[channel]]
+name = "film"
+class = "real_time"
+count = 40
+max_message = "40 KiB"
+burst = 1
+min_interval = "200 ms"
+deadline = "200 ms"
+late = 0.5
+mean_message = "20 KiB"
+source = { kind = "periodic", size = { uniform = ["1 B", "40 KiB"] } }
+"#;
+
 fn scenario(impaired: &str, formula: &str, second: &str) -> String {
     let second = match second {
         "real_time" => "real_time\"\nmin_interval = \"20 ms\"\ndeadline = \"2 ms",
@@ -89,13 +117,17 @@ fn scenario(impaired: &str, formula: &str, second: &str) -> String {
     SCENARIO.replace("IMPAIRED", impaired).replace("FORMULA", formula).replace("SECOND", second)
 }
 
-/// A run with bounds, one without bounds and with many errors, and one of virtual interfaces.
+/// A run with bounds, one without bounds and with many errors, one of virtual interfaces, and two
+/// with requests beside the deadline.
 fn results() -> Results {
     let of = |text: String| {
         let scenario =
             laxity_lab::from_text("metrics.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
         run(&scenario.first())
     };
+    let asks = "deadline = \"30 ms\"\njitter = \"30 ms\"\nloss = 0.5";
+    let lossless = scenario("impairments = { loss = 0.001 }", "corrected", "best_effort");
+    let asked = of(lossless.replace("deadline = \"30 ms\"", asks));
     let mut bounded: Run = of(scenario("", "corrected", "best_effort"));
     let camera = &bounded.channels[0];
     let bound = laxity_units::Span::from_secs_f64(camera.bound.expect("the camera is admitted")).unwrap();
@@ -116,7 +148,7 @@ fn results() -> Results {
     Results {
         provenance: Provenance::default(),
         axes: Vec::new(),
-        runs: vec![bounded, lossy, of(many), of(VIRTUAL.into())],
+        runs: vec![bounded, lossy, of(many), of(VIRTUAL.into()), asked, of(CHANCES.into())],
     }
 }
 

@@ -200,6 +200,15 @@ pub fn cost_of(costs: &HostCosts, work: Work, bytes: Bytes) -> Span {
     }
 }
 
+/// Additional cost of a piece of work on a packet of a real-time channel.
+#[inline]
+pub fn further_of(costs: &HostCosts, work: Work) -> Span {
+    match work {
+        Work::Signal => Span::ZERO,
+        _ => costs.real_time_packet,
+    }
+}
+
 /// The part of that cost that is copying.
 #[inline]
 pub(super) fn copied_in(costs: &HostCosts, work: Work, bytes: Bytes) -> Span {

@@ -3,6 +3,8 @@
 //! It owns no CPU and no clock. A simulated host owns its interfaces; a real host shares each with
 //! the adapter that another thread emulates, as both would share the adapter's registers.
 
+mod room;
+
 use std::collections::VecDeque;
 
 use laxity_engine::Stream;
@@ -167,8 +169,11 @@ impl Interface {
     pub fn accept(&mut self, now: Time, packet: Arrived, mut lost: impl FnMut(Arrived, Dropped)) {
         let queue = self.queue_of(packet.class);
         if self.used[queue] >= self.slots[queue] {
-            let room =
-                self.discard == Discard::Importance && self.make_room(now, queue, packet.due, &mut lost);
+            let room = match self.discard {
+                Discard::Newest => false,
+                Discard::Importance => self.make_room(now, queue, packet.due, &mut lost),
+                Discard::Tag => self.displace(queue, packet.importance, &mut lost),
+            };
             if !room {
                 self.policy.lost(now);
                 return lost(packet, Dropped::Ring);
@@ -177,40 +182,6 @@ impl Interface {
         self.used[queue] += 1;
         self.report.longest_queue = self.report.longest_queue.max(self.used[0] + self.used[1]);
         self.post(now, packet, self.handshake);
-    }
-
-    /// Removes late packets from slots of `queue`, else the one with the latest deadline if that is
-    /// after `due`; returns whether that freed a slot.
-    fn make_room(
-        &mut self,
-        now: Time,
-        queue: usize,
-        due: Time,
-        lost: &mut dyn FnMut(Arrived, Dropped),
-    ) -> bool {
-        let handshake = self.handshake;
-        let in_slot = move |command: &Command| command.is_in_slot() || !handshake;
-        let before = self.used[queue];
-        let used = &mut self.used[queue];
-        self.queues[queue].retain(|command| {
-            let late = in_slot(command) && command.packet.due < now;
-            if late {
-                *used -= 1;
-                lost(command.packet, Dropped::Late);
-            }
-            !late
-        });
-        if *used < before {
-            return true;
-        }
-        let slots = self.queues[queue].iter().enumerate().filter(|(_, command)| in_slot(command));
-        // Of equal deadlines the newest.
-        let last = slots.max_by_key(|(n, command)| (command.packet.due, *n)).map(|(n, _)| n);
-        let Some(last) = last.filter(|n| self.queues[queue][*n].packet.due > due) else { return false };
-        let displaced = self.queues[queue].remove(last).expect("it is there").packet;
-        self.used[queue] -= 1;
-        lost(displaced, Dropped::Displaced);
-        true
     }
 
     fn queue_of(&self, class: Class) -> usize {

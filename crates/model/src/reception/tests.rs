@@ -45,7 +45,15 @@ pub(super) fn us(n: u64) -> Time {
 }
 
 pub(super) fn packet(stream: u32, at: Time) -> Arrived {
-    Arrived { stream, number: 0, class: Class::RealTime, size: Bytes::new(64), at, due: Time::MAX }
+    Arrived {
+        stream,
+        number: 0,
+        class: Class::RealTime,
+        size: Bytes::new(64),
+        at,
+        due: Time::MAX,
+        importance: 0,
+    }
 }
 
 /// A receiver and what has become of packets, with the times.

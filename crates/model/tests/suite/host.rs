@@ -2,7 +2,7 @@
 
 use crate::common::{Arrival, run};
 use laxity_qos::channel::{
-    Block, ChannelConfig, Config, CoreId, LinkConfig, LinkParadigm, Order, Preemption, Processing,
+    Block, ChannelConfig, Config, CoreId, LinkConfig, LinkParadigm, Order, Oversize, Preemption, Processing,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
@@ -29,6 +29,7 @@ const HOST: HostCosts = HostCosts {
     send_byte: Span::ZERO,
     receive_byte: Span::ZERO,
     transfer_byte: Span::ZERO,
+    real_time_packet: Span::ZERO,
 };
 const LINK: LinkCosts = LinkCosts::new(Span::from_us(40), Span::from_ns(50));
 const PACKET: Bytes = Bytes::from_kib(4);
@@ -52,6 +53,7 @@ fn config(paradigm: LinkParadigm, p: u32) -> Config {
         },
         packet: PACKET,
         enforcement: true,
+        oversize: Oversize::Intervals,
     }
 }
 

@@ -94,6 +94,19 @@ pub struct Config {
     /// Traffic enforcement. If off, every message is current when it is sent and queues are
     /// unbounded, as in a host without contracts.
     pub enforcement: bool,
+    /// How much an oversize message delays the next one.
+    pub oversize: Oversize,
+}
+
+/// The delay of the logical arrival after a message that is larger than `M_max`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Oversize {
+    /// `I_min` for each `M_max` begun: at most one message of the contract arrives logically in each
+    /// interval, which is what admission reserves for.
+    Intervals,
+    /// `I_min` in proportion to its packets (structuring §3.1). The channel gets its reserved rate,
+    /// but the last piece of the message and the next message are closer together than `I_min`.
+    Packets,
 }
 
 /// Treatment of a message that finds its channel's message queue full.

@@ -14,7 +14,7 @@ use super::lane::{Incoming, Lane};
 use super::link::Links;
 use super::message::Message;
 use super::misuse::Misuse;
-use super::policy::{ChannelConfig, Config, LinkConfig, MessageOverflow, Processing, Role};
+use super::policy::{ChannelConfig, Config, LinkConfig, MessageOverflow, Oversize, Processing, Role};
 use super::slots::{Slot, Slots};
 use super::step::Dropped;
 use crate::ahead::fetch;
@@ -139,7 +139,10 @@ impl Subsystem {
         let excess = carries_excess.then(|| self.add_lane(id, &config));
         let channel = Channel {
             config,
-            clock: LogicalClock::new(config.spec),
+            clock: match self.config.oversize {
+                Oversize::Intervals => LogicalClock::new(config.spec),
+                Oversize::Packets => LogicalClock::new(config.spec).by_packets(self.config.packet),
+            },
             lane,
             excess,
             sent: 0,
@@ -153,6 +156,11 @@ impl Subsystem {
     #[inline]
     pub(super) fn channel(&self, channel: ChannelId) -> Result<&Channel, Misuse> {
         self.channels.get(channel).ok_or(Misuse::Unknown(channel))
+    }
+
+    /// Whether a channel that is open here is a real-time channel.
+    pub fn is_real_time(&self, channel: ChannelId) -> bool {
+        self.channel(channel).is_ok_and(|channel| channel.config.class == Class::RealTime)
     }
 
     /// The table position of the channel.

@@ -53,6 +53,7 @@ fn config() -> Config {
         },
         packet: PACKET,
         enforcement: true,
+        oversize: Oversize::Intervals,
     }
 }
 

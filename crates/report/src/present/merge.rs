@@ -46,6 +46,7 @@ fn merged(members: &[&Channel]) -> Channel {
     let delivered = closest(|c| c.delivery_worst, |c| c.delivery_bound);
     let crowded = closest(|c| c.backlog.map(|n| n as f64), |c| c.backlog_bound.map(|n| n as f64));
     let jittery = closest(|c| c.jitter_fraction, |c| c.jitter_fraction_bound);
+    let spread = closest(|c| c.delay_jitter, |c| c.delay_jitter_bound);
     let total = |read: fn(&Channel) -> u64| members.iter().map(|c| read(c)).sum();
     let mut drops = std::collections::BTreeMap::new();
     for (cause, n) in members.iter().flat_map(|c| &c.drops) {
@@ -91,6 +92,10 @@ fn merged(members: &[&Channel]) -> Channel {
         delivery_bound: delivered.delivery_bound,
         delivery_worst: delivered.delivery_worst,
         delivery: pooled(members, |c| c.delivery.as_ref()),
+        delay_jitter: spread.delay_jitter,
+        delay_jitter_bound: spread.delay_jitter_bound,
+        lost_bound: members.iter().filter_map(|c| c.lost_bound).reduce(f64::max),
+        late_bound: members.iter().filter_map(|c| c.late_bound).reduce(f64::max),
         // The worst of them, as of shares.
         jitter_duration: members.iter().filter_map(|c| c.jitter_duration).reduce(f64::max),
         jitter_fraction: match jittery.jitter_fraction_bound {

@@ -171,6 +171,7 @@ impl Choice for Discard {
             Discard::Importance,
             "What is late already, wherever it waits; and if there is no slot, what is due last, best effort being due never.",
         ),
+        ("tag", Discard::Tag, "If there is no slot, what has the least `importance`, of equals the newest."),
     ];
 }
 

@@ -5,14 +5,17 @@ use laxity_qos::fragment::Reassembler;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Bytes;
-use laxity_world::experiment::ChannelCores;
+
+mod place;
+
+use place::{cores_of, interface_of, program_of};
 
 use super::contract::contract;
 use super::source::{Allowed, staggered};
 use super::way::Route;
 use super::*;
 use crate::diagnostic::Diagnostic;
-use crate::raw::{CoreNumber, RawChannel};
+use crate::raw::RawChannel;
 use crate::written::List;
 
 /// More messages than this are never queued.
@@ -35,8 +38,9 @@ pub(super) fn channels(
     let mut channels: Vec<ChannelSpec> = Vec::new();
     let mut answers: Vec<(usize, Spanned<Name>)> = Vec::new();
     let mut named: std::collections::BTreeMap<String, Range<usize>> = Default::default();
+    let mut chances = Vec::new();
     for part in raw {
-        let (channel, after, count, name, routes) = match channel(cx, library, part, around) {
+        let Read { channel, after, count, name, routes, late } = match channel(cx, library, part, around) {
             Ok(read) => read,
             Err(reported) => {
                 outcome = Err(reported);
@@ -48,6 +52,7 @@ pub(super) fn channels(
             return Err(cx.fault(&name, reason, "lower a `count`"));
         }
         answers.extend(after.map(|after| (channels.len(), after)));
+        chances.extend(late.map(|late| (channels.len(), late)));
         let copies = (1..=count).map(|copy| match count {
             1 => channel.name.clone(),
             _ => format!("{}-{copy}", channel.name),
@@ -70,6 +75,7 @@ pub(super) fn channels(
         }
     }
     outcome?;
+    super::asks::chances(cx, &channels, &chances, around)?;
     for (channel, after) in answers {
         join_rounds(cx, &mut channels, channel, &after)?;
     }
@@ -105,8 +111,20 @@ fn join_rounds(
     }
 }
 
-/// A channel, the one that it answers, its copies, the place of its name, and the copies' routes.
-type Read = (ChannelSpec, Option<Spanned<Name>>, usize, Range<usize>, Vec<Route>);
+/// A channel as it was read.
+struct Read {
+    channel: ChannelSpec,
+    /// The channel that it answers.
+    after: Option<Spanned<Name>>,
+    /// The number of its copies.
+    count: usize,
+    /// The place of its name.
+    name: Range<usize>,
+    /// The copies' routes.
+    routes: Vec<Route>,
+    /// The place of its `late`.
+    late: Option<Range<usize>>,
+}
 
 fn channel(
     cx: &mut Context<'_>,
@@ -129,6 +147,10 @@ fn channel(
         min_interval,
         rate,
         deadline,
+        jitter,
+        loss,
+        late,
+        mean_message,
         refusal,
         misses,
         share,
@@ -143,6 +165,7 @@ fn channel(
         carries,
         interface,
         process,
+        importance,
         program,
         streams,
         playout,
@@ -161,9 +184,11 @@ fn channel(
         source.as_mut().and_then(|part| part.value.as_mut().ok()?.core.take()),
         reader.as_mut().and_then(|part| part.value.as_mut().ok()?.core.take()),
     ];
-    let cores = cores(cx, said, routes.as_deref().unwrap_or_default(), around);
-    let interface = self::interface(cx, interface, &owner, &what, around);
-    let program = self::program(cx, program, around);
+    let cores = cores_of(cx, said, routes.as_deref().unwrap_or_default(), around);
+    let interface = interface_of(cx, interface, &owner, &what, around);
+    let program = program_of(cx, program, around);
+    let importance = super::asks::importance(cx, importance, around);
+    let asked_chance = late.as_ref().map(|late| late.span.clone());
     let process = match around.apart {
         // It is not known yet whether the key is allowed here.
         Ok(true) | Err(_) => cx.optional(process).map(|name| name.map(|name| name.into_inner().0)),
@@ -247,6 +272,7 @@ fn channel(
         }
         _ => cx.optional(misses),
     };
+    let asks = super::asks::asks(cx, (jitter, loss, late, mean_message), &class, &max_message, around);
     let share = match class.as_ref().map(|class| *class.get_ref()) {
         Ok(Class::RealTime) => {
             let help = "remove this: its share is the rate of its contract";
@@ -405,6 +431,7 @@ fn channel(
         class: class?.into_inner(),
         spec,
         deadline,
+        asks: asks?,
         refusal: refusal?.map_or(around.refusal, Spanned::into_inner),
         misses: misses?.map(Spanned::into_inner),
         share: match share? {
@@ -425,6 +452,7 @@ fn channel(
         reader,
         cores: cores?,
         interface: interface?,
+        importance: importance?,
         program: program?,
         streams: streams?,
         playout: playout?,
@@ -432,73 +460,5 @@ fn channel(
         source: source.spec,
         name: name.get_ref().0.clone(),
     };
-    Ok((channel, source.after, count?, name.span(), routes))
-}
-
-/// The cores of a channel's handlers, sender and program, at each host with several cores.
-fn cores(
-    cx: &mut Context<'_>,
-    said: [Option<Written<CoreNumber>>; 3],
-    routes: &[Route],
-    around: &Surroundings,
-) -> Result<ChannelCores, Reported> {
-    let of_route: [fn(&Route) -> &[usize]; 3] = [
-        |route| &route.stations,
-        |route| &route.stations[..1],
-        |route| &route.stations[route.stations.len() - 1..],
-    ];
-    let mut cores = [None; 3];
-    for ((core, said), stations) in cores.iter_mut().zip(said).zip(of_route) {
-        let Some((number, at)) = core::core_number(cx, said)? else { continue };
-        if around.cluster || around.interfaces.is_some() {
-            return Err(cx.fault(&at, "no host here has cores to choose from", "remove this"));
-        }
-        let hosts = routes.iter().flat_map(stations).filter_map(|station| around.cores.get(*station));
-        let several = hosts.clone().filter(|(cores, _)| *cores > 1);
-        let narrow = several.clone().find(|(cores, _)| *cores <= number.0);
-        let alone = hosts.clone().next().filter(|_| several.clone().next().is_none());
-        if let Some((cores, host)) = narrow.or(alone) {
-            core::core(cx, number, &at, *cores, host)?;
-        }
-        *core = Some(number);
-    }
-    let [handler, application, reader] = cores;
-    Ok(ChannelCores { handler, application, reader })
-}
-
-fn interface(
-    cx: &mut Context<'_>,
-    name: Option<Written<Name>>,
-    owner: &Range<usize>,
-    what: &str,
-    around: &Surroundings,
-) -> Result<Option<usize>, Reported> {
-    let Some(interfaces) = &around.interfaces else {
-        let help = "remove this, or add `[[interface]]`";
-        return cx.foreign(name.as_ref(), "the host receives at no interface", help).map(|()| None);
-    };
-    let name = cx.required(name, "interface", owner, what)?;
-    match interfaces.iter().position(|interface| *interface == name.get_ref().0) {
-        Some(index) => Ok(Some(index)),
-        None => {
-            let help = format!("interfaces are {}", list(interfaces));
-            Err(cx.fault(&name.span(), format!("there is no interface `{}`", name.get_ref().0), help))
-        }
-    }
-}
-
-fn program(
-    cx: &mut Context<'_>,
-    name: Option<Written<Name>>,
-    around: &Surroundings,
-) -> Result<usize, Reported> {
-    let Some(programs) = &around.programs else {
-        let help = "remove this, or add `[[program]]`";
-        return cx.foreign(name.as_ref(), "the scenario has no `[[program]]`", help).map(|()| 0);
-    };
-    let Some(name) = cx.optional(name)? else { return Ok(0) };
-    programs.iter().position(|program| *program == name.get_ref().0).ok_or_else(|| {
-        let help = format!("programs are {}", list(programs));
-        cx.fault(&name.span(), format!("there is no program `{}`", name.get_ref().0), help)
-    })
+    Ok(Read { channel, after: source.after, count: count?, name: name.span(), routes, late: asked_chance })
 }

@@ -1,7 +1,9 @@
 //! `[host]`: costs and policies.
 
 use laxity_model::node::DriverConfig;
-use laxity_qos::channel::{Block, Config, CoreId, LinkConfig, LinkParadigm, Order, Preemption, Processing};
+use laxity_qos::channel::{
+    Block, Config, CoreId, LinkConfig, LinkParadigm, Order, Oversize, Preemption, Processing,
+};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
 use laxity_units::{Bytes, Span};
@@ -164,6 +166,7 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
         first_packet,
         single_packet,
         packet,
+        real_time_packet,
         link_scheduling,
         hand_over,
         interrupt,
@@ -190,6 +193,7 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
     let fast = if has_fast_path { costs.single_packet.min(slow) } else { slow };
     let single_packet = or(single_packet, fast);
     let packet = or(packet, costs.packet);
+    let real_time_packet = or(real_time_packet, costs.real_time_packet);
     let link_scheduling = or(link_scheduling, costs.link_scheduling);
     let hand_over = or(hand_over, costs.hand_over);
     // The cost of the profile, if it has one for each; else the cost of an interrupt here.
@@ -213,6 +217,7 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
         first_packet: first_packet?,
         single_packet: single_packet?,
         packet: packet?,
+        real_time_packet: real_time_packet?,
         link_scheduling: link_scheduling?,
         hand_over: hand_over?,
         interrupt: interrupt?,
@@ -237,7 +242,7 @@ fn subsystem(
 ) -> Result<(Config, Resources, HostSpans), Reported> {
     let part = cx.part_or_empty(part, owner)?;
     let span = part.span();
-    let RawSubsystem { processing, cpu, early, preemption, resources, enforcement, packet, link } =
+    let RawSubsystem { processing, cpu, early, preemption, resources, enforcement, oversize, packet, link } =
         part.into_inner();
     let processing = cx.or(processing, Processing::PerChannel);
     let cpu_at = cpu.as_ref().map_or_else(|| span.clone(), |cpu| cpu.span.clone());
@@ -253,11 +258,14 @@ fn subsystem(
     let preemption = self::preemption(cx, preemption);
     let resources = cx.or(resources, Resources::Real);
     let enforcement = cx.or(enforcement, true);
+    let oversize = cx.optional(oversize);
     let packet = cx.optional(packet);
     let link = self::link(cx, link, &span);
     let (link, mut spans) = link?;
     let early = early?.map(Spanned::into_inner);
     spans.unsaid.early = early.is_none();
+    let oversize = oversize?.map(Spanned::into_inner);
+    spans.unsaid.oversize = oversize.is_none();
     let packet = packet.map(|packet| {
         spans.packet = packet.as_ref().map(Spanned::span);
         packet.map_or(DEFAULT_PACKET, |packet| packet.into_inner().get())
@@ -272,6 +280,7 @@ fn subsystem(
         link,
         packet: packet?,
         enforcement: enforcement?,
+        oversize: oversize.unwrap_or(Oversize::Intervals),
     };
     Ok((config, resources?, spans))
 }
@@ -325,7 +334,8 @@ fn link(
     let above_best_effort = cx.optional(early_above_best_effort);
     let paradigm = paradigm?;
     let (horizon, above_best_effort) = (horizon?, above_best_effort?.map(Spanned::into_inner));
-    let unsaid = Unsaid { early: true, horizon: horizon.is_none() && above_best_effort.is_none() };
+    let unsaid =
+        Unsaid { early: true, oversize: true, horizon: horizon.is_none() && above_best_effort.is_none() };
     let core = core?;
     let spans = HostSpans {
         core: core.as_ref().map_or(span.clone(), |(_, at)| at.clone()),

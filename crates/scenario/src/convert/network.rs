@@ -10,7 +10,7 @@ use laxity_qos::channel::LinkId;
 use super::way::Way;
 use super::*;
 use crate::choice::{FaultKind, NetworkKind};
-use crate::leaf::Share;
+use crate::leaf::{Interval, Share};
 use crate::raw::{RawFault, RawImpairments, RawNetwork, RawNetworks, RawOthers};
 use crate::written::{List, Named, keys};
 
@@ -106,6 +106,28 @@ pub(super) fn waits(adapter: &Adapter) -> bool {
     matches!(adapter, Adapter::Described(adapter) if adapter.asks_for_medium())
 }
 
+/// THT of each station of a token ring: one for all, or one each.
+fn holdings(
+    cx: &mut Context<'_>,
+    (one, each): (Option<Written<Bounded<Interval>>>, Option<List<Written<Bounded<Interval>>>>),
+    span: &Range<usize>,
+    stations: usize,
+) -> Result<Vec<Span>, Reported> {
+    let Some(list) = each else {
+        let holding = cx.required(one, "holding", span, "the token ring")?;
+        return Ok(vec![holding.into_inner().get(); stations]);
+    };
+    cx.foreign(one.as_ref(), "the holding times are given twice", "keep either `holding` or `holdings`")?;
+    let place = list.span.clone();
+    let items: Vec<_> = cx.items(Some(list))?.into_iter().map(|item| cx.value(item)).collect();
+    let items = items.into_iter().collect::<Result<Vec<_>, _>>()?;
+    if items.len() != stations {
+        let reason = format!("there are {} holding times, and {stations} stations", items.len());
+        return Err(cx.fault(&place, reason, format!("give {stations}, in ring order")));
+    }
+    Ok(items.into_iter().map(|item| item.into_inner().get()).collect())
+}
+
 /// Access to the medium and impairments of frames, for a number of `stations` with processors of a
 /// given speed.
 pub(super) fn medium(
@@ -117,7 +139,7 @@ pub(super) fn medium(
     speedup: f64,
     propagation: Span,
 ) -> Result<(MediumSpec, ImpairmentParameters), Reported> {
-    let RawNetwork { rotation, holding, latency, handling, rate, others, impairments, .. } = raw;
+    let RawNetwork { rotation, holding, holdings, latency, handling, rate, others, impairments, .. } = raw;
     let impairments =
         impairments.map_or(Ok(ImpairmentParameters::default()), |part| self::impairments(cx, part));
     let ring =
@@ -126,6 +148,9 @@ pub(super) fn medium(
     if kind != NetworkKind::TokenRing {
         cx.foreign(rotation.as_ref(), ring[0], ring[1])?;
         cx.foreign(holding.as_ref(), ring[0], ring[1])?;
+        if let Some(list) = &holdings {
+            return Err(cx.fault(&list.span, ring[0], ring[1]));
+        }
         cx.foreign(latency.as_ref(), ring[0], ring[1])?;
         cx.foreign(handling.as_ref(), ring[0], ring[1])?;
     }
@@ -139,12 +164,11 @@ pub(super) fn medium(
         NetworkKind::PointToPoint => MediumSpec::PointToPoint,
         NetworkKind::TokenRing => {
             let rotation = cx.required(rotation, "rotation", span, "the token ring");
-            let holding = cx.required(holding, "holding", span, "the token ring");
+            let holding = self::holdings(cx, (holding, holdings), span, stations);
             let latency = cx.optional(latency)?.map_or(Span::ZERO, |latency| latency.into_inner().get());
             let handling = cx.optional(handling)?.map_or(Span::ZERO, |handling| handling.into_inner().get());
             let handling = Delay::fixed(handling).divided(speedup).fixed;
-            let (rotation, holding) = (rotation?.into_inner().get(), holding?.into_inner().get());
-            let holding = vec![holding; stations];
+            let (rotation, holding) = (rotation?.into_inner().get(), holding?);
             let ring = TokenRingParameters { rotation, holding, latency, handling };
             ring.check().map_err(|error| refuse(cx, span, &error))?;
             MediumSpec::TokenRing(ring)

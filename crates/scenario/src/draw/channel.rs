@@ -9,7 +9,9 @@ use laxity_world::experiment::{Misses, Refusal};
 use super::dice::Dice;
 use super::names::{HOSTS, HUB};
 use super::nodes::switches_between;
-use super::sketch::{Drafted, Drawn, name, names, part, quantity, table, that, this, unsaid, whole, word};
+use super::sketch::{
+    Drafted, Drawn, name, names, part, quantity, share, table, that, this, unsaid, whole, word,
+};
 use super::source::{Contract, source};
 use super::theme::{GROUPS, Place, Scheduling, Theme};
 use crate::leaf::Name;
@@ -185,6 +187,18 @@ impl Channels {
                 true => dice.queues().maybe(0.8, |dice| whole(dice.pick(&[0, 1, 1, 2, 5, 30]))),
                 false => dice.maybe(by_hand, |dice| whole(dice.below(32))),
             },
+            jitter: dice
+                .requests()
+                .maybe(0.05, |dice| quantity(dice.part_of(deadline).max(Span::from_us(1)))),
+            loss: dice.requests().maybe(0.03, |dice| share(dice.pick(&[0.0, 0.01, 0.5]))),
+            late: match theme.chancy {
+                true => share(dice.requests().pick(&[0.0, 1e-6, 1e-3, 0.1, 1.0])),
+                false => unsaid(),
+            },
+            mean_message: match theme.chancy && dice.requests().chance(0.8) {
+                true => quantity(Bytes::new(dice.requests().between(1, kind.size.get()))),
+                false => unsaid(),
+            },
             misses: dice.aside().any::<Misses>(0.02),
             message_slots: message_slots,
             packet_slots: packet_slots,
@@ -201,6 +215,7 @@ impl Channels {
             // Frames of a port belong to an emulation.
             carries: unsaid(),
             interface: unsaid(),
+            importance: unsaid(),
             process: unsaid(),
             program: unsaid(),
             streams: unsaid(),
@@ -290,6 +305,10 @@ impl Channels {
             group: if share.node.is_some() { group(dice.aside(), theme) } else { unsaid() },
             share: share,
             level: dice.maybe(0.03, |dice| whole(dice.below(32))),
+            jitter: unsaid(),
+            loss: unsaid(),
+            late: unsaid(),
+            mean_message: unsaid(),
             misses: unsaid(),
             message_slots: message_slots,
             packet_slots: dice.maybe(0.1, |dice| whole(dice.between(1, 2 * packets * burst))),
@@ -300,6 +319,7 @@ impl Channels {
             reader: super::computing::reader(dice.aside(), theme, flood),
             carries: unsaid(),
             interface: unsaid(),
+            importance: unsaid(),
             process: unsaid(),
             program: unsaid(),
             streams: unsaid(),

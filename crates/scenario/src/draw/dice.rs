@@ -32,10 +32,12 @@ impl Dice {
         let buses = Seed::new(seed).stream(&format!("scenario {number}, buses"));
         let excess = Seed::new(seed).stream(&format!("scenario {number}, excess"));
         let queues = Seed::new(seed).stream(&format!("scenario {number}, queues"));
+        let requests = Seed::new(seed).stream(&format!("scenario {number}, requests"));
         let beside =
             |stream, aside: Option<Self>| Self { stream, grid, aside: aside.map(Box::new), further: None };
         let aside = beside(later, Some(beside(latest, Some(beside(newest, None)))));
-        let excess = Self { further: Some(Box::new(beside(queues, None))), ..beside(excess, None) };
+        let queues = Self { further: Some(Box::new(beside(requests, None))), ..beside(queues, None) };
+        let excess = Self { further: Some(Box::new(queues)), ..beside(excess, None) };
         let buses = Self { further: Some(Box::new(excess)), ..beside(buses, None) };
         let rows = Self { further: Some(Box::new(buses)), ..beside(rows, None) };
         let hubs = Self { further: Some(Box::new(rows)), ..beside(hubs, None) };
@@ -102,6 +104,11 @@ impl Dice {
     /// And for FIFO queues, and for what has to be beside them if they are to have a bound.
     pub(super) fn queues(&mut self) -> &mut Dice {
         self.excess().further()
+    }
+
+    /// And for requests beside the deadline.
+    pub(super) fn requests(&mut self) -> &mut Dice {
+        self.queues().further()
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {

@@ -1,7 +1,7 @@
 //! `[host]`: costs, the subsystem's policies, the driver.
 
 use laxity_model::host::Applications;
-use laxity_qos::channel::{Block, LinkParadigm, Order, Processing};
+use laxity_qos::channel::{Block, LinkParadigm, Order, Oversize, Processing};
 use laxity_qos::discipline::EarlyPolicy;
 use laxity_units::Span;
 
@@ -84,6 +84,7 @@ pub(super) fn costs(theme: &Theme) -> Drafted<RawCosts> {
         first_packet: quantity(costs.first_packet),
         single_packet: quantity(costs.single_packet),
         packet: quantity(costs.packet),
+        real_time_packet: quantity(costs.real_time_packet),
         link_scheduling: quantity(costs.link_scheduling),
         hand_over: quantity(costs.hand_over),
         interrupt: quantity(costs.interrupt),
@@ -146,6 +147,10 @@ fn subsystem(dice: &mut Dice, theme: &Theme) -> Drafted<RawSubsystem> {
         enforcement: match theme.enforced {
             false => boolean(false),
             true => dice.maybe(0.1, |_| boolean(true)),
+        },
+        oversize: match theme.scheduling {
+            Scheduling::Analysed => dice.requests().maybe(0.1, |_| word::<Oversize>("intervals")),
+            Scheduling::Anything => dice.requests().any::<Oversize>(0.3),
         },
         packet: quantity(theme.packet),
         link: part(link),

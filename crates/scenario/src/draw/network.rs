@@ -5,7 +5,7 @@ use laxity_units::{Bytes, Rate, Span};
 use super::dice::Dice;
 use super::names::{ADAPTERS, HOSTS, HUB};
 use super::sketch::{
-    Drafted, Drawn, boolean, name, part, quantity, share, table, that, this, unsaid, whole, word,
+    Drafted, Drawn, boolean, items, name, part, quantity, share, table, that, this, unsaid, whole, word,
 };
 use super::theme::{Place, Theme};
 use crate::choice::{FaultKind, NetworkKind};
@@ -62,6 +62,7 @@ pub(super) fn network(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Part<RawNe
         Place::Ethernet(_) => "csma",
     };
     let (ring, ethernet) = (kind == "token_ring", kind == "csma");
+    let unlike = ring && dice.requests().chance(0.3);
     part(table!(RawNetwork {
         kind: word::<NetworkKind>(kind),
         joins: unsaid(),
@@ -74,7 +75,14 @@ pub(super) fn network(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Part<RawNe
             _ => whole(theme.nodes()),
         },
         rotation: if ring { quantity(rotation) } else { unsaid() },
-        holding: if ring { quantity(rotation / (theme.nodes() + 1)) } else { unsaid() },
+        holding: if ring && !unlike { quantity(rotation / (theme.nodes() + 1)) } else { unsaid() },
+        holdings: match unlike {
+            true => {
+                let most = rotation / (theme.nodes() + 1);
+                items((0..theme.nodes()).map(|_| quantity(most / dice.requests().between(1, 3))).collect())
+            }
+            false => unsaid(),
+        },
         latency: match ring {
             true => dice.maybe(0.4, |dice| quantity(Span::from_us(dice.between(0, 20)))),
             false => unsaid(),

@@ -8,8 +8,8 @@ use laxity_units::{Bytes, Span};
 
 use super::dice::Dice;
 use super::sketch::{
-    Drafted, Drawn, boolean, factor, name, part, parts, quantity, share, table, text, that, this, unsaid,
-    whole, word, words,
+    Drafted, Drawn, boolean, factor, items, name, part, parts, quantity, share, table, text, that, this,
+    unsaid, whole, word, words,
 };
 use super::theme::Theme;
 use crate::choice::{
@@ -229,6 +229,10 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
         share: unsaid(),
         group: unsaid(),
         level: unsaid(),
+        jitter: unsaid(),
+        loss: unsaid(),
+        late: unsaid(),
+        mean_message: unsaid(),
         misses: unsaid(),
         message_slots: unsaid(),
         packet_slots: unsaid(),
@@ -239,6 +243,13 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
         reader: unsaid(),
         carries: unsaid(),
         interface: name(plan.interfaces[dice.below(plan.interfaces.len() as u64) as usize].0.clone()),
+        importance: match dice.requests().chance(0.2) {
+            true => {
+                let levels = dice.requests().between(1, 4);
+                items((0..levels).map(|_| whole(dice.requests().below(8))).collect())
+            }
+            false => unsaid(),
+        },
         process: unsaid(),
         program: match plan.programs.len() as u64 {
             0 => unsaid(),
@@ -394,7 +405,11 @@ fn interface(dice: &mut Dice, called: &str, policy: &'static str, plan: &Plan) -
             false => that(whole(room)),
         },
         buffers_real_time: if apart { whole((room * dice.between(0, 3)).div_ceil(4)) } else { unsaid() },
-        discard: dice.any::<Discard>(0.4),
+        discard: match dice.chance(0.4).then(|| dice.pick(&["newest", "importance"])) {
+            Some(_) if dice.requests().chance(0.3) => word::<Discard>("tag"),
+            Some(discard) => word::<Discard>(discard),
+            None => unsaid(),
+        },
     })
 }
 

@@ -68,6 +68,8 @@ pub(super) struct Theme {
     pub(super) groups: usize,
     /// Admission is by processor demand, and deadlines may be beyond intervals.
     pub(super) demand: bool,
+    /// Channels accept late messages.
+    pub(super) chancy: bool,
     /// Keys that do not go together are left as they were drawn: the reader is to refuse them.
     pub(super) careless: bool,
     /// All channels start at the same instant.
@@ -243,6 +245,7 @@ impl Theme {
                 let drawn = !off && dice.chance(if by_rate || row.is_some() { 0.8 } else { 0.3 });
                 tested.map_or(drawn, |tested| !off && tested)
             },
+            chancy: false,
             careless,
             in_phase: dice.chance(0.5),
             packet: Bytes::new(packet),
@@ -283,6 +286,8 @@ impl Theme {
         let theme = Self { excess, ahead: theme.ahead || excess, ..theme };
         let analysed = theme.scheduling == Scheduling::Analysed && !theme.off && theme.enforced;
         let calm = analysed && switched && theme.null() && !theme.mixed && !theme.careless && !excess;
+        let chancy = theme.demand && theme.place == Place::Alone && dice.requests().chance(0.2);
+        let theme = Self { chancy, ..theme };
         if calm && dice.queues().chance(0.3) { theme.with_queues(dice.queues()) } else { theme }
     }
 
@@ -399,6 +404,10 @@ fn costs(dice: &mut Dice, place: Place) -> (bool, HostCosts) {
         send_byte: byte(dice),
         receive_byte: byte(dice),
         transfer_byte: byte(dice),
+        real_time_packet: match said && dice.requests().chance(0.1) {
+            true => dice.requests().cost(100),
+            false => Span::ZERO,
+        },
         single_packet: match said && dice.newest().chance(0.2) {
             // Without any, an endless source might send for ever at one instant.
             true if !packet.is_zero() => first_packet.min(packet),

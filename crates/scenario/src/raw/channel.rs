@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::{CoreNumber, NodeName, RawReader};
 use crate::choice::{Random, SourceKind};
-use crate::leaf::{Bounded, Delay, Factor, Flow, Interval, Name, Or, Size, Whole};
+use crate::leaf::{Bounded, Delay, Factor, Flow, Interval, Name, Or, Share, Size, Whole};
 use crate::written::{Either, List, Part, Written};
 
 /// A channel.
@@ -54,6 +54,22 @@ pub(crate) struct RawChannel {
     /// deadline that is admitted where no analysis covers the receiver. Over one hop at most the
     /// interval, unless the admission test is `demand` or admission is off. Only for real time.
     pub(crate) deadline: Option<Written<Bounded<Interval>>>,
+    /// The longest delay less the shortest, at most: admission proves it, or refuses the channel.
+    /// Messages must not leave ahead of their logical arrival. Only for real time. Default: no
+    /// request.
+    pub(crate) jitter: Option<Written<Bounded<Interval>>>,
+    /// The share of messages that networks may lose by their `loss` and `corruption`, at most.
+    /// Admission adds up the probabilities for all packets of the largest message and all networks
+    /// of the route. Only for real time. Default: no request.
+    pub(crate) loss: Option<Written<Share>>,
+    /// The share of messages that may be late or dropped, at most. Admission then reserves for
+    /// messages of the mean size, by Chernoff's bound, and needs the test `demand`, one host
+    /// without a receiver, and `late` at each of its real-time channels. Default: no request, no
+    /// message is late.
+    pub(crate) late: Option<Written<Share>>,
+    /// The mean size of messages, of which the sizes are independent of each other. Only with
+    /// `late`. Default `max_message`.
+    pub(crate) mean_message: Option<Written<Bounded<Size>>>,
     /// Effect on the run if admission refuses the channel. Default: that of `[admission]`. Only for
     /// real time.
     pub(crate) refusal: Option<Written<Refusal>>,
@@ -98,6 +114,9 @@ pub(crate) struct RawChannel {
     /// A virtual interface, where `doorbells` under `[via]` is `apart`: the process that has it, by
     /// a name that others of it have too. Default: a process of its own.
     pub(crate) process: Option<Written<Name>>,
+    /// The importance of its messages where an interface discards by `tag`, 0 the least: of the
+    /// first message, the second and so on, and again from the first. Default `[0]`.
+    pub(crate) importance: Option<List<Written<Whole<0, 7>>>>,
     /// The program that takes the received packets. Default the first.
     pub(crate) program: Option<Written<Name>>,
     /// A virtual interface: number of sources that send on it, each as `source` says, by itself.

@@ -19,8 +19,10 @@ pub(crate) struct RawNetwork {
     pub(crate) stations: Option<Written<Whole<1, 65>>>,
     /// Token ring: TTRT, target token rotation time.
     pub(crate) rotation: Option<Written<Bounded<Interval>>>,
-    /// Token ring: THT, token holding time of each station.
+    /// Token ring: THT, token holding time of each station. Either this or `holdings`.
     pub(crate) holding: Option<Written<Bounded<Interval>>>,
+    /// Token ring: THT of each station by itself, in ring order.
+    pub(crate) holdings: Option<List<Written<Bounded<Interval>>>>,
     /// Token ring: passing the token from a station to the next, part of what the stations leave of
     /// the rotation. Default `0 us`.
     pub(crate) latency: Option<Written<Bounded<Delay>>>,

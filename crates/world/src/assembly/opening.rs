@@ -1,7 +1,8 @@
 //! The channels of an assembly, opened before the run.
 
 use laxity_engine::trace::Trace;
-use laxity_qos::channel::ChannelId;
+use laxity_qos::channel::{ChannelId, Oversize};
+use laxity_qos::traffic::LogicalClock;
 use laxity_units::Span;
 
 use super::surroundings::Surroundings;
@@ -34,11 +35,15 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             let found = (placement, &self.around.laps);
             parts::open(&mut self.nodes, experiment, found, i, &self.promises[i], notices);
             let by_programs = elsewhere.channels.contains(&i);
-            let enforced = experiment.host(spec.route[0]).subsystem.enforcement;
-            let contract = enforced.then_some(spec.spec);
+            let subsystem = &experiment.host(spec.route[0]).subsystem;
+            let clock = match subsystem.oversize {
+                Oversize::Intervals => LogicalClock::new(spec.spec),
+                Oversize::Packets => LogicalClock::new(spec.spec).by_packets(subsystem.packet),
+            };
+            let contract = subsystem.enforcement.then_some(clock);
             let host_is_here = self.nodes[spec.route[0]].host().is_some();
             let punctuality =
-                spec.deadline.map(|deadline| Punctuality::new(deadline, contract).within(spec.spec));
+                spec.deadline.map(|deadline| Punctuality::new(deadline, contract).within(clock));
             let punctuality = match host_is_here {
                 true => punctuality,
                 false => punctuality.map(Punctuality::told_later),

@@ -15,7 +15,7 @@ use super::{Assembly, Outside, Said, buses, parts};
 use crate::coverage::COLLISIONS;
 use crate::experiment::{Adapter, Experiment, Misses, Refusal};
 use crate::measure::{Kept, Tally};
-use crate::promise::{self, Advice, Hop, Promise};
+use crate::promise::{self, Advice, Hop, Promise, jitter_bound, share_lost};
 use crate::results::{Channel, Computation, Refused, Resource, Run, Stage};
 
 /// The report of a host outside the world.
@@ -250,6 +250,10 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         let backlog = self.backlog(i);
         let kept = meter.punctuality.take().and_then(|punctuality| punctuality.kept(edges.ended.at));
         let [latency, laxity, sojourn] = meter.timeliness(curves);
+        let delivery = meter.delivery.summary(curves);
+        let delays = (meter.delivery_worst, delivery.as_ref());
+        let delays = if received { delays } else { (meter.worst, latency.as_ref()) };
+        let jitter = jitter_bound(self.experiment, spec, promise);
         let [queueing, access] = meter.waits.summaries(curves);
         Channel {
             name: spec.name.clone(),
@@ -286,11 +290,20 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             delivery_worst: meter.delivery_worst.map(Span::as_secs_f64).filter(|_| real_time),
             backlog: backlog.map(|(most, _)| most),
             backlog_bound: backlog.map(|(_, bound)| bound),
+            delay_jitter: jitter
+                .and(delays.0.zip(delays.1))
+                .map(|(worst, all)| worst.as_secs_f64() - all.min),
+            delay_jitter_bound: jitter.map(Span::as_secs_f64),
+            lost_bound: spec.asks.loss.map(|_| share_lost(self.experiment, spec)),
+            late_bound: match promise {
+                Promise::Likely(share) => Some(*share),
+                _ => None,
+            },
             jitter_duration: None,
             jitter_fraction: None,
             jitter_fraction_bound: None,
             jittered: None,
-            delivery: meter.delivery.summary(curves),
+            delivery,
             laxity,
             latency,
             sojourn,
@@ -436,12 +449,13 @@ pub(super) fn refused(
             let other = &experiment.channels[refusal.whose].name;
             format!("with it the promise of `{other}` would not hold: {}", refusal.missing)
         }
-        Promise::Unconnected(reason) => reason.clone(),
+        Promise::Unconnected(reason) | Promise::Unkept(reason) => reason.clone(),
         Promise::BestEffort
         | Promise::Admitted(_)
         | Promise::Unbounded(..)
         | Promise::Received(_)
-        | Promise::Connected(_) => return None,
+        | Promise::Connected(_)
+        | Promise::Likely(_) => return None,
     };
     let shortfall = advice.as_mut()?.shortfall(i);
     Some(Refused {
@@ -462,6 +476,7 @@ pub(super) fn no_bound(
 ) -> String {
     match promise {
         Promise::Unbounded(why, _) => return why.0.into(),
+        Promise::Likely(share) => return format!("at most {share:.2e} of its messages are late or dropped"),
         Promise::BestEffort if experiment.channels[i].deadline.is_some() => {}
         // A virtual interface requests a bandwidth.
         Promise::BestEffort

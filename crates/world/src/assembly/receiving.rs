@@ -90,6 +90,16 @@ struct Snapshot {
     beside: Option<Span>,
     interfaces: Vec<InterfaceReport>,
     tallies: Vec<Tally>,
+    tags: Tags,
+}
+
+/// Packets by their importance.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tags {
+    /// Those that have arrived.
+    arrived: [u64; 8],
+    /// Those that their program has taken.
+    taken: [u64; 8],
 }
 
 /// An incoming channel.
@@ -118,6 +128,7 @@ pub struct Receiving<'a, H> {
     modes: Vec<Option<Modes>>,
     promises: Vec<Promise>,
     meters: Vec<Meter>,
+    tags: Tags,
     window: Window<Snapshot>,
     traced: Option<Traced<'a>>,
 }
@@ -153,6 +164,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             modes: modes.collect(),
             promises,
             meters: meters.collect(),
+            tags: Tags::default(),
             window: Window::of(length),
             traced: None,
         }
@@ -221,10 +233,16 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             punctuality.answer(now, size, Sent::Accepted { message: number }, counted);
         }
         let due = inflow.deadline.map_or(Time::MAX, |deadline| now.saturating_add(deadline));
-        let packet = Arrived { stream: channel as u32, number, class: inflow.class, size, at: now, due };
+        let class = inflow.class;
+        let importance = match &self.experiment.channels[channel].importance[..] {
+            [] => 0,
+            turns => turns[(number % turns.len() as u64) as usize],
+        };
+        self.tags.arrived[usize::from(importance)] += 1;
+        let packet = Arrived { stream: channel as u32, number, class, size, at: now, due, importance };
         if inflow.policer.as_mut().is_some_and(|policer| !policer.passes(now)) {
             let dropped = Reception::dropped(packet, Dropped::Contract);
-            count(now, &dropped, &mut self.meters, &mut self.traced, self.window.counts());
+            count(now, &dropped, &mut self.meters, &mut self.tags, &mut self.traced, self.window.counts());
             if self.window.pass() {
                 self.look_at_window(now);
             }
@@ -237,7 +255,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
     #[inline(always)]
     fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
         while let Some((at, output)) = self.receiver.next_output() {
-            count(*at, output, &mut self.meters, &mut self.traced, self.window.counts());
+            count(*at, output, &mut self.meters, &mut self.tags, &mut self.traced, self.window.counts());
             if self.window.pass() {
                 self.look_at_window(now);
             }
@@ -252,8 +270,8 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
 
     #[inline(never)]
     fn look_at_window(&mut self, now: Time) {
-        let (receiver, meters) = (&self.receiver, &self.meters);
-        self.window.look(now, |_| Snapshot::of(now, receiver, self.experiment, meters));
+        let (receiver, counts) = (&self.receiver, (&self.meters[..], self.tags));
+        self.window.look(now, |_| Snapshot::of(now, receiver, self.experiment, counts));
     }
 }
 
@@ -264,6 +282,7 @@ fn count(
     now: Time,
     output: &Reception,
     meters: &mut [Meter],
+    tags: &mut Tags,
     traced: &mut Option<Traced<'_>>,
     counted: bool,
 ) {
@@ -276,6 +295,7 @@ fn count(
                 let line = traced.channels[packet.stream as usize];
                 traced.trace.instant(line, name, now, &[("message", packet.number)]);
             }
+            tags.taken[usize::from(packet.importance)] += 1;
             meter.receive(now, packet.at, packet.class, packet.size, counted);
             if let Some(punctuality) = &mut meter.punctuality {
                 punctuality.arrive(now, packet.number, packet.at);
@@ -289,9 +309,15 @@ fn count(
 }
 
 impl Snapshot {
-    fn of(at: Time, host: &impl ReceivingHost, experiment: &Experiment, meters: &[Meter]) -> Self {
+    fn of(
+        at: Time,
+        host: &impl ReceivingHost,
+        experiment: &Experiment,
+        (meters, tags): (&[Meter], Tags),
+    ) -> Self {
         Self {
             at,
+            tags,
             uses: host.uses(at),
             beside: host.beside(),
             interfaces: (0..experiment.interfaces.len()).map(|i| host.report(i)).collect(),

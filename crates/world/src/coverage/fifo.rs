@@ -60,8 +60,17 @@ fn is_free(experiment: &Experiment, node: usize, order: Order) -> bool {
         pool: _,
     } = experiment.host(node);
     // Work that takes no time is not preempted, and no thread waits for another.
-    let Config { cores, processing: _, order: cpu, early: _, preemption: _, link, packet: _, enforcement: _ } =
-        subsystem;
+    let Config {
+        cores,
+        processing: _,
+        order: cpu,
+        early: _,
+        preemption: _,
+        link,
+        packet: _,
+        enforcement: _,
+        oversize: _,
+    } = subsystem;
     let LinkConfig { paradigm, core: _, order: link, early: _, depth: _, frame: _, speed: _ } = link;
     let null = |adapter: usize| matches!(experiment.adapters[adapter], Adapter::Null(_));
     let adapters = &experiment.nodes[node].adapters;

@@ -2,12 +2,12 @@
 
 use laxity_admission::ResourceModel;
 use laxity_model::node::DriverConfig;
-use laxity_qos::channel::{Block, Config, LinkConfig, LinkParadigm, Order, Preemption, Processing};
+use laxity_qos::channel::{Block, Config, LinkConfig, LinkParadigm, Order, Oversize, Preemption, Processing};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{EarlyPolicy, LEVELS};
 
 use super::covered::{Covered, Uncovered};
-use crate::experiment::{ComputingSpec, Emulation, Host, HostPlace, Pace};
+use crate::experiment::{ComputingSpec, Emulation, Experiment, Host, HostPlace, Pace};
 
 /// Whether what a host takes is what its profile says.
 pub(super) fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
@@ -20,6 +20,17 @@ pub(super) fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
         (HostPlace::Kernel, _) => {
             Err(Uncovered("a real kernel takes what it takes, and the profile says nothing of it"))
         }
+    }
+}
+
+/// Whether bounds hold beside oversize messages: not where those are spaced by their packets. The
+/// time of a lone message does not depend on it.
+pub(crate) fn spaced(experiment: &Experiment) -> Result<(), Uncovered> {
+    match experiment.hosts.iter().all(|host| host.subsystem.oversize == Oversize::Intervals) {
+        true => Ok(()),
+        false => Err(Uncovered(
+            "after an oversize message that is spaced by its packets, more arrives in an interval than a contract has",
+        )),
     }
 }
 
@@ -42,8 +53,17 @@ pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         reception: _,
         pool: _,
     } = host;
-    let Config { cores, processing, order, early, preemption, link: link_config, packet: _, enforcement } =
-        subsystem;
+    let Config {
+        cores,
+        processing,
+        order,
+        early,
+        preemption,
+        link: link_config,
+        packet: _,
+        enforcement,
+        oversize: _,
+    } = subsystem;
     let Preemption { real_time, early: early_block, best_effort: _, immediate } = preemption;
     // Ahead on the link is one more lower packet with the adapter; `early` of the link may be
     // anything.

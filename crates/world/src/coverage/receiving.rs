@@ -89,7 +89,8 @@ fn service(experiment: &Experiment, i: usize, costs: &Fixed) -> Result<Service, 
         early_drop,
         buffers,
         buffers_real_time,
-        // Late packets are dropped before any work for them. No packet with a bound is late.
+        // Late packets are dropped before any work for them. No packet with a bound is late. By tags
+        // a packet is dropped where there is no slot, and one with a bound finds a slot.
         discard: _,
         ticks,
     } = &experiment.interfaces[i].config;

@@ -10,7 +10,7 @@ use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
-use super::{Adapter, Carries, ChannelCores, Experiment, Misses, Refusal};
+use super::{Adapter, Asks, Carries, ChannelCores, Experiment, Misses, Refusal};
 
 /// One channel.
 #[derive(Debug, Clone)]
@@ -32,6 +32,8 @@ pub struct ChannelSpec {
     /// End-to-end deadline, from the logical arrival at the source to delivery, or to the end of
     /// the last transmission where no host receives; `None` for best effort.
     pub deadline: Option<Span>,
+    /// Its requests beside the deadline.
+    pub asks: Asks,
     /// The effect on the run if admission refuses it.
     pub refusal: Refusal,
     /// The effect of its missed deadlines; `None` for what the experiment says.
@@ -64,6 +66,8 @@ pub struct ChannelSpec {
     /// The interface at which it arrives, where its source is the arrival process; `None` for a
     /// channel that this host sends.
     pub interface: Option<usize>,
+    /// The importance of its messages in turn, where an interface discards by it; empty for 0.
+    pub importance: Vec<u8>,
     /// The program that takes its messages; 0 for a channel that this host sends.
     pub program: usize,
     /// The number of independent sources; 1 unless it is a virtual interface.

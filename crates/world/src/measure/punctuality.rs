@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use laxity_qos::ahead::{fetch_back, pop_front};
 use laxity_qos::channel::Sent;
 use laxity_qos::short_queue::ShortQueue;
-use laxity_qos::traffic::{LogicalClock, TrafficSpec};
+use laxity_qos::traffic::LogicalClock;
 use laxity_units::{Bytes, Span, Time};
 
 /// The report of a host elsewhere on the messages of a channel.
@@ -70,10 +70,10 @@ struct UnderWay {
 
 impl Punctuality {
     /// Of a channel with `deadline`, under `contract` if it is enforced.
-    pub(crate) fn new(deadline: Span, contract: Option<TrafficSpec>) -> Self {
+    pub(crate) fn new(deadline: Span, contract: Option<LogicalClock>) -> Self {
         Self {
             deadline,
-            clock: contract.map(LogicalClock::new),
+            clock: contract,
             contract: None,
             offered: ShortQueue::new(),
             under_way: VecDeque::new(),
@@ -87,8 +87,8 @@ impl Punctuality {
 
     /// The same, where only messages within `contract` count.
     #[must_use]
-    pub(crate) fn within(self, contract: TrafficSpec) -> Self {
-        Self { contract: Some(LogicalClock::new(contract)), ..self }
+    pub(crate) fn within(self, contract: LogicalClock) -> Self {
+        Self { contract: Some(contract), ..self }
     }
 
     /// Whether a message of `size` sent at `now` is within the contract.
@@ -246,6 +246,8 @@ impl Kept {
 mod tests {
     use laxity_qos::channel::Dropped;
 
+    use laxity_qos::traffic::TrafficSpec;
+
     use super::*;
 
     const SPEC: TrafficSpec = TrafficSpec {
@@ -267,7 +269,7 @@ mod tests {
 
     /// Three messages at once, due at 5, 15 and 25 ms.
     fn burst() -> Punctuality {
-        let mut punctuality = Punctuality::new(Span::from_ms(5), Some(SPEC));
+        let mut punctuality = Punctuality::new(Span::from_ms(5), Some(LogicalClock::new(SPEC)));
         for message in 0..3 {
             punctuality.offer(ms(0), true);
             punctuality.answer(ms(0), SPEC.max_message, Sent::Accepted { message }, true);
@@ -319,7 +321,8 @@ mod tests {
     /// clock of the contract.
     #[test]
     fn what_exceeds_the_contract_does_not_count() {
-        let mut punctuality = Punctuality::new(Span::from_ms(5), Some(SPEC)).within(SPEC);
+        let mut punctuality =
+            Punctuality::new(Span::from_ms(5), Some(LogicalClock::new(SPEC))).within(LogicalClock::new(SPEC));
         for message in 0..3 {
             punctuality.offer(ms(0), true);
             punctuality.answer(ms(0), SPEC.max_message, Sent::Accepted { message }, true);
@@ -403,7 +406,7 @@ mod tests {
     #[test]
     fn a_host_that_tells_at_the_end_comes_to_the_same() {
         let size = SPEC.max_message;
-        let mut here = Punctuality::new(Span::from_ms(5), Some(SPEC));
+        let mut here = Punctuality::new(Span::from_ms(5), Some(LogicalClock::new(SPEC)));
         let mut elsewhere = here.clone().told_later();
         let mut said = Vec::new();
         for message in 0..4 {

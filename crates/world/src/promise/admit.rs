@@ -12,8 +12,8 @@ use laxity_units::Span;
 use super::answer::{Hop, Promise, Promises};
 use super::station::GoesBy;
 use super::table::{Reservation, Reserved, Tables, longest_way};
-use super::{backlog, computing, fifo, via};
-use crate::coverage::{Uncovered, coverage, notices, receiving};
+use super::{asks, backlog, chances, computing, fifo, via};
+use crate::coverage::{Uncovered, coverage, notices, receiving, spaced};
 use crate::experiment::{ChannelSpec, Experiment, Host, LocalDeadline};
 
 /// Admits the channels of `experiment` in order, by `formula`; or why none of them can be promised
@@ -25,11 +25,20 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
     if experiment.via.is_some() {
         return Ok(Promises { formula, channels: via::connections(experiment)?, computing: Vec::new() });
     }
-    let mut tables = Tables::new(experiment, &coverage(experiment)?, formula);
-    let mut answers = Vec::new();
+    spaced(experiment)?;
+    let coverage = coverage(experiment)?;
+    if chances::accepted(experiment) {
+        let channels = chances::admit(experiment, &coverage, formula)?;
+        return Ok(Promises { formula, channels, computing: Vec::new() });
+    }
+    let mut tables = Tables::new(experiment, &coverage, formula);
+    let (mut answers, mut unkept) = (Vec::new(), Vec::new());
     for channel in &experiment.channels {
-        let answer = request(channel)?.map(|request| tables.admit(experiment, channel, request));
-        answers.push(answer);
+        let request = request(experiment, channel)?;
+        let why = request.and_then(|_| asks::unkept(experiment, &coverage, channel));
+        let request = request.filter(|_| why.is_none());
+        answers.push(request.map(|request| tables.admit(experiment, channel, request)));
+        unkept.push(why);
     }
     let notices = notices(experiment);
     fifo::admit(experiment, (formula, &notices), &mut tables, &mut answers);
@@ -43,8 +52,8 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
     let all = All::of(experiment, formula, &tables, &notices);
     let computing =
         computing::bounds(tables.computing(), &all.bounds, experiment.admission.test_with(formula));
-    let channels = answers.into_iter().enumerate().map(|(i, answer)| match answer {
-        None => Promise::BestEffort,
+    let channels = answers.into_iter().zip(unkept).enumerate().map(|(i, (answer, why))| match answer {
+        None => why.map_or(Promise::BestEffort, Promise::Unkept),
         Some(Err(refused)) => Promise::Refused(refused),
         Some(Ok(Reservation { reserved, unbounded, queues })) => {
             let mut hops: Vec<Hop> = reserved.iter().map(|reserved| all.hop(i, reserved)).collect();
@@ -177,19 +186,25 @@ pub fn fill(
     formula: Formula,
     limit: u64,
 ) -> Result<Filled, Uncovered> {
-    let mut tables = Tables::new(experiment, &coverage(experiment)?, formula);
+    spaced(experiment)?;
+    let coverage = coverage(experiment)?;
+    if chances::accepted(experiment) {
+        let admitted = chances::fill(experiment, &coverage, formula, (index, limit))?;
+        return Ok(Filled { admitted, stopped: admitted == limit });
+    }
+    let mut tables = Tables::new(experiment, &coverage, formula);
     if let Some(why) = tables.unbounded(&experiment.channels[index]) {
         return Err(why);
     }
     for (i, channel) in experiment.channels.iter().enumerate() {
         if i != index
-            && let Some(request) = request(channel)?
+            && let Some(request) = request(experiment, channel)?
         {
             let _ = tables.admit(experiment, channel, request);
         }
     }
     let channel = &experiment.channels[index];
-    let Some(copy) = request(channel)? else { return Ok(Filled { admitted: 0, stopped: false }) };
+    let Some(copy) = request(experiment, channel)? else { return Ok(Filled { admitted: 0, stopped: false }) };
     let steep = tables.looks_at_pairs(channel);
     let (mut admitted, mut asks, mut wait, mut looks) = (0, 0, 1, 0);
     while admitted < limit && looks < MOST_LOOKS {
@@ -219,10 +234,9 @@ pub fn service(experiment: &Experiment, formula: Formula) -> Option<Span> {
     Some(tables.terms_of_sender(experiment, channel, &request)?.1.total())
 }
 
-pub(super) fn request(channel: &ChannelSpec) -> Result<Option<Request>, Uncovered> {
-    let Some(deadline) = channel.deadline.filter(|_| channel.class == Class::RealTime) else {
-        return Ok(None);
-    };
+pub(super) fn request(experiment: &Experiment, channel: &ChannelSpec) -> Result<Option<Request>, Uncovered> {
+    let deadline = asks::deadline(experiment, channel).filter(|_| channel.class == Class::RealTime);
+    let Some(deadline) = deadline else { return Ok(None) };
     Request::new(channel.spec, deadline).map(Some).map_err(|_| Uncovered("a contract is out of range"))
 }
 

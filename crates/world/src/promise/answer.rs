@@ -42,6 +42,10 @@ pub enum Promise {
     Connected(Connection),
     /// One that they cannot, and why.
     Unconnected(String),
+    /// Admitted, with this share of late or dropped messages at most.
+    Likely(f64),
+    /// Not admitted for a request beside its deadline, and why.
+    Unkept(String),
 }
 
 /// The promise of one host to a channel, with all channels in place.
@@ -120,7 +124,10 @@ impl Promise {
 
     /// Whether it was refused, so that the channel is not there.
     pub fn is_refused(&self) -> bool {
-        matches!(self, Promise::Refused(_) | Promise::Unreceived(_) | Promise::Unconnected(_))
+        matches!(
+            self,
+            Promise::Refused(_) | Promise::Unreceived(_) | Promise::Unconnected(_) | Promise::Unkept(_)
+        )
     }
 
     /// Whether it was refused for too little room.

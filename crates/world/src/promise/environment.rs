@@ -113,7 +113,8 @@ pub(super) fn environment(
 
 /// The costs of `host`: where it hands packets over as it makes them, that is part of making one.
 fn costs(host: &Host, model: ResourceModel) -> HostCosts {
-    let costs = host.costs.interrupted_for_each().with_packets_of(host.subsystem.packet);
+    let costs = host.costs.interrupted_for_each().with_real_time_packets();
+    let costs = costs.with_packets_of(host.subsystem.packet);
     if !matches!(model, ResourceModel::Handed | ResourceModel::ApartHanded) {
         return costs;
     }

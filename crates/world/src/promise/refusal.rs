@@ -139,7 +139,7 @@ impl All {
         let mut admit = || -> Option<Tables> {
             let mut tables = Tables::new(experiment, &coverage(experiment).ok()?, formula);
             for (i, other) in experiment.channels.iter().enumerate().filter(|(i, _)| Some(*i) != without) {
-                if let Some(request) = request(other).ok()? {
+                if let Some(request) = request(experiment, other).ok()? {
                     admitted[i] = tables.admit(experiment, other, request).is_ok();
                 }
             }
@@ -184,7 +184,7 @@ impl Beside<'_> {
         }
         let tables = tables.as_mut()?;
         let channel = &experiment.channels[*index];
-        let asked = request(channel).ok()??;
+        let asked = request(experiment, channel).ok()??;
         // With a deadline beyond its interval a channel has several messages under way, and the
         // file gives it room for them.
         let roomy = ChannelSpec {
@@ -246,7 +246,7 @@ impl Beside<'_> {
         let virtual_interfaces = experiment.via.is_some().then(|| Before::of(experiment, *index));
         let mut fits = |channel: ChannelSpec| match (&mut *tables, &virtual_interfaces) {
             (Some(tables), _) => {
-                let request = request(&channel).ok().flatten();
+                let request = request(experiment, &channel).ok().flatten();
                 request.is_some_and(|request| tables.would_admit(experiment, &channel, request))
             }
             (None, Some(before)) => before.as_ref().is_some_and(|before| before.fits(channel)),

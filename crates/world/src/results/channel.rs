@@ -158,6 +158,20 @@ record! {
         /// The bound on it there: with that number of buffers none is lost.
         #[serde(default)]
         backlog_bound: Option<u64> = packets("bound on the packets at a station at a time", column("backlog bound", 39, 9).in_full());
+        /// The longest delay of the run less the shortest of the window, seconds; `None` without a
+        /// request for a jitter.
+        #[serde(default)]
+        delay_jitter: Option<f64> = number(Kind::Time, "longest delay less the shortest", column("delay jitter", 28, 7));
+        /// The bound on it, seconds.
+        #[serde(default)]
+        delay_jitter_bound: Option<f64> = number(Kind::Time, "bound on the longest delay less the shortest", column("delay jitter bound", 28, 7));
+        /// The bound on the share of messages that networks lose; `None` without a request.
+        #[serde(default)]
+        lost_bound: Option<f64> = number(Kind::Share, "bound on the share of messages that networks lose", column("loss bound", 28, 9).in_full());
+        /// The bound on the share of messages that are late or dropped, for a channel that accepts
+        /// some.
+        #[serde(default)]
+        late_bound: Option<f64> = number(Kind::Share, "bound on the share of late messages", column("late bound", 28, 9).in_full());
         /// Mean jitter duration, seconds: the excess of the time since the message before over the
         /// negotiated inter-arrival time of its virtual interface. The mean is over all messages,
         /// with zero for those without an excess; `None` without a negotiation.

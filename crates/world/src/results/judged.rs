@@ -67,6 +67,7 @@ impl Channel {
             Judged::of("response time", Kind::Time, self.worst, self.bound),
             Judged::of("time to delivery", Kind::Time, self.delivery_worst, self.delivery_bound),
             Judged::of("packets at a station", Kind::Count, backlog.0, backlog.1),
+            Judged::of("delay jitter", Kind::Time, self.delay_jitter, self.delay_jitter_bound),
             Judged::of("jitter fraction", Kind::Share, self.jitter_fraction, self.jitter_fraction_bound),
         ]
         .into_iter()
@@ -128,6 +129,7 @@ mod tests {
             bound: Some(1.0),
             delivery_bound: Some(2.0),
             backlog_bound: Some(4000),
+            delay_jitter_bound: Some(0.25),
             jitter_fraction_bound: Some(0.5),
             ..Channel::default()
         };
@@ -136,6 +138,7 @@ mod tests {
                 worst: Some(share),
                 delivery_worst: Some(2.0 * share),
                 backlog: Some((4000.0 * share) as u64),
+                delay_jitter: Some(0.25 * share),
                 jitter_fraction: Some(0.5 * share),
                 ..channel.clone()
             };
@@ -149,13 +152,14 @@ mod tests {
             let figures = frames.map(|(name, value)| (name.to_string(), value)).into();
             Run { channels: vec![channel], computations: vec![computation], figures, ..Run::default() }
         };
-        assert_eq!(measured(1.0).judged().count(), 6);
+        assert_eq!(measured(1.0).judged().count(), 7);
         assert_eq!(measured(1.0).exceeded().count(), 0);
         let exceeded: Vec<_> = measured(1.001).exceeded().map(|one| (one.of, one.judged.what)).collect();
         let expected = [
             ("c", "response time"),
             ("c", "time to delivery"),
             ("c", "packets at a station"),
+            ("c", "delay jitter"),
             ("c", "jitter fraction"),
             ("f", "time to a budget's end"),
             ("frames_in_adapter@b", "frames in the adapter"),

@@ -116,7 +116,15 @@ fn every_packet_has_one_end_and_what_the_kernel_drops_is_what_is_missing() {
                 if now >= next {
                     let class = Class::BestEffort;
                     let size = Bytes::new(40 + offered % 200);
-                    let packet = Arrived { stream: 0, number: offered, class, size, at: now, due: Time::MAX };
+                    let packet = Arrived {
+                        stream: 0,
+                        number: offered,
+                        class,
+                        size,
+                        at: now,
+                        due: Time::MAX,
+                        importance: 0,
+                    };
                     adapters.arrive(now, 0, packet);
                     offered += 1;
                     // Floods with pauses; then single packets until one arrives after which all

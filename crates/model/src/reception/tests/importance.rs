@@ -270,3 +270,24 @@ fn what_is_promised_of_a_pool_does_not_stand_still() {
     let streams: Vec<u32> = bench.delivered().iter().map(|(stream, _)| *stream).collect();
     assert_eq!((streams, bench.receiver.under_way()), (vec![0, 1, 2], 0));
 }
+
+/// Three slots that are polled at 100 us. Importance 3 takes the slot of the newest packet of importance
+/// 1. Importance 1 takes no slot of importance 1, and 7 takes one of 1 before one of 3.
+#[test]
+fn tags_decide_who_keeps_a_slot() {
+    let tagged = InterfaceConfig { discard: Discard::Tag, ..polled(8, 3) };
+    let mut bench = with_programs(vec![tagged], vec![program(1, None)]);
+    for (number, importance) in [1, 3, 1, 1, 3, 7, 0, 3].into_iter().enumerate() {
+        let at = us(10 + number as u64);
+        bench.run_to(at);
+        bench.receiver.arrive(at, 0, Arrived { number: number as u64, importance, ..packet(0, at) });
+        bench.collect();
+    }
+    bench.run_to(us(5000));
+    let ends: Vec<(u64, Option<Dropped>)> =
+        bench.seen.iter().map(|(_, output)| (output.packet.number, output.lost)).collect();
+    let (ring, displaced) = (Some(Dropped::Ring), Some(Dropped::Displaced));
+    let lost = [(3, ring), (2, displaced), (0, displaced), (6, ring), (7, ring)];
+    assert_eq!(ends[..5], lost);
+    assert_eq!(ends[5..], [(1, None), (4, None), (5, None)]);
+}

@@ -8,8 +8,8 @@ use laxity_model::host::{Applications, Host};
 use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::told::Told;
 use laxity_qos::channel::{
-    Block, ChannelConfig, ChannelId, Config, CoreId, LinkConfig, LinkId, LinkParadigm, Order, Packet,
-    Preemption, Processing, Role,
+    Block, ChannelConfig, ChannelId, Config, CoreId, LinkConfig, LinkId, LinkParadigm, Order, Oversize,
+    Packet, Preemption, Processing, Role,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
@@ -72,6 +72,7 @@ fn config() -> Config {
         },
         packet: Bytes::new(LARGEST),
         enforcement: true,
+        oversize: Oversize::Intervals,
     }
 }
 

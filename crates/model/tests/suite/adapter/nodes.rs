@@ -11,7 +11,7 @@ use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::told::Told;
 use laxity_qos::channel::{
     Block, ChannelConfig, ChannelId, Config, CoreId, Dropped, LinkConfig, LinkId, LinkParadigm,
-    MessageOverflow, Order, Packet, PacketOverflow, Preemption, Processing, Reader, Role, Way,
+    MessageOverflow, Order, Oversize, Packet, PacketOverflow, Preemption, Processing, Reader, Role, Way,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::{Class, EarlyPolicy};
@@ -65,6 +65,7 @@ fn config(dice: &mut Dice, placement: &Placement) -> Config {
         },
         packet: Bytes::new(LARGEST / 3),
         enforcement: true,
+        oversize: Oversize::Intervals,
     }
 }
 
@@ -193,6 +194,7 @@ pub(crate) fn run_beside(
         send_byte: Span::ZERO,
         receive_byte: Span::from_ns(2),
         transfer_byte: Span::ZERO,
+        real_time_packet: Span::ZERO,
     };
     let applications = dice.pick(&[Applications::Shared, Applications::Separate]);
     let host = Host::new(costs, config(&mut dice, placement), applications);

@@ -6,8 +6,8 @@ use laxity_admission::{
     ResourceModel, Test, Timers, Work,
 };
 use laxity_qos::channel::{
-    Block, Budget, ChannelId, Computing, Config, CoreId, LinkConfig, LinkParadigm, Order, Preemption,
-    Processing, Role,
+    Block, Budget, ChannelId, Computing, Config, CoreId, LinkConfig, LinkParadigm, Order, Oversize,
+    Preemption, Processing, Role,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
@@ -293,6 +293,7 @@ impl Case {
             },
             packet: self.packet,
             enforcement: true,
+            oversize: Oversize::Intervals,
         }
     }
 

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use laxity_model::host::{Applications, Busy, Endless, Host, Interrupt, Output, Uses};
 use laxity_model::told::Told;
 use laxity_qos::channel::{
-    Block, ChannelConfig, ChannelId, Computed, Config, CoreId, LinkConfig, LinkParadigm, Order, Packet,
-    Preemption, Processing, Thread,
+    Block, ChannelConfig, ChannelId, Computed, Config, CoreId, LinkConfig, LinkParadigm, Order, Oversize,
+    Packet, Preemption, Processing, Thread,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
@@ -34,6 +34,7 @@ pub(crate) const COSTS: HostCosts = HostCosts {
     send_byte: Span::ZERO,
     receive_byte: Span::ZERO,
     transfer_byte: Span::ZERO,
+    real_time_packet: Span::ZERO,
 };
 
 /// `S`.
@@ -66,6 +67,7 @@ pub(crate) fn config(paradigm: LinkParadigm) -> Config {
         },
         packet: PACKET,
         enforcement: true,
+        oversize: Oversize::Intervals,
     }
 }
 

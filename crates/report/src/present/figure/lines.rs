@@ -9,7 +9,7 @@ use super::FigureSpec;
 use super::series::{Line, Panel, Plot, Point, is_numeric, plot, position};
 use super::style::{
     ALARM, AXIS, Anchor, Area, FINE, GRID, INK, MUTED, colour, cut, cut_middle, document, drawn, fine, font,
-    marker, width, write, write_bold,
+    hollow, marker, width, write, write_bold,
 };
 use super::ticks::Ticks;
 use crate::present::units::{Readable, fixed, short, typeset};
@@ -110,6 +110,12 @@ fn frame<'a>(axis: &'a Axis, spec: &FigureSpec, plot: &mut Plot) -> Frame<'a> {
         }
         line.spread.iter_mut().flat_map(|(_, ends)| ends).for_each(|end| *end /= scale.size);
     }
+    let marks = || plot.panels.iter().flat_map(|panel| &panel.marks).flat_map(|(_, marks)| marks);
+    let mut xs: Vec<f64> = (0..axis.points.len()).map(|i| position(axis, i)).collect();
+    xs.extend(marks().map(|(x, _)| *x));
+    for (_, marks) in plot.panels.iter_mut().flat_map(|panel| &mut panel.marks) {
+        marks.iter_mut().for_each(|(_, value)| *value /= scale.size);
+    }
     let values: Vec<f64> = plot.values().collect();
     let y = Some(spec.log_y).filter(|log| *log).and_then(|_| Ticks::logarithmic(&values));
     let y = y.unwrap_or_else(|| match kind {
@@ -120,7 +126,6 @@ fn frame<'a>(axis: &'a Axis, spec: &FigureSpec, plot: &mut Plot) -> Frame<'a> {
         _ => Ticks::from_zero(&values),
     });
 
-    let xs: Vec<f64> = (0..axis.points.len()).map(|i| position(axis, i)).collect();
     let x = if is_numeric(axis) {
         let log = Some(spec.log_x).filter(|log| *log).and_then(|_| Ticks::logarithmic(&xs));
         log.unwrap_or_else(|| few_points(&xs).unwrap_or_else(|| Ticks::between(&xs)))
@@ -206,6 +211,16 @@ fn draw_panel(area: &Area<'_>, panel: &Panel, frame: &Frame<'_>, wide: f64, colu
     for (i, line) in panel.lines.iter().enumerate().rev() {
         let hidden = panel.lines[..i].iter().filter(|upper| coincide(upper, line, frame)).count();
         draw_line(&mut chart, line, frame, hidden.min(3) as f64);
+    }
+    let area = chart.plotting_area();
+    let plain = area.strip_coord_spec();
+    let (left, upper) = plain.get_base_pixel();
+    for (look, marks) in &panel.marks {
+        let places = marks.iter().filter_map(|(x, y)| frame.x.place(*x).zip(frame.y.place(*y)));
+        for place in places {
+            let (x, y) = area.map_coordinate(&place);
+            hollow(&plain, (x - left, y - upper), *look, 5.5);
+        }
     }
 }
 
@@ -322,6 +337,8 @@ enum Key {
     /// A deadline among times, which has the colour of its channel.
     Asked,
     Spread,
+    /// Printed values of that name.
+    Printed(String, usize),
 }
 
 /// The legend in rows that fit; none for a single line that the heading names already.
@@ -341,6 +358,8 @@ fn legend_rows(plot: &Plot, frame: &Frame<'_>, spec: &FigureSpec) -> Vec<Vec<(f6
     if plot.lines().any(|line| !line.spread.is_empty()) {
         keys.push(Key::Spread);
     }
+    let printed = plot.marks.iter().enumerate();
+    keys.extend(printed.map(|(look, name)| Key::Printed(cut_middle(name, LEGEND_TYPE, 300.0), look)));
     let mut rows: Vec<Vec<(f64, Key)>> = Vec::new();
     let mut x = f64::INFINITY;
     for key in keys {
@@ -358,7 +377,7 @@ fn legend_rows(plot: &Plot, frame: &Frame<'_>, spec: &FigureSpec) -> Vec<Vec<(f6
 impl Key {
     fn text(&self) -> &str {
         match self {
-            Key::Line(name, _) => name,
+            Key::Line(name, _) | Key::Printed(name, _) => name,
             Key::Bound => "bound (dashed)",
             Key::Deadline => "deadline",
             Key::Asked => "deadline (dotted)",
@@ -399,6 +418,7 @@ fn draw_legend(root: &Area<'_>, row: &[(f64, Key)], y: f64) {
                 let lines = lines.map(|[a, b]| PathElement::new(vec![fine(a), fine(b)], stroke(MUTED, 1.6)));
                 lines.into_iter().for_each(|line| drawn(root.draw(&line)));
             }
+            Key::Printed(_, look) => hollow(root, fine((x + 13.0, y)), *look, 5.5),
             Key::Deadline => drawn(root.draw(&PathElement::new(line, stroke(ALARM, 1.5)))),
         }
         write(root, key.text(), (x + 33.0, y), LEGEND_TYPE, INK, Anchor::Start);

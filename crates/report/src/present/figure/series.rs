@@ -40,6 +40,8 @@ pub(super) struct Line {
 pub(super) struct Panel {
     pub(super) title: String,
     pub(super) lines: Vec<Line>,
+    /// Printed values: the place of their name among those of the plot, and the values.
+    pub(super) marks: Vec<(usize, Vec<(f64, f64)>)>,
 }
 
 /// All of a figure's lines.
@@ -48,6 +50,8 @@ pub(super) struct Plot {
     pub(super) panels: Vec<Panel>,
     /// Names of the looks, for the legend.
     pub(super) legend: Vec<String>,
+    /// Names of the printed values.
+    pub(super) marks: Vec<String>,
     /// The lines and panels left out, in words; empty if there are none.
     pub(super) note: String,
 }
@@ -60,7 +64,8 @@ impl Plot {
     pub(super) fn values(&self) -> impl Iterator<Item = f64> {
         let all = self.lines().flat_map(Line::all_points);
         let ends = self.lines().flat_map(|line| &line.spread).flat_map(|(_, ends)| *ends);
-        all.filter_map(|(_, value)| *value).chain(ends)
+        let marks = self.panels.iter().flat_map(|panel| &panel.marks).flat_map(|(_, marks)| marks);
+        all.filter_map(|(_, value)| *value).chain(ends).chain(marks.map(|(_, value)| *value))
     }
 }
 
@@ -162,7 +167,7 @@ pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
         if key.len() > rest.len() {
             names.extend(lines.values().map(|line| line.name.clone()));
         }
-        let mut panel = Panel { title: names.join(", "), lines: Vec::new() };
+        let mut panel = Panel { title: names.join(", "), ..Panel::default() };
         for mut line in lines.into_values().filter(|line| line.points.iter().any(|p| p.1.is_some())) {
             line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
             line.bounds.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -181,6 +186,13 @@ pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
                 }
             };
             panel.lines.push(line);
+        }
+        for marks in spec.marks.iter().filter(|marks| marks.panel.is_empty() || marks.panel == panel.title) {
+            let name = plot.marks.iter().position(|name| *name == marks.name).unwrap_or_else(|| {
+                plot.marks.push(marks.name.clone());
+                plot.marks.len() - 1
+            });
+            panel.marks.push((name, marks.x.iter().copied().zip(marks.y.iter().copied()).collect()));
         }
         plot.panels.push(panel);
     }

@@ -201,20 +201,36 @@ pub(super) fn cut_middle(text: &str, size: f64, room: f64) -> String {
 
 /// Draws the marker of a look around a canvas position.
 pub(super) fn marker(area: &Area<'_>, at: (i32, i32), look: usize, radius: f64) {
-    let r = radius * f64::from(FINE);
     let fill = colour(look).filled();
-    let point = |dx: f64, dy: f64| (at.0 + (dx * r).round() as i32, at.1 + (dy * r).round() as i32);
-    let corners: Vec<(i32, i32)> = match look % 5 {
-        0 => {
-            drawn(area.draw(&Circle::new(at, r.round() as i32, fill)));
-            return;
+    match corners(at, look, radius) {
+        Some(corners) => drawn(area.draw(&Polygon::new(corners, fill))),
+        None => drawn(area.draw(&Circle::new(at, (radius * f64::from(FINE)).round() as i32, fill))),
+    }
+}
+
+/// The outline of a marker, in the colour of text: a value that was printed and not measured.
+pub(super) fn hollow(area: &Area<'_>, at: (i32, i32), look: usize, radius: f64) {
+    let stroke = INK.stroke_width((1.6 * f64::from(FINE)) as u32);
+    match corners(at, look, radius) {
+        Some(mut corners) => {
+            corners.push(corners[0]);
+            drawn(area.draw(&PathElement::new(corners, stroke)));
         }
+        None => drawn(area.draw(&Circle::new(at, (radius * f64::from(FINE)).round() as i32, stroke))),
+    }
+}
+
+/// The corners of a marker; `None` for a circle.
+fn corners(at: (i32, i32), look: usize, radius: f64) -> Option<Vec<(i32, i32)>> {
+    let r = radius * f64::from(FINE);
+    let point = |dx: f64, dy: f64| (at.0 + (dx * r).round() as i32, at.1 + (dy * r).round() as i32);
+    Some(match look % 5 {
+        0 => return None,
         1 => vec![point(-0.9, -0.9), point(0.9, -0.9), point(0.9, 0.9), point(-0.9, 0.9)],
         2 => vec![point(0.0, -1.25), point(1.15, 0.8), point(-1.15, 0.8)],
         3 => vec![point(0.0, -1.35), point(1.35, 0.0), point(0.0, 1.35), point(-1.35, 0.0)],
         _ => vec![point(0.0, 1.25), point(1.15, -0.8), point(-1.15, -0.8)],
-    };
-    drawn(area.draw(&Polygon::new(corners, fill)));
+    })
 }
 
 fn escaped(text: &str) -> String {

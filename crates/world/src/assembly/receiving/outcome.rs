@@ -6,7 +6,7 @@ use laxity_model::reception::ReceptionUses;
 use laxity_qos::discipline::Class;
 use laxity_units::{Span, Time};
 
-use super::{Receiving, ReceivingHost, Snapshot};
+use super::{Receiving, ReceivingHost, Snapshot, Tags};
 use crate::assembly::outcome::{advice, expects_misses, no_bound, refused};
 use crate::measure::{Kept, Tally};
 use crate::prediction;
@@ -19,7 +19,7 @@ type Use = fn(&ReceptionUses) -> Span;
 impl<H: ReceivingHost> Receiving<'_, H> {
     /// Closes the run that ended at `end`, and returns the host.
     pub fn into_run(mut self, end: Time) -> (Run, H) {
-        let snapshot = || Snapshot::of(end, &self.receiver, self.experiment, &self.meters);
+        let snapshot = || Snapshot::of(end, &self.receiver, self.experiment, (&self.meters, self.tags));
         let opened = self.window.opened.take().unwrap_or_else(snapshot);
         let closed = self.window.closed.take().unwrap_or_else(snapshot);
         let ended = snapshot();
@@ -70,6 +70,16 @@ impl<H: ReceivingHost> Receiving<'_, H> {
             note("missed_ticks", (to.missed_ticks - from.missed_ticks) as f64);
             note("batches_per_second", per_second(to.batches - from.batches));
             note("longest_ring", f64::from(to.longest_queue));
+        }
+        if self.experiment.channels.iter().any(|channel| !channel.importance.is_empty()) {
+            let counted = |of: fn(&Tags) -> &[u64; 8], n: usize| of(&closed.tags)[n] - of(&opened.tags)[n];
+            for importance in 0..8 {
+                let arrived = counted(|tags| &tags.arrived, importance);
+                if arrived > 0 {
+                    let taken = counted(|tags| &tags.taken, importance) as f64;
+                    figures.insert(format!("taken_share_importance_{importance}"), taken / arrived as f64);
+                }
+            }
         }
         let arrivals = per_second(channels.iter().map(|channel| channel.messages).sum());
         let received = per_second(channels.iter().map(|channel| channel.completed).sum());

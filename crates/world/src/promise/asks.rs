@@ -1,0 +1,75 @@
+//! Requests beside the deadline: jitter and loss.
+//!
+//! # Jitter
+//!
+//! A message whose host holds it until its logical arrival is not delivered before its own
+//! transmission on the first link, however idle the path is. So the longest delay less the shortest
+//! is at most the bound less that time, and a request for a jitter is one for a shorter deadline:
+//! the requested jitter after the shortest delay. The tables of admission know that deadline only.
+//! Where messages leave ahead of their logical arrival there is no shortest delay.
+//!
+//! # Loss
+//!
+//! A message within its contract finds a buffer at each station where it has a bound. What is left
+//! are frames that a network loses or damages. A message of `n` packets over networks with the
+//! probabilities `p_k` loses a packet with probability `n Σ_k p_k` at most, however losses depend on
+//! each other.
+
+use laxity_units::{Bytes, Span};
+
+use super::answer::Promise;
+use crate::coverage::{Coverage, queue};
+use crate::experiment::{Adapter, ChannelSpec, Experiment};
+
+/// A lower bound on the delay of the messages of `channel` from their logical arrival, where its
+/// host holds early messages.
+fn shortest_delay(experiment: &Experiment, channel: &ChannelSpec) -> Span {
+    let Adapter::Null(link) = experiment.adapter_of(channel.route[0], experiment.link_out(channel, 0)) else {
+        return Span::ZERO;
+    };
+    let packet = experiment.packet();
+    let smallest = channel.spec.min_message;
+    let whole = smallest.get() / packet.get();
+    let last = smallest - packet * whole;
+    let rest = if last > Bytes::ZERO { link.transmit(last) } else { Span::ZERO };
+    link.transmit(packet).saturating_mul(whole).saturating_add(rest)
+}
+
+/// The bound on the longest delay of `channel` less the shortest, if it asks for one and has it.
+pub fn jitter_bound(experiment: &Experiment, channel: &ChannelSpec, promise: &Promise) -> Option<Span> {
+    channel.asks.jitter?;
+    Some(promise.end_to_end_bound()?.saturating_sub(shortest_delay(experiment, channel)))
+}
+
+/// The deadline that admission reserves for: that of `channel`, or what its requested jitter leaves.
+pub(super) fn deadline(experiment: &Experiment, channel: &ChannelSpec) -> Option<Span> {
+    let deadline = channel.deadline?;
+    let by_jitter =
+        channel.asks.jitter.map(|jitter| shortest_delay(experiment, channel).saturating_add(jitter));
+    Some(by_jitter.map_or(deadline, |by_jitter| by_jitter.min(deadline)))
+}
+
+/// A bound on the share of messages of `channel` that networks lose.
+pub fn share_lost(experiment: &Experiment, channel: &ChannelSpec) -> f64 {
+    let packets = channel.spec.max_message.div_ceil(experiment.packet()).max(1) as f64;
+    let on_way = |way: &usize| {
+        let impairments = &experiment.networks[*way].impairments;
+        impairments.loss.value() + impairments.corruption.value()
+    };
+    (packets * channel.ways.iter().map(on_way).sum::<f64>()).min(1.0)
+}
+
+/// Why a request of `channel` beside its deadline cannot be kept, whatever else is reserved.
+pub(super) fn unkept(experiment: &Experiment, coverage: &Coverage, channel: &ChannelSpec) -> Option<String> {
+    if let Some(loss) = channel.asks.loss {
+        let share = share_lost(experiment, channel);
+        if share > loss {
+            return Some(format!("networks may lose {share} of its messages, and {loss} is asked for"));
+        }
+    }
+    channel.asks.jitter?;
+    let first = channel.route[0];
+    let ahead = queue(experiment, first).is_some()
+        || coverage.stations[first].as_ref().is_ok_and(|covered| covered.ahead);
+    ahead.then(|| "its messages may leave ahead of their logical arrival, so no jitter is bounded".into())
+}

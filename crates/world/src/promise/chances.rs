@@ -1,0 +1,136 @@
+//! Admission of channels that accept a share of late messages: one host that sends, by the demand of
+//! the mean.
+
+use laxity_admission::{Environment, Formula, Test, Varying, share_late};
+use laxity_qos::channel::{LinkId, Role};
+
+use super::admit::request;
+use super::analyses::readings;
+use super::answer::Promise;
+use super::asks;
+use super::environment::environment;
+use super::leg::Leg;
+use crate::coverage::{Coverage, Covered, Uncovered};
+use crate::experiment::{ChannelSpec, Experiment, Placement};
+
+/// Whether a channel of `experiment` accepts late messages; then all of real time do.
+pub(super) fn accepted(experiment: &Experiment) -> bool {
+    experiment.channels.iter().any(|channel| channel.asks.late.is_some())
+}
+
+/// The host as the analysis sees it; or why there is none.
+fn analysed(
+    experiment: &Experiment,
+    coverage: &Coverage,
+    formula: Formula,
+) -> Result<Environment, Uncovered> {
+    if experiment.stations() > 1 {
+        return Err(Uncovered("no analysis covers the chance of a late message over several stations"));
+    }
+    let Covered { rates, row, by_level, .. } = coverage.stations[0].clone()?;
+    let host = experiment.host(0);
+    let plain = rates.is_none() && row.is_none() && !by_level && host.computing.is_empty();
+    let alone = experiment.cores(0) == 1 && experiment.nodes[0].adapters.len() == 1;
+    let demand = experiment.admission.test_with(formula) == Test::Demand && formula == Formula::Corrected;
+    if !plain || !alone || !demand {
+        return Err(Uncovered(
+            "the chance of a late message is analysed for one core and one link by deadlines, by the demand test",
+        ));
+    }
+    let reading = readings(experiment, coverage, formula, 0)[0];
+    environment(experiment, coverage, formula, (0, LinkId::FIRST), reading)
+}
+
+/// The request of `channel` at the host, if it asks for a share.
+fn varying(experiment: &Experiment, channel: &ChannelSpec) -> Result<Option<(Varying, f64)>, Uncovered> {
+    let (Some(request), Some(accepts)) = (request(experiment, channel)?, channel.asks.late) else {
+        return Ok(None);
+    };
+    let placement = Placement::new(experiment);
+    let leg = Leg::first((experiment, &placement), channel, false);
+    let request = leg.asked((0, Role::Send), request).rate.request;
+    let mean_message = channel.asks.mean_message.unwrap_or(channel.spec.max_message);
+    Ok(Some((Varying { request, mean_message }, accepts)))
+}
+
+/// How many copies of channel `index` are admitted after all others, up to `limit`.
+pub(super) fn fill(
+    experiment: &Experiment,
+    coverage: &Coverage,
+    formula: Formula,
+    (index, limit): (usize, u64),
+) -> Result<u64, Uncovered> {
+    let environment = analysed(experiment, coverage, formula)?;
+    let promised = admit(experiment, coverage, formula)?;
+    let mut before = Vec::new();
+    for (i, channel) in experiment.channels.iter().enumerate() {
+        if i != index && matches!(promised[i], Promise::Likely(_)) {
+            before.extend(varying(experiment, channel)?);
+        }
+    }
+    let Some(copy) = varying(experiment, &experiment.channels[index])? else { return Ok(0) };
+    if asks::unkept(experiment, coverage, &experiment.channels[index]).is_some() {
+        return Ok(0);
+    }
+    let fits = |copies: u64| {
+        let all: Vec<(Varying, f64)> =
+            before.iter().copied().chain(std::iter::repeat_n(copy, copies as usize)).collect();
+        let channels: Vec<Varying> = all.iter().map(|(channel, _)| *channel).collect();
+        let shares = share_late(&environment, &channels);
+        shares.is_ok_and(|shares| shares.iter().zip(&all).all(|(share, (_, accepts))| share <= accepts))
+    };
+    // More channels are later.
+    let (mut fit, mut too_many) = (0, 1);
+    while too_many <= limit && fits(too_many) {
+        (fit, too_many) = (too_many, too_many * 2);
+    }
+    too_many = too_many.min(limit.saturating_add(1));
+    while too_many - fit > 1 {
+        let middle = fit + (too_many - fit) / 2;
+        *(if fits(middle) { &mut fit } else { &mut too_many }) = middle;
+    }
+    Ok(fit)
+}
+
+/// Admits the channels in their order.
+pub(super) fn admit(
+    experiment: &Experiment,
+    coverage: &Coverage,
+    formula: Formula,
+) -> Result<Vec<Promise>, Uncovered> {
+    let environment = analysed(experiment, coverage, formula)?;
+    let mut promises = vec![Promise::BestEffort; experiment.channels.len()];
+    let (mut admitted, mut places): (Vec<Varying>, Vec<usize>) = (Vec::new(), Vec::new());
+    for (i, channel) in experiment.channels.iter().enumerate() {
+        let Some((channel_asked, accepts)) = varying(experiment, channel)? else { continue };
+        admitted.push(channel_asked);
+        places.push(i);
+        let late = |place: usize| experiment.channels[place].asks.late.unwrap_or(0.0);
+        let unkept = asks::unkept(experiment, coverage, channel).or_else(|| {
+            match share_late(&environment, &admitted) {
+                Err(refusal) => Some(refusal.to_string()),
+                Ok(shares) => {
+                    let worst = shares.iter().zip(&places).find(|(share, place)| **share > late(**place));
+                    worst.map(|(share, place)| match *place == i {
+                        true => format!("{share:.2e} of its messages may be late, and it accepts {accepts}"),
+                        false => format!(
+                            "with it {share:.2e} of the messages of `{}` may be late, which accepts {}",
+                            experiment.channels[*place].name,
+                            late(*place)
+                        ),
+                    })
+                }
+            }
+        });
+        if let Some(reason) = unkept {
+            promises[i] = Promise::Unkept(reason);
+            admitted.pop();
+            places.pop();
+        }
+    }
+    let shares = share_late(&environment, &admitted).unwrap_or_default();
+    for (place, share) in places.into_iter().zip(shares) {
+        promises[place] = Promise::Likely(share);
+    }
+    Ok(promises)
+}
