@@ -2,20 +2,21 @@
 
 use laxity_qos::discipline::Class;
 use laxity_signalling::identity::{ChannelId, NodeId, Port, Program, Version};
-use laxity_transport::{HEADER_LEN, Header, Sender, Timing};
+use laxity_transport::{Header, Sender, Timing};
 use laxity_units::{Span, Time};
 
-use crate::command::{Failure, Response};
+use crate::command::Failure;
+use crate::config::NodeConfig;
 use crate::counters::Dropped;
 use crate::faults::Fault;
 use crate::flow::{Key, key, number, wire};
 use crate::link::{Frame, Kind};
-use crate::node::{DATAGRAM, Node};
+use crate::node::{DATAGRAM, Node, encoded, one_packet};
 
 /// Nodes that a datagram passes at most.
 const MOST_HOPS: u64 = 32;
-/// Destination and queue in front of a datagram.
-const ADDRESS: usize = 8;
+/// Bytes of destination and queue in front of a datagram.
+pub const ADDRESS: usize = 8;
 /// Messages of two contracts are due at least so far apart; readings of remaining time are rounded
 /// down by less, over any route.
 const APART: Span = Span::from_us(1);
@@ -91,9 +92,7 @@ impl Node {
             if cut && packets > 1 && fragment.header.fragment + 1 == fragment.header.fragments {
                 continue;
             }
-            let mut bytes = vec![0; HEADER_LEN + fragment.payload.len()];
-            let header = Header { message, ..fragment.header };
-            header.encode(&mut bytes).expect("the space is there").copy_from_slice(fragment.payload);
+            let bytes = encoded(&Header { message, ..fragment.header }, &[fragment.payload]);
             let frame = Frame { kind: Kind::Packet((channel, version)), bytes, age: (Span::ZERO, at) };
             link.promise(now, at, within, frame);
         }
@@ -180,25 +179,27 @@ impl Node {
         to: NodeId,
         port: Port,
         payload: &[u8],
-    ) -> Result<Response, Failure> {
+    ) -> Result<(), Failure> {
         if payload.len() + ADDRESS > self.config.packet as usize {
             return Err(Failure::TooLong);
         }
-        let mut body = Vec::with_capacity(payload.len() + ADDRESS);
-        body.extend_from_slice(&to.0.to_be_bytes());
-        body.extend_from_slice(&port.0.to_be_bytes());
-        body.extend_from_slice(payload);
-        let bytes = self.frame(DATAGRAM, Class::BestEffort, 0, &body);
-        match self.forward(now, to, bytes) {
-            Ok(()) => Ok(Response::Done),
-            Err(cause) => {
-                self.counters.drop(cause);
-                Err(Failure::NoRoom)
-            }
-        }
+        let forwarded = self.forward(now, to, |config| {
+            let parts = [&to.0.to_be_bytes()[..], &port.0.to_be_bytes(), payload];
+            one_packet(config, DATAGRAM, Class::BestEffort, &parts)
+        });
+        forwarded.map_err(|cause| {
+            self.counters.drop(cause);
+            Failure::NoRoom
+        })
     }
 
-    fn forward(&mut self, now: Time, to: NodeId, bytes: Vec<u8>) -> Result<(), Dropped> {
+    /// Queues a datagram for the next link, if there is room: it is made then.
+    fn forward(
+        &mut self,
+        now: Time,
+        to: NodeId,
+        bytes: impl FnOnce(&NodeConfig) -> Vec<u8>,
+    ) -> Result<(), Dropped> {
         let (first, most) = (self.broken(Fault::BestEffortFirst), self.config.datagrams);
         let next = self.config.routes.get(&to).ok_or(Dropped::Route)?;
         let link = self.links.get_mut(next).ok_or(Dropped::Route)?;
@@ -206,7 +207,7 @@ impl Node {
             return Err(Dropped::BestEffort);
         }
         link.datagrams += 1;
-        let frame = Frame { kind: Kind::Datagram, bytes, age: (Span::ZERO, now) };
+        let frame = Frame { kind: Kind::Datagram, bytes: bytes(&self.config), age: (Span::ZERO, now) };
         if first {
             link.first.push_back(frame);
         } else {
@@ -235,12 +236,7 @@ impl Node {
             return self.counters.drop(Dropped::Route);
         }
         let onward = Header { message: header.message + 1, timing: Timing::None, tag: None, ..*header };
-        let mut bytes = vec![0; HEADER_LEN + payload.len()];
-        match onward.encode(&mut bytes) {
-            Ok(behind) => behind.copy_from_slice(payload),
-            Err(_) => return self.counters.drop(Dropped::Malformed),
-        }
-        if let Err(cause) = self.forward(now, to, bytes) {
+        if let Err(cause) = self.forward(now, to, |_| encoded(&onward, &[payload])) {
             self.counters.drop(cause);
         }
     }

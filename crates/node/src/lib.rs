@@ -72,5 +72,6 @@ mod timers;
 pub use command::{Answer, Command, Departure, Failure, Message, Response};
 pub use config::{LinkConfig, NodeConfig, NotANode};
 pub use counters::{Counters, Dropped};
+pub use data::ADDRESS;
 pub use line::Lines;
 pub use node::Node;

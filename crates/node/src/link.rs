@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use laxity_qos::channel::{Carried, ChannelId as Local};
 use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Order, Request, Server, Tag};
 use laxity_qos::virtual_clock::Vtick;
+use laxity_signalling::codec;
 use laxity_units::{Bytes, Span, Time};
 
 use crate::config::LinkConfig;
@@ -33,9 +34,11 @@ pub(crate) struct Link {
     queue: Discipline<Frame>,
     /// A frame is in transmission until [`Link::transmitted`].
     busy: bool,
-    /// Logical arrival of the next signalling message at the earliest.
-    pub(crate) signalling: Time,
-    pub(crate) signals: usize,
+    /// Logical arrival of the next frame of signalling messages at the earliest.
+    signalling: Time,
+    /// Signalling messages and when they were there. The first ones have a frame in the queue, which
+    /// takes as many as a message of the longest length has bytes when it leaves.
+    pub(crate) signals: VecDeque<(Time, Vec<u8>)>,
     pub(crate) datagrams: usize,
     /// With a fault: best effort that goes before all.
     pub(crate) first: VecDeque<Frame>,
@@ -48,7 +51,7 @@ impl Link {
             queue: Order::MultiClassEdf.discipline(&Server::with(early)),
             busy: false,
             signalling: Time::ZERO,
-            signals: 0,
+            signals: VecDeque::new(),
             datagrams: 0,
             first: VecDeque::new(),
         }
@@ -68,6 +71,40 @@ impl Link {
         let size = Bytes::new(frame.bytes.len() as u64);
         let request = Request { flow: Local(0), size, tag, carried: Carried::NOTHING };
         self.queue.enqueue(now, &request, frame);
+    }
+
+    /// Queues a signalling message. Messages are due an interval behind the logical arrival of their
+    /// frame; a `demoted` one is best effort, which is a fault.
+    pub(crate) fn add_signal(&mut self, now: Time, interval: Span, demoted: bool, message: Vec<u8>) {
+        self.signals.push_back((now, message));
+        if self.signals.len() == 1 {
+            self.queue_signals(now, interval, demoted);
+        }
+    }
+
+    /// Queues the frame of the first signalling messages.
+    fn queue_signals(&mut self, now: Time, interval: Span, demoted: bool) {
+        let Some((since, _)) = self.signals.front() else { return };
+        let at = self.signalling.max(*since);
+        let frame = Frame { kind: Kind::Signalling, bytes: Vec::new(), age: (Span::ZERO, now) };
+        if demoted {
+            return self.offer(now, frame);
+        }
+        self.signalling = at.saturating_add(interval);
+        self.promise(now, at, interval, frame);
+    }
+
+    /// The messages of a frame that leaves, one behind the other.
+    pub(crate) fn take_signals(&mut self, now: Time, interval: Span, demoted: bool) -> Vec<u8> {
+        let mut messages = Vec::new();
+        while let Some((_, message)) = self.signals.front()
+            && messages.len() + message.len() <= codec::LONGEST
+        {
+            messages.extend_from_slice(message);
+            self.signals.pop_front();
+        }
+        self.queue_signals(now, interval, demoted);
+        messages
     }
 
     /// The next frame, if the link is free.

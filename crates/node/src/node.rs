@@ -17,7 +17,7 @@ use crate::data::Source;
 use crate::faults::Fault;
 use crate::flow::{Flow, Key};
 use crate::line::Lines;
-use crate::link::{Frame, Kind, Link, is_promised};
+use crate::link::{Kind, Link, is_promised};
 use crate::queue::Queue;
 use crate::receive::Receiver;
 use crate::steady::Steady;
@@ -28,7 +28,7 @@ pub(crate) const SIGNALLING: u32 = u32::MAX;
 /// The local number of datagrams.
 pub(crate) const DATAGRAM: u32 = u32::MAX - 1;
 /// Signalling messages that may wait for a link.
-const SIGNALS: usize = 64;
+const SIGNALS: usize = 256;
 
 /// A node. See the documentation of the crate.
 ///
@@ -126,15 +126,25 @@ impl Node {
             return self.counters.drop(Dropped::Malformed);
         };
         match header.channel.local {
-            SIGNALLING => match codec::decode(payload) {
-                Ok(message) => {
-                    self.manager.handle(now, from, message);
-                    self.settle(now);
-                }
-                Err(_) => self.counters.drop(Dropped::Signalling),
-            },
+            SIGNALLING => self.on_signals(now, from, payload),
             DATAGRAM => self.on_datagram(now, &header, payload),
             _ => self.on_packet(now, from, &header, payload, frame),
+        }
+    }
+
+    /// Handles the signalling messages of a frame.
+    fn on_signals(&mut self, now: Time, from: NodeId, mut payload: &[u8]) {
+        loop {
+            let (first, rest) = codec::split(payload);
+            match codec::decode(first) {
+                Ok(message) => self.manager.handle(now, from, message),
+                Err(_) => self.counters.drop(Dropped::Signalling),
+            }
+            self.settle(now);
+            if rest.is_empty() {
+                return;
+            }
+            payload = rest;
         }
     }
 
@@ -168,7 +178,9 @@ impl Node {
                 return Ok(Response::Accepted { due: self.steady.clock_at(due) });
             }
             Command::Receive(port) => return self.receive(program, port),
-            Command::Datagram { to, port, payload } => return self.datagram(now, to, port, &payload),
+            Command::Datagram { to, port, payload } => {
+                return self.datagram(now, to, port, &payload).map(|()| Response::Done);
+            }
             Command::Renew => {
                 self.manager.renew(now, program);
                 Ok(Response::Done)
@@ -176,6 +188,39 @@ impl Node {
         };
         self.settle(now);
         answer
+    }
+
+    /// [`Command::Send`] of bytes that stay with the caller: when the message is delivered at the
+    /// latest.
+    ///
+    /// # Errors
+    /// The message is refused at once.
+    pub fn send_message(
+        &mut self,
+        now: Time,
+        program: Program,
+        channel: ChannelId,
+        payload: &[u8],
+    ) -> Result<Time, Failure> {
+        let now = self.time(now);
+        self.check(program, channel)?;
+        let due = self.send(now, channel, payload)?;
+        Ok(self.steady.clock_at(due))
+    }
+
+    /// [`Command::Datagram`] of bytes that stay with the caller.
+    ///
+    /// # Errors
+    /// The datagram is refused at once.
+    pub fn send_datagram(
+        &mut self,
+        now: Time,
+        to: NodeId,
+        port: Port,
+        payload: &[u8],
+    ) -> Result<(), Failure> {
+        let now = self.time(now);
+        self.datagram(now, to, port, payload)
     }
 
     /// The time of the node with its clock at `clock`.
@@ -210,11 +255,15 @@ impl Node {
     pub fn poll_frame(&mut self, now: Time, to: NodeId) -> Option<Vec<u8>> {
         let now = self.time(now);
         let whole = self.broken(Fault::RemainingNotReduced);
+        let demoted = self.broken(Fault::SignallingBestEffort);
         loop {
             let link = self.links.get_mut(&to)?;
             let (tag, mut frame) = link.select(now)?;
             match frame.kind {
-                Kind::Signalling => link.signals -= 1,
+                Kind::Signalling => {
+                    let messages = link.take_signals(now, self.config.signalling, demoted);
+                    frame.bytes = one_packet(&self.config, SIGNALLING, Class::RealTime, &[&messages]);
+                }
                 Kind::Datagram => link.datagrams -= 1,
                 Kind::Packet(key) => {
                     let Some(flow) = self.flows.get_mut(&key) else {
@@ -346,41 +395,11 @@ impl Node {
 
     fn signal(&mut self, now: Time, to: NodeId, payload: &[u8]) {
         let (demoted, interval) = (self.broken(Fault::SignallingBestEffort), self.config.signalling);
-        let bytes = self.frame(SIGNALLING, Class::RealTime, 0, payload);
         let Some(link) = self.links.get_mut(&to) else { return self.counters.drop(Dropped::Link) };
-        if link.signals >= SIGNALS {
+        if link.signals.len() >= SIGNALS {
             return self.counters.drop(Dropped::Signalling);
         }
-        link.signals += 1;
-        let frame = Frame { kind: Kind::Signalling, bytes, age: (Span::ZERO, now) };
-        if demoted {
-            return link.offer(now, frame);
-        }
-        let at = link.signalling.max(now);
-        link.signalling = at.saturating_add(interval);
-        link.promise(now, at, interval, frame);
-    }
-
-    /// A frame of one packet that belongs to no channel.
-    pub(crate) fn frame(&self, local: u32, class: Class, message: u64, payload: &[u8]) -> Vec<u8> {
-        let length = Bytes::new(payload.len() as u64);
-        let header = Header {
-            class,
-            channel: Wire { node: self.config.node.0, local },
-            epoch: self.config.epoch.0,
-            message,
-            fragment: 0,
-            fragments: 1,
-            message_length: length,
-            payload_length: length,
-            timing: Timing::None,
-            tag: None,
-            age: Span::ZERO,
-        };
-        let mut bytes = vec![0; HEADER_LEN + payload.len()];
-        let behind = header.encode(&mut bytes).expect("a packet is below 4 GiB and has its space");
-        behind.copy_from_slice(payload);
-        bytes
+        link.add_signal(now, interval, demoted, payload.to_vec());
     }
 
     fn notify(&mut self, event: Event) {
@@ -411,4 +430,32 @@ impl Node {
         }
         self.answers.push_back(Answer { program, event });
     }
+}
+
+/// A frame of one packet that belongs to no channel, with a payload of `parts`.
+pub(crate) fn one_packet(config: &NodeConfig, local: u32, class: Class, parts: &[&[u8]]) -> Vec<u8> {
+    let length = Bytes::new(parts.iter().map(|part| part.len() as u64).sum());
+    let header = Header {
+        class,
+        channel: Wire { node: config.node.0, local },
+        epoch: config.epoch.0,
+        message: 0,
+        fragment: 0,
+        fragments: 1,
+        message_length: length,
+        payload_length: length,
+        timing: Timing::None,
+        tag: None,
+        age: Span::ZERO,
+    };
+    encoded(&header, parts)
+}
+
+/// The bytes of a frame.
+pub(crate) fn encoded(header: &Header, parts: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEADER_LEN + header.payload_length.get() as usize);
+    bytes.resize(HEADER_LEN, 0);
+    header.encode(&mut bytes).expect("a packet is below 4 GiB and has its space");
+    parts.iter().for_each(|part| bytes.extend_from_slice(part));
+    bytes
 }

@@ -161,6 +161,13 @@ pub fn decode(bytes: &[u8]) -> Result<Message, Malformed> {
     }
 }
 
+/// The first of the messages that `bytes` are, by its length, and the bytes behind it. A length that
+/// no message has takes all bytes.
+pub fn split(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let length = bytes.get(2..4).map_or(0, |length| usize::from(u16::from_be_bytes([length[0], length[1]])));
+    if length < HEADER { (bytes, &[]) } else { bytes.split_at_checked(length).unwrap_or((bytes, &[])) }
+}
+
 fn kind(body: &Body) -> u8 {
     match body {
         Body::Ask(_) => 1,

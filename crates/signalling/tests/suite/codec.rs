@@ -1,7 +1,7 @@
 //! Messages survive bytes, and bytes that are no message do no harm.
 
 use laxity_signalling::Manager;
-use laxity_signalling::codec::{LONGEST, Malformed, TooShort, decode, encode};
+use laxity_signalling::codec::{LONGEST, Malformed, TooShort, decode, encode, split};
 use laxity_signalling::contract::Contract;
 use laxity_signalling::division::{Division, Needs};
 use laxity_signalling::exact::{Capacity, Exact};
@@ -103,6 +103,33 @@ proptest! {
         prop_assert_eq!(encode(&message, &mut bytes[..length - 1]), Err(TooShort(length)));
         let mut exact = vec![0; length];
         prop_assert_eq!(encode(&message, &mut exact), Ok(length));
+    }
+
+    /// Messages of one frame are found again, and any bytes are split into parts that are all of them.
+    #[test]
+    fn messages_behind_one_another_are_split(messages in vec(message(), 1..6), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut frame = Vec::new();
+        for message in &messages {
+            let mut bytes = [0; LONGEST];
+            let length = encode(message, &mut bytes).unwrap();
+            frame.extend_from_slice(&bytes[..length]);
+        }
+        let mut rest = &frame[..];
+        for message in messages {
+            let (first, behind) = split(rest);
+            prop_assert_eq!(decode(first), Ok(message));
+            rest = behind;
+        }
+        prop_assert!(rest.is_empty());
+        let at = at.index(frame.len());
+        frame[at] = byte;
+        let (mut rest, mut whole) = (&frame[..], 0);
+        while !rest.is_empty() {
+            let (first, behind) = split(rest);
+            prop_assert!(!first.is_empty());
+            (whole, rest) = (whole + first.len(), behind);
+        }
+        prop_assert_eq!(whole, frame.len());
     }
 
     /// Any bytes decode to a message that encodes to them, or to none; a changed byte does no harm.
