@@ -17,6 +17,9 @@ fn main() {
         propagation: Span::ZERO,
         fifo: true,
         below: Bytes::ZERO,
+        shapers: Vec::new(),
+        gates: None,
+        cyclic: Vec::new(),
     };
     // For each switch: ten links of hosts, ten links to hosts, the links to the right and to the left.
     let server = |switch: usize, which: usize| switch * 22 + which;

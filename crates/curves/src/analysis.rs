@@ -85,7 +85,7 @@ fn bound(
     }
     let propagation: Vec<Span> = path.iter().map(|&server| network.servers[server].propagation).collect();
     let mut passed = Vec::with_capacity(path.len());
-    for (delay, propagation) in total.delay[flow].iter().zip(&propagation) {
+    for (delay, propagation) in total.growth[flow].iter().zip(&propagation) {
         let before = passed.last().copied().unwrap_or(Span::ZERO);
         passed.push(before.saturating_add(*delay).saturating_add(*propagation));
     }

@@ -56,6 +56,22 @@ pub enum Bucket {
 }
 
 impl Bucket {
+    /// Picobits of whole frames in a closed window of `ps`, if they are counted.
+    pub(crate) fn frames(self, jitter: Span, ps: u128) -> Option<u128> {
+        let Bucket::Frames { size, burst, interval } = self else { return None };
+        let later = (ps + u128::from(jitter.as_ps())) / u128::from(interval.as_ps());
+        Some(picobits(size).saturating_mul(u128::from(burst) + later))
+    }
+
+    /// Most picobits in a half-open window of `ps`, which is not zero.
+    pub(crate) fn within(self, jitter: Span, ps: u128) -> u128 {
+        let Bucket::Fluid { burst, rate } = self else {
+            return self.frames(jitter, ps - 1).unwrap_or(u128::MAX);
+        };
+        let time = ps + u128::from(jitter.as_ps());
+        picobits(burst).saturating_add(u128::from(rate.bits_per_sec()) * time)
+    }
+
     /// Lines that lie above what the flow can send in a window, if its frames are shifted against
     /// each other by up to `jitter` (Le Boudec and Thiran 2001, theorem 1.4.3).
     ///
@@ -128,9 +144,31 @@ impl Arrival {
     /// The curve limited by what the link upstream can carry: `rate` times the window and a frame
     /// (line shaping; Mifdaoui and Leydier 2017, TFA++).
     pub(crate) fn shaped(self, rate: Rate, longest: Bytes) -> Self {
+        self.within(Line { burst: picobits(longest), rate: u128::from(rate.bits_per_sec()) })
+    }
+
+    /// The curve limited by a further line.
+    pub(crate) fn within(self, line: Line) -> Self {
         let mut lines = self.lines;
-        lines.push(Line { burst: picobits(longest), rate: u128::from(rate.bits_per_sec()) });
+        lines.push(line);
         Self::least(lines)
+    }
+
+    /// The curve of the same traffic, delayed by up to `ps`.
+    pub(crate) fn late(mut self, ps: u128) -> Self {
+        for line in &mut self.lines {
+            line.burst = line.at(ps);
+        }
+        self
+    }
+
+    /// The curve raised by a line: the sum of both.
+    pub(crate) fn plus(mut self, line: Line) -> Self {
+        for own in &mut self.lines {
+            own.burst = own.burst.saturating_add(line.burst);
+            own.rate += line.rate;
+        }
+        self
     }
 
     /// The sum of `curves`: what all of them send in the same window.

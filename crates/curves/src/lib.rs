@@ -19,6 +19,9 @@
 mod analysis;
 mod arrival;
 mod certificate;
+mod credit;
+mod cyclic;
+mod gates;
 mod network;
 mod program;
 mod separate;
@@ -31,4 +34,6 @@ mod tests;
 
 pub use analysis::{Bound, Effort, Method, bounds, bounds_where};
 pub use arrival::Bucket;
+pub use cyclic::Cyclic;
+pub use gates::Gates;
 pub use network::{Flow, Invalid, Network, Server};

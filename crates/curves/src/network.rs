@@ -5,12 +5,14 @@ use std::fmt;
 use laxity_units::{Bytes, Rate, Span};
 
 use crate::arrival::Bucket;
+use crate::cyclic::Cyclic;
+use crate::gates::Gates;
 
 /// An output: a link and the queues before it.
 ///
 /// Frames of a level leave in the order of their arrival (FIFO). A more urgent level goes first, and
 /// a frame that has begun is not preempted. A network of one level is a FIFO network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     /// Least rate of the link while frames wait; not zero.
     pub rate: Rate,
@@ -26,6 +28,19 @@ pub struct Server {
     pub fifo: bool,
     /// Longest frame below all flows that exists at this server, e.g. of best effort; zero if none.
     pub below: Bytes,
+    /// Levels with a credit-based shaper and their idle slopes, which are not zero.
+    pub shapers: Vec<(u8, Rate)>,
+    /// Gates of the levels; `None` if all are always open. A server with gates has no shapers.
+    pub gates: Option<Gates>,
+    /// Levels with cyclic queueing, above all others. A server with such levels has no gates.
+    pub cyclic: Vec<Cyclic>,
+}
+
+impl Server {
+    /// The idle slope of `level`, if the level has a shaper.
+    pub(crate) fn idle_slope(&self, level: u8) -> Option<Rate> {
+        self.shapers.iter().find(|shaper| shaper.0 == level).map(|shaper| shaper.1)
+    }
 }
 
 /// A flow of frames along a path.
@@ -52,7 +67,7 @@ pub struct Flow {
 /// Why a description is no network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Invalid {
-    /// The server has a rate of zero, or a highest rate below it.
+    /// The server has a rate, an idle slope or a cycle of zero, or a highest rate below the least.
     NoRate {
         /// Index of the server.
         server: usize,
@@ -109,7 +124,12 @@ impl Network {
     ///
     /// [`Invalid`] names the first server or flow that has no meaning.
     pub fn new(servers: Vec<Server>, flows: Vec<Flow>) -> Result<Self, Invalid> {
-        let rateless = |server: &Server| server.rate.is_zero() || server.peak < server.rate;
+        let rateless = |server: &Server| {
+            let idle = server.shapers.iter().any(|shaper| shaper.1.is_zero());
+            let stands = server.gates.as_ref().is_some_and(|gates| gates.cycle.is_zero());
+            let stands = stands || server.cyclic.iter().any(|cyclic| cyclic.cycle.is_zero());
+            server.rate.is_zero() || server.peak < server.rate || idle || stands
+        };
         if let Some(server) = servers.iter().position(rateless) {
             return Err(Invalid::NoRate { server });
         }

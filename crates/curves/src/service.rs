@@ -33,10 +33,14 @@ impl Service {
     /// section 1.7 for the frame below).
     pub(crate) fn left(rate: Rate, latency: Span, above: &Arrival, blocking: Bytes) -> Option<Self> {
         let rate = u128::from(rate.bits_per_sec());
-        let fixed = rate * u128::from(latency.as_ps()) + picobits(blocking);
+        Self::less(rate, rate * u128::from(latency.as_ps()) + picobits(blocking), above)
+    }
+
+    /// `[rate · t − debt − above]⁺`, or `None` if that has no rate.
+    pub(crate) fn less(rate: u128, debt: u128, above: &Arrival) -> Option<Self> {
         let pieces = above.lines().iter().filter(|line| line.rate < rate);
         let pieces =
-            pieces.map(|line| Piece { rate: rate - line.rate, debt: line.burst.saturating_add(fixed) });
+            pieces.map(|line| Piece { rate: rate - line.rate, debt: line.burst.saturating_add(debt) });
         let pieces: Vec<Piece> = pieces.collect();
         (!pieces.is_empty()).then_some(Self { pieces })
     }
@@ -44,6 +48,11 @@ impl Service {
     /// A rate-latency curve; `rate` is not zero.
     pub(crate) fn rate_latency(rate: u128, latency: u128) -> Self {
         Self { pieces: vec![Piece { rate, debt: rate.saturating_mul(latency) }] }
+    }
+
+    /// The curve of one piece; `rate` is not zero.
+    pub(crate) fn one(rate: u128, debt: u128) -> Self {
+        Self { pieces: vec![Piece { rate, debt }] }
     }
 
     /// The pieces: rising rates and debts.

@@ -11,6 +11,9 @@ const LINK: Server = Server {
     propagation: Span::ZERO,
     fifo: false,
     below: Bytes::ZERO,
+    shapers: Vec::new(),
+    gates: None,
+    cyclic: Vec::new(),
 };
 
 /// A flow of frames of `size` bytes, which take 0.08 us each byte, one each `interval` us.
@@ -140,4 +143,37 @@ fn what_has_no_meaning_is_refused() {
         assert_eq!(invalid(LINK, Flow { source, ..good.clone() }), Invalid::Source { flow: 0 });
     }
     assert_eq!(invalid(LINK, Flow { shortest: Bytes::new(501), ..good }), Invalid::Source { flow: 0 });
+}
+
+/// Class A with 50 Mbit/s: a frame of 500 B waits 120 us for best effort, and the second of a burst
+/// until its class has earned the first again: 80 us and not 40 us after it. A class below waits for
+/// best effort, the frames that the credit of A allows, and its own.
+#[test]
+fn a_shaped_class_has_its_idle_slope() {
+    let shapers = vec![(0, Rate::from_bits_per_sec(50_000_000))];
+    let server = Server { below: Bytes::new(1500), shapers, ..LINK };
+    let burst = |burst, flow: Flow| {
+        let source = vec![Bucket::Frames { size: flow.longest, burst, interval: Span::from_us(4000) }];
+        Flow { source, ..flow }
+    };
+    let found = us(&of(vec![server.clone()], vec![burst(2, flow(&[0], 0, 500, 4000))]));
+    assert_eq!(found, [120.0 + 80.0 + 40.0]);
+    let both = vec![burst(5, flow(&[0], 0, 500, 4000)), flow(&[0], 1, 1000, 4000)];
+    let found = us(&of(vec![server], both));
+    // The frame of 1500 B, and A with 50 Mbit/s and half a frame: (120 + 20) / 0.5 us.
+    assert!(found[1] >= 280.0 + 80.0 && found[1] < 360.01, "{found:?}");
+}
+
+/// Behind a link with a shaper a class arrives at its idle slope, although its burst is long: no
+/// frame of it waits for another at a link of the same slope.
+#[test]
+fn a_shaped_class_arrives_at_its_idle_slope() {
+    let shapers = vec![(0, Rate::from_bits_per_sec(50_000_000))];
+    let server = Server { shapers, ..LINK };
+    let flow = flow(&[0, 1], 0, 500, 4000);
+    let source = vec![Bucket::Frames { size: flow.longest, burst: 10, interval: Span::from_us(4000) }];
+    let found = of(vec![server.clone(), server], vec![Flow { source, ..flow }]);
+    let passed = &found[0].as_ref().expect("a bound").passed;
+    let us: Vec<f64> = passed.iter().map(|span| (span.as_ps() / 1000) as f64 / 1000.0).collect();
+    assert_eq!(us, [9.0 * 80.0 + 40.0, 9.0 * 80.0 + 80.0]);
 }

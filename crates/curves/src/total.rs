@@ -18,12 +18,21 @@ use std::collections::BTreeMap;
 
 use laxity_units::{Bytes, Span};
 
-use crate::arrival::Arrival;
+use crate::arrival::{Arrival, Bucket, Line, picobits};
+use crate::credit::{self, Above};
+use crate::cyclic::Sends;
+use crate::gates::{self, Gates, Stair, Steps};
 use crate::network::{Network, Server, Visit};
 use crate::service::Service;
 
 /// Rounds over a ring before the analysis gives up.
 const ROUNDS: usize = 2000;
+
+/// Steps of arrivals at a level behind gates, up to which they are counted one by one.
+const STEPS: usize = 4000;
+
+/// The same times the flows of the level.
+const MOST_STEPS: usize = 400_000;
 
 /// Per-hop bounds of every flow.
 #[derive(Debug, Clone)]
@@ -34,6 +43,14 @@ pub(crate) struct Total {
     pub(crate) delay: Vec<Vec<Span>>,
     /// By flow: hops from the source for which the bounds hold; those beyond have none.
     pub(crate) valid: Vec<usize>,
+    /// By flow and hop: growth of the bound on the delay since the first server.
+    pub(crate) growth: Vec<Vec<Span>>,
+    /// By flow and hop: jitter at the first server that is in step with a cyclic one.
+    pub(crate) base: Vec<Vec<Span>>,
+    /// By server: time that the frames of a cycle take at cyclic levels.
+    pub(crate) sends: Sends,
+    /// By server: the limit of what each level with a shaper sends.
+    pub(crate) sent: Vec<BTreeMap<u8, Line>>,
 }
 
 /// A level at a server: its traffic, what it gets, and its frames.
@@ -44,6 +61,19 @@ pub(crate) struct Share {
     pub(crate) arrival: Arrival,
     pub(crate) service: Option<Service>,
     pub(crate) longest: Bytes,
+    /// The limit of what a level with a shaper sends.
+    pub(crate) sent: Option<Line>,
+    /// Windows of a level behind gates, and the steps of its arrivals.
+    pub(crate) steps: Option<(Steps, Vec<Stair>)>,
+}
+
+impl Share {
+    /// Longest time until a frame of `own` at least begins to be sent.
+    pub(crate) fn start(&self, own: Bytes) -> Option<Span> {
+        let straight = self.service.as_ref().and_then(|service| service.start(&self.arrival, own));
+        let stepwise = self.steps.as_ref().and_then(|(steps, stairs)| steps.start(stairs, own));
+        straight.into_iter().chain(stepwise).min()
+    }
 }
 
 impl Total {
@@ -51,7 +81,10 @@ impl Total {
     pub(crate) fn of(network: &Network) -> Self {
         let per_hop = || network.flows.iter().map(|flow| vec![Span::ZERO; flow.path.len()]).collect();
         let valid = network.flows.iter().map(|flow| flow.path.len()).collect();
-        let mut total = Self { jitter: per_hop(), delay: per_hop(), valid };
+        let sent = vec![BTreeMap::new(); network.servers.len()];
+        let sends = vec![BTreeMap::new(); network.servers.len()];
+        let (jitter, delay, growth, base) = (per_hop(), per_hop(), per_hop(), per_hop());
+        let mut total = Self { jitter, delay, valid, growth, base, sends, sent };
         for (jitter, flow) in total.jitter.iter_mut().zip(&network.flows) {
             jitter[0] = flow.jitter;
         }
@@ -76,16 +109,21 @@ impl Total {
 
     /// Bounds at `server` from the arrivals there; whether one grew.
     fn visit(&mut self, network: &Network, server: usize) -> bool {
-        let mut changed = false;
+        let mut changed = self.turn(network, server);
         let Server { rate, peak, .. } = network.servers[server];
         let visits = &network.visits[server];
         for share in self.shares(network, server) {
-            let visits = &visits[share.visits];
+            if network.servers[server].cycle(visits[share.visits.start].level).is_some() {
+                continue;
+            }
+            if let Some(sent) = share.sent {
+                self.sent[server].insert(visits[share.visits.start].level, sent);
+            }
+            let visits = &visits[share.visits.clone()];
             let mut starts: BTreeMap<Bytes, Option<Span>> = BTreeMap::new();
             for visit in visits {
                 let own = network.flows[visit.flow].shortest;
-                let start =
-                    *starts.entry(own).or_insert_with(|| share.service.as_ref()?.start(&share.arrival, own));
+                let start = *starts.entry(own).or_insert_with(|| share.start(own));
                 let Some(start) = start else {
                     changed |= self.refuse(&[*visit]);
                     continue;
@@ -94,6 +132,7 @@ impl Total {
                 let (flow, hop) = (visit.flow, visit.hop);
                 changed |= delay > self.delay[flow][hop];
                 self.delay[flow][hop] = delay;
+                self.growth[flow][hop] = delay;
                 if let Some(next) = self.jitter[flow].get(hop + 1).copied() {
                     let fastest = peak.time_for_ceil(own).saturating_sub(Span::from_ps(1));
                     let slower = if peak == rate { Span::ZERO } else { rate.time_for_ceil(own) - fastest };
@@ -107,7 +146,7 @@ impl Total {
     }
 
     /// Takes the bounds from `visits` and from all hops behind them; whether there were bounds.
-    fn refuse(&mut self, visits: &[Visit]) -> bool {
+    pub(crate) fn refuse(&mut self, visits: &[Visit]) -> bool {
         let mut changed = false;
         for visit in visits {
             changed |= self.valid[visit.flow] > visit.hop;
@@ -120,23 +159,151 @@ impl Total {
     ///
     /// A level has no service if it or a more urgent level has an arrival without a bound.
     pub(crate) fn shares(&self, network: &Network, server: usize) -> Vec<Share> {
-        let Server { rate, latency, below, .. } = network.servers[server];
+        let spec = &network.servers[server];
+        if let Some(gates) = &spec.gates {
+            return self.gated(network, server, gates);
+        }
         let visits = &network.visits[server];
         let mut shares = Vec::new();
-        let mut known = true;
+        let (mut known, mut above, mut open) = (true, Above::none(), Vec::new());
+        let mut cycled = Arrival::none();
         let mut end = 0;
         while let Some(first) = visits.get(end) {
-            let above = self.arrivals(network, &visits[..end]);
             let start = end;
             end += visits[start..].partition_point(|visit| visit.level == first.level);
             let own = &visits[start..end];
             known &= own.iter().all(|visit| self.valid[visit.flow] >= visit.hop);
-            let lower = longest(network, &visits[end..]).max(below);
-            let service = known.then(|| Service::left(rate, latency, &above, lower)).flatten();
+            let longest = longest(network, own);
+            let lower = self::longest(network, &visits[end..]).max(spec.below);
+            if let Some(cyclic) = spec.cycle(first.level) {
+                // Frames of the cycle before can wait for their own.
+                let stays = cyclic.cycle.saturating_add(cyclic.cycle);
+                let (service, sent, steps) = (None, None, None);
+                let arrival = self.arrivals(network, own);
+                let late = arrival.clone().late(u128::from(stays.as_ps()));
+                cycled = Arrival::sum([&cycled, &late]);
+                above.open = cycled.clone();
+                known &= self.sends[server].contains_key(&cyclic.level);
+                shares.push(Share { visits: start..end, arrival, service, longest, sent, steps });
+                continue;
+            }
+            let slope = spec.idle_slope(first.level).map(|slope| u128::from(slope.bits_per_sec()));
+            let (service, sent) = match slope.filter(|_| known) {
+                Some(slope) => credit::class(spec, slope, longest, lower, &above).unzip(),
+                None => {
+                    let left = || Service::left(spec.rate, spec.latency, &above.all(), lower);
+                    (known.then(left).flatten(), None)
+                }
+            };
             let arrival = self.arrivals(network, own);
-            shares.push(Share { visits: start..end, arrival, service, longest: longest(network, own) });
+            shares.push(Share { visits: start..end, arrival, service, longest, sent, steps: None });
+            match slope {
+                Some(slope) => above.add(spec, slope, longest),
+                None => {
+                    open.extend_from_slice(own);
+                    above.open = Arrival::sum([&cycled, &self.arrivals(network, &open)]);
+                }
+            }
         }
         shares
+    }
+
+    /// The levels at `server` with `gates`, the most urgent first.
+    fn gated(&self, network: &Network, server: usize, gates: &Gates) -> Vec<Share> {
+        let spec = &network.servers[server];
+        let visits = &network.visits[server];
+        let levels: Vec<&[Visit]> = visits.chunk_by(|one, other| one.level == other.level).collect();
+        let mut lower: Vec<(u8, Bytes)> =
+            levels.iter().map(|visits| (visits[0].level, longest(network, visits))).collect();
+        lower.extend((!spec.below.is_zero()).then_some((Gates::BELOW, spec.below)));
+        let mut shares: Vec<Share> = Vec::new();
+        let mut start = 0;
+        for (place, own) in levels.iter().enumerate() {
+            let level = own[0].level;
+            let higher =
+                shares.iter().zip(&levels).filter(|(_, visits)| gates.together(level, visits[0].level));
+            // The frames that they send have arrived no longer ago than their longest delay.
+            let sends = |(share, visits): (&Share, &&[Visit])| {
+                let begins = share.start(shortest(network, visits))?;
+                let delay = begins.saturating_add(spec.rate.time_for_ceil(share.longest));
+                Some(share.arrival.clone().late(u128::from(delay.as_ps())))
+            };
+            let above: Option<Vec<Arrival>> = higher.map(sends).collect();
+            let known = above.is_some() && own.iter().all(|visit| self.valid[visit.flow] >= visit.hop);
+            let above = above.filter(|above| !above.is_empty()).map(|above| Arrival::sum(&above));
+            let longest = longest(network, own);
+            let class = gates::Class { level, longest, lower: &lower[place + 1..], above: above.as_ref() };
+            let timed = known.then(|| gates::class(spec, gates, &class));
+            let arrival = self.arrivals(network, own);
+            let (service, steps) = timed.map_or((None, None), |timed| (timed.service, timed.steps));
+            let steps = steps.and_then(|steps| {
+                let busy = steps.busy(&self.padded(network, own, longest))?;
+                self.stairs(network, own, busy).map(|stairs| (steps, stairs))
+            });
+            let visits = start..start + own.len();
+            start = visits.end;
+            shares.push(Share { visits, arrival, service, longest, sent: None, steps });
+        }
+        shares
+    }
+
+    /// The traffic of `visits` if each frame were of `longest` bytes.
+    fn padded(&self, network: &Network, visits: &[Visit], longest: Bytes) -> Arrival {
+        let flow = |visit: &Visit| {
+            let flow = &network.flows[visit.flow];
+            let padded = |bucket: &Bucket| match *bucket {
+                Bucket::Fluid { .. } => *bucket,
+                Bucket::Frames { size, burst, interval } => {
+                    let size = Bytes::new(longest.get().saturating_mul(size.div_ceil(flow.longest)));
+                    Bucket::Frames { size, burst, interval }
+                }
+            };
+            let source: Vec<Bucket> = flow.source.iter().map(padded).collect();
+            Arrival::of(&source, self.jitter[visit.flow][visit.hop])
+        };
+        let flows: Vec<Arrival> = visits.iter().map(flow).collect();
+        Arrival::sum(&flows)
+    }
+
+    /// The steps of all arrivals of `visits` in a window of `busy` picoseconds. `None` if traffic is not
+    /// counted in frames, or if the steps are too many.
+    fn stairs(&self, network: &Network, visits: &[Visit], busy: u128) -> Option<Vec<Stair>> {
+        let mut at = vec![0];
+        for visit in visits {
+            let jitter = u128::from(self.jitter[visit.flow][visit.hop].as_ps());
+            for bucket in &network.flows[visit.flow].source {
+                let Bucket::Frames { interval, .. } = bucket else { return None };
+                let interval = u128::from(interval.as_ps());
+                let first = interval - jitter % interval;
+                let number = (busy / interval + 1).min(STEPS as u128 + 1);
+                at.extend((0..number).map(|step| first + step * interval).filter(|at| *at <= busy));
+                if at.len() > STEPS || at.len() * visits.len() > MOST_STEPS {
+                    return None;
+                }
+            }
+        }
+        at.sort_unstable();
+        at.dedup();
+        let come = |at: u128| {
+            let (mut bits, mut frames) = (0_u128, 0_u128);
+            for visit in visits {
+                let (flow, jitter) = (&network.flows[visit.flow], self.jitter[visit.flow][visit.hop]);
+                let messages = |bucket: &Bucket| match *bucket {
+                    Bucket::Fluid { .. } => None,
+                    Bucket::Frames { size, burst, interval } => {
+                        let later = (at + u128::from(jitter.as_ps())) / u128::from(interval.as_ps());
+                        let number = u128::from(burst) + later;
+                        let all = u128::from(size.div_ceil(flow.longest));
+                        Some((number.saturating_mul(picobits(size)), number.saturating_mul(all)))
+                    }
+                };
+                let all: Vec<(u128, u128)> = flow.source.iter().filter_map(messages).collect();
+                bits = bits.saturating_add(all.iter().map(|all| all.0).min()?);
+                frames = frames.saturating_add(all.iter().map(|all| all.1).min()?);
+            }
+            Some((at, bits, frames))
+        };
+        at.into_iter().map(come).collect()
     }
 
     /// The arrival curve of a flow at a hop.
@@ -157,13 +324,36 @@ impl Total {
 
     /// The traffic of `visits`, all from one link or all from their sources.
     pub(crate) fn link(&self, network: &Network, from: Option<usize>, visits: &[Visit]) -> Arrival {
-        let curves: Vec<Arrival> = visits.iter().map(|visit| self.arrival(network, visit)).collect();
-        let sum = Arrival::sum(&curves);
-        match from {
-            Some(from) => sum.shaped(network.servers[from].peak, longest(network, visits)),
-            None => sum,
+        let flows = |visits: &[Visit]| {
+            let curves: Vec<Arrival> = visits.iter().map(|visit| self.arrival(network, visit)).collect();
+            Arrival::sum(&curves)
+        };
+        let Some(from) = from else { return flows(visits) };
+        let (peak, longest) = (network.servers[from].peak, longest(network, visits));
+        if self.sent[from].is_empty() {
+            return flows(visits).shaped(peak, longest);
         }
+        let mut levels: BTreeMap<u8, Vec<Visit>> = BTreeMap::new();
+        for visit in visits {
+            levels.entry(self.level(network, from, visit)).or_default().push(*visit);
+        }
+        let limited = |(level, visits): (&u8, &Vec<Visit>)| match self.sent[from].get(level) {
+            Some(line) => flows(visits).within(*line),
+            None => flows(visits),
+        };
+        let levels: Vec<Arrival> = levels.iter().map(limited).collect();
+        Arrival::sum(&levels).shaped(peak, longest)
     }
+
+    /// The level of the flow of `visit` at server `from`.
+    pub(crate) fn level(&self, network: &Network, from: usize, visit: &Visit) -> u8 {
+        if network.servers[from].fifo { 0 } else { network.flows[visit.flow].level }
+    }
+}
+
+/// The shortest frame of `visits`.
+pub(crate) fn shortest(network: &Network, visits: &[Visit]) -> Bytes {
+    visits.iter().map(|visit| network.flows[visit.flow].shortest).min().unwrap_or_default()
 }
 
 /// The longest frame of `visits`.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use laxity_units::Bytes;
 
-use crate::arrival::{Arrival, picobits};
+use crate::arrival::{Arrival, Line, picobits};
 use crate::network::{Network, Visit};
 use crate::service::Piece;
 use crate::total::{Share, Total, longest};
@@ -201,9 +201,15 @@ impl Tree {
         for child in 0..self.nodes.len() {
             let Some(parent) = self.nodes[child].parent else { continue };
             let both = |class: &Class| class.nodes.windows(2).any(|pair| pair == [parent, child]);
-            let classes = (0..self.classes.len()).filter(|&class| both(&self.classes[class])).collect();
+            let classes: Vec<usize> =
+                (0..self.classes.len()).filter(|&class| both(&self.classes[class])).collect();
             let Node { server, longest, .. } = self.nodes[child];
             let rate = u128::from(network.servers[server].peak.bits_per_sec());
+            let own = if network.servers[server].fifo { 0 } else { level };
+            if let Some(&Line { burst, rate }) = total.sent[server].get(&own) {
+                let classes = Vec::clone(&classes);
+                self.nodes[parent].links.push(Link { rate, longest: burst, classes });
+            }
             self.nodes[parent].links.push(Link { rate, longest, classes });
         }
         Some(())

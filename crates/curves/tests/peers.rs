@@ -32,7 +32,19 @@ fn peers() -> Vec<Peer> {
             let path = route.windows(2).map(|pair| {
                 *links.entry((pair[0], pair[1])).or_insert_with(|| {
                     let (latency, propagation, below) = (Span::ZERO, Span::ZERO, Bytes::ZERO);
-                    servers.push(Server { rate: LINK, peak: LINK, latency, propagation, fifo: true, below });
+                    let (shapers, gates, peak) = (Vec::new(), None, LINK);
+                    let server = Server {
+                        rate: LINK,
+                        peak,
+                        latency,
+                        propagation,
+                        fifo: true,
+                        below,
+                        shapers,
+                        gates,
+                        cyclic: Vec::new(),
+                    };
+                    servers.push(server);
                     servers.len() - 1
                 })
             });

@@ -1,7 +1,7 @@
 //! No frame of an exact simulation is later than its bound, and dearer traffic shortens no bound.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use laxity_curves::{Bucket, Effort, Flow, Network, Server, bounds};
 use laxity_units::{Bytes, Rate, Span};
@@ -28,6 +28,48 @@ enum Event {
     Source { frame: usize },
     Arrival { server: usize, frame: usize },
     Free { server: usize },
+    Earned { server: usize },
+}
+
+/// Credits of the shapers of a server, in picobits, and the instant up to which they are known.
+#[derive(Debug, Clone, Default)]
+struct Credits {
+    values: Vec<i128>,
+    known: u64,
+}
+
+impl Credits {
+    /// Brings the credits of `server` to `now`: those of levels with frames in `queues`, and of the
+    /// one that sends, have grown.
+    fn pass(&mut self, server: &Server, now: u64, queues: &[VecDeque<usize>], sends: Option<u8>) {
+        self.values.resize(server.shapers.len(), 0);
+        for (value, &(level, slope)) in self.values.iter_mut().zip(&server.shapers) {
+            let active = sends == Some(level) || !queues[usize::from(level)].is_empty();
+            let grown = *value + i128::from(slope.bits_per_sec()) * i128::from(now - self.known);
+            *value = if active { grown } else { grown.min(0).max((*value).min(0)) };
+        }
+        self.known = now;
+    }
+
+    /// The first level with a frame and without a debt.
+    fn first(&self, server: &Server, queues: &[VecDeque<usize>]) -> Option<u8> {
+        let free = |level: u8| {
+            let shaper = server.shapers.iter().position(|shaper| shaper.0 == level);
+            shaper.is_none_or(|shaper| self.values[shaper] >= 0)
+        };
+        (0..=255).find(|&level| !queues[usize::from(level)].is_empty() && free(level))
+    }
+
+    /// When the first level without a debt can send.
+    fn earned(&self, server: &Server, queues: &[VecDeque<usize>]) -> Option<u64> {
+        let waits = server.shapers.iter().zip(&self.values);
+        let waits = waits.filter(|((level, _), _)| !queues[usize::from(*level)].is_empty());
+        let at = waits.map(|((_, slope), value)| {
+            let debt = u128::try_from(-value).unwrap_or(0);
+            self.known + debt.div_ceil(u128::from(slope.bits_per_sec())) as u64
+        });
+        at.min()
+    }
 }
 
 /// Worst delay of each flow in ps, for `arrivals` of `(time, flow, size)` at the sources.
@@ -54,6 +96,9 @@ fn simulate(servers: &[Server], flows: &[Flow], arrivals: &[(u64, usize, Bytes)]
     events.extend(sources);
     let mut queues = vec![vec![VecDeque::new(); 256]; servers.len()];
     let mut busy = vec![false; servers.len()];
+    // The level that a server sends; none while it sends best effort or waits.
+    let mut sends = vec![None; servers.len()];
+    let mut credits = vec![Credits::default(); servers.len()];
     let mut worst = vec![0; flows.len()];
     while let Some(Reverse((now, event))) = events.pop() {
         match event {
@@ -65,8 +110,15 @@ fn simulate(servers: &[Server], flows: &[Flow], arrivals: &[(u64, usize, Bytes)]
             }
             Event::Arrival { server, frame } => {
                 let level = if servers[server].fifo { 0 } else { flows[frames[frame].flow].level };
+                credits[server].pass(&servers[server], now, &queues[server], sends[server]);
                 queues[server][usize::from(level)].push_back(frame);
-                if !busy[server] {
+                if busy[server] {
+                    continue;
+                }
+                if credits[server].first(&servers[server], &queues[server]).is_none() {
+                    let earned = credits[server].earned(&servers[server], &queues[server]);
+                    events.extend(earned.map(|at| Reverse((at, Event::Earned { server }))));
+                } else {
                     busy[server] = true;
                     // Best effort began just before.
                     let below = u128::from(servers[server].below.get()) * BITS;
@@ -74,12 +126,34 @@ fn simulate(servers: &[Server], flows: &[Flow], arrivals: &[(u64, usize, Bytes)]
                     events.push(Reverse((free, Event::Free { server })));
                 }
             }
+            Event::Earned { server } => {
+                credits[server].pass(&servers[server], now, &queues[server], sends[server]);
+                if !busy[server] && credits[server].first(&servers[server], &queues[server]).is_some() {
+                    busy[server] = true;
+                    // Best effort began just before, while the class was in debt.
+                    let below = u128::from(servers[server].below.get()) * BITS;
+                    let free = now + (below / u128::from(servers[server].rate.bits_per_sec())) as u64;
+                    events.push(Reverse((free, Event::Free { server })));
+                }
+            }
             Event::Free { server } => {
-                let Some(frame) = queues[server].iter_mut().find_map(VecDeque::pop_front) else {
+                credits[server].pass(&servers[server], now, &queues[server], sends[server]);
+                sends[server] = None;
+                credits[server].pass(&servers[server], now, &queues[server], None);
+                let Some(level) = credits[server].first(&servers[server], &queues[server]) else {
                     busy[server] = false;
+                    if let Some(at) = credits[server].earned(&servers[server], &queues[server]) {
+                        events.push(Reverse((at, Event::Earned { server })));
+                    }
                     continue;
                 };
+                sends[server] = Some(level);
+                let frame = queues[server][usize::from(level)].pop_front().expect("a frame waits");
                 let Frame { flow, size, sent, .. } = frames[frame];
+                let shaper = servers[server].shapers.iter().position(|shaper| shaper.0 == level);
+                if let Some(shaper) = shaper {
+                    credits[server].values[shaper] -= (u128::from(size.get()) * BITS) as i128;
+                }
                 let time = |rate: Rate| u128::from(size.get()) * BITS / u128::from(rate.bits_per_sec());
                 let (fast, slow) = (time(servers[server].peak) as u64, time(servers[server].rate) as u64);
                 let end = now + (fast + 1 + share(slow - fast)).min(slow);
@@ -143,15 +217,24 @@ fn arrivals(index: usize, draw: &Draw, offset: u64, pauses: &[u8]) -> Vec<(u64, 
 fn server() -> impl Strategy<Value = Server> {
     let below = prop_oneof![Just(0), 64_u64..1500];
     let slowness = prop_oneof![Just(1), 2_u64..30];
-    (1_u64..=4, 0_u64..3, 0_u64..3, below, slowness, any::<bool>()).prop_map(
-        |(rate, latency, propagation, below, slowness, fifo)| Server {
+    let shapers = prop_oneof![Just(Vec::new()), vec((0_u8..3, 1_u64..10), 1..4)];
+    (1_u64..=4, 0_u64..3, 0_u64..3, below, slowness, any::<bool>(), shapers).prop_map(
+        |(rate, latency, propagation, below, slowness, fifo, shapers)| {
             // Of the highest rate; a transmission that is rounded down is faster than it.
-            rate: Rate::from_bits_per_sec(rate * 25_000_000 / slowness * (slowness - slowness / 2)),
-            peak: Rate::from_bits_per_sec(rate * 25_000_000 + 1_000),
-            latency: Span::from_us(latency * 4),
-            propagation: Span::from_us(propagation),
-            fifo,
-            below: Bytes::new(below),
+            let least = rate * 25_000_000 / slowness * (slowness - slowness / 2);
+            let shapers: BTreeMap<u8, u64> = shapers.into_iter().collect();
+            let slope = |(level, tenths)| (level, Rate::from_bits_per_sec(least / 10 * tenths));
+            Server {
+                rate: Rate::from_bits_per_sec(least),
+                peak: Rate::from_bits_per_sec(rate * 25_000_000 + 1_000),
+                latency: Span::from_us(latency * 4),
+                propagation: Span::from_us(propagation),
+                fifo,
+                below: Bytes::new(below),
+                shapers: shapers.into_iter().map(slope).collect(),
+                gates: None,
+                cyclic: Vec::new(),
+            }
         },
     )
 }

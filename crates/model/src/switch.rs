@@ -24,16 +24,20 @@
 //! The caller accounts for the forwarding latency, from the last bit of a frame (from its header at
 //! a cut-through switch) until the frame is in its queue: time is an argument of each call.
 
+use std::sync::Arc;
+
 use laxity_qos::channel::{ByChannel, ChannelId, Label, Packet, Slot};
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Groups, Order, Request, Server, Tag};
+use laxity_qos::discipline::{
+    Class, Discipline, EarlyPolicy, Groups, Order, Request, Selection, Server, Tag,
+};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
 use crate::around::Around;
 
 /// An output port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortConfig {
     /// Transmission time of a frame of `S` bytes on its link.
     pub link: LinkCosts,
@@ -43,6 +47,8 @@ pub struct PortConfig {
     pub early: EarlyPolicy,
     /// The shortest time frame, in disciplines that have frames.
     pub frame: Span,
+    /// Shapers and gates, for strict priority.
+    pub selection: Option<Arc<Selection>>,
     /// Memory that no other port takes.
     pub memory: Bytes,
 }
@@ -179,6 +185,7 @@ impl Switch {
                 early: config.early,
                 speed: config.link,
                 frame: config.frame,
+                selection: config.selection.clone(),
             }),
             sending: None,
             due: Time::MAX,

@@ -19,11 +19,8 @@ const ROUNDS: usize = 5;
 
 /// 10 Gbit/s.
 fn server() -> Server {
-    Server {
-        early: EarlyPolicy::CONSERVE,
-        speed: LinkCosts::new(Span::ZERO, Span::from_ps(800)),
-        frame: Span::from_us(100),
-    }
+    let speed = LinkCosts::new(Span::ZERO, Span::from_ps(800));
+    Server { speed, frame: Span::from_us(100), ..Server::with(EarlyPolicy::CONSERVE) }
 }
 
 struct Bench {

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | [`Fifo`] | arrival | no |
 //! | [`FixedPriority`] | level, then arrival | until `ℓ` |
-//! | [`StrictPriority`] | level, then arrival | no |
+//! | [`StrictPriority`] | level, then arrival | no, but for levels with a shaper or gates |
 //! | [`Edf`] | deadline | no |
 //! | [`MultiClassEdf`] | current real time by deadline, best effort by arrival, early by `ℓ` | until `ℓ` |
 //! | [`VirtualClock`] | finish time at the flow's own rate | no |
@@ -46,6 +46,7 @@ mod keyed;
 mod multiclass_edf;
 mod rate_controlled;
 mod request;
+mod selection;
 mod self_clocked;
 mod sharing;
 mod stamped;
@@ -71,6 +72,7 @@ pub use hop_laxity::HopLaxity;
 pub use multiclass_edf::MultiClassEdf;
 pub use rate_controlled::RateControlled;
 pub use request::{Rank, Request, Server};
+pub use selection::{Cyclic, Gates, Selection, Shaper, Window};
 pub use self_clocked::SelfClocked;
 pub use sharing::{Latency, Share, Sharing};
 pub use start_time::StartTimeFair;
@@ -228,7 +230,8 @@ impl<T> Discipline<T> {
     pub fn may_hold(&self) -> bool {
         match self {
             Discipline::MultiClassEdf(queue) => queue.has_early(),
-            Discipline::Edf(_) | Discipline::Fifo(_) | Discipline::StrictPriority(_) => false,
+            Discipline::Edf(_) | Discipline::Fifo(_) => false,
+            Discipline::StrictPriority(queue) => queue.may_hold(),
             _ => true,
         }
     }
@@ -315,7 +318,7 @@ disciplines! {
     RateControlled "RCSP" Here |_| RateControlled::default();
     FifoPlus "FIFO+" Here |_| FifoPlus::default();
     HopLaxity "HL" Here |_| HopLaxity::default();
-    StrictPriority "SP" Here |_| StrictPriority::default();
+    StrictPriority "SP" Here |server: &Server| StrictPriority::of(server);
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod length;
 mod network;
 mod program;
 mod reception;
+mod selection;
 mod source;
 mod topology;
 mod via;

@@ -20,6 +20,7 @@ mod network;
 mod nodes;
 mod reception;
 mod row;
+mod selection;
 mod shrink;
 mod sketch;
 mod source;

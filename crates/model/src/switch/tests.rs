@@ -68,7 +68,14 @@ fn at(us: u64) -> Time {
 /// 1 us for each byte.
 fn port(order: Order, memory: u64) -> PortConfig {
     let link = LinkCosts { per_byte: ByteTime::from_us(1), ..LinkCosts::default() };
-    PortConfig { link, order, early: EarlyPolicy::HOLD, frame: Span::from_us(3), memory: Bytes::new(memory) }
+    PortConfig {
+        link,
+        order,
+        early: EarlyPolicy::HOLD,
+        frame: Span::from_us(3),
+        selection: None,
+        memory: Bytes::new(memory),
+    }
 }
 
 fn flow(class: Class, deadline: u64, reserved: u64) -> Flow {

@@ -69,7 +69,7 @@ pub struct LinkConfig {
 impl LinkConfig {
     /// The properties of the link that a discipline may use.
     pub fn server(&self) -> Server {
-        Server { early: self.early, speed: self.speed, frame: self.frame }
+        Server { early: self.early, speed: self.speed, frame: self.frame, selection: None }
     }
 }
 

@@ -99,7 +99,7 @@ fn best_effort(at: u64, size: u64) -> (Time, Request) {
 /// microseconds.
 fn begun(order: Order, mut arrivals: Arrivals) -> Vec<(usize, u64)> {
     let speed = LinkCosts::new(Span::ZERO, Span::from_us(1));
-    let server = Server { early: EarlyPolicy::CONSERVE, speed, frame: Span::from_us(10) };
+    let server = Server { speed, frame: Span::from_us(10), ..Server::with(EarlyPolicy::CONSERVE) };
     arrivals.sort_by_key(|(at, _)| *at);
     let sent = send(order, &server, &arrivals, !order.holds());
     sent.iter()
@@ -142,11 +142,8 @@ fn hierarchical_round_robin_by_hand() {
 fn what_does_not_fit_a_frame_is_kept_and_what_was_not_wanted_is_not() {
     let flow = |at| (us(at), item(0, 1, rate(4, 1), us(at)));
     let speed = LinkCosts::new(Span::ZERO, Span::from_us(1));
-    let mut queue = Order::HierarchicalRoundRobin.discipline(&Server {
-        early: EarlyPolicy::HOLD,
-        speed,
-        frame: Span::from_us(10),
-    });
+    let server = Server { speed, frame: Span::from_us(10), ..Server::with(EarlyPolicy::HOLD) };
+    let mut queue = Order::HierarchicalRoundRobin.discipline(&server);
     let mut at = |now: u64, coming: u64| {
         (0..coming).for_each(|_| queue.enqueue(us(now), &flow(now).1, ()));
         std::iter::from_fn(|| queue.select(us(now))).count()

@@ -1,8 +1,10 @@
 //! The information for a discipline: about an item, and about the server.
 
+use std::sync::Arc;
+
 use laxity_units::{Bytes, Span, Time};
 
-use super::EarlyPolicy;
+use super::{EarlyPolicy, Selection};
 use crate::costs::LinkCosts;
 use crate::names::ChannelId;
 use crate::packet::{Carried, Packet};
@@ -30,7 +32,7 @@ impl Request {
 }
 
 /// Parameters of the server of a queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     /// Treatment of early items.
     pub early: EarlyPolicy,
@@ -38,12 +40,14 @@ pub struct Server {
     pub speed: LinkCosts,
     /// The shortest frame, for framing disciplines.
     pub frame: Span,
+    /// Shapers and gates, for strict priority.
+    pub selection: Option<Arc<Selection>>,
 }
 
 impl Server {
     /// A server with default parameters but for the policy for early items.
     pub fn with(early: EarlyPolicy) -> Self {
-        Self { early, speed: LinkCosts::default(), frame: Span::ZERO }
+        Self { early, speed: LinkCosts::default(), frame: Span::ZERO, selection: None }
     }
 }
 

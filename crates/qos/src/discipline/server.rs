@@ -209,5 +209,5 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
 }
 
 pub(super) fn server(sharing: &Sharing) -> Server {
-    Server { early: EarlyPolicy::CONSERVE, speed: sharing.speed, frame: sharing.frame }
+    Server { speed: sharing.speed, frame: sharing.frame, ..Server::with(EarlyPolicy::CONSERVE) }
 }

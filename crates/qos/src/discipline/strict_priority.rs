@@ -3,52 +3,104 @@
 //! This is the order of switches and adapters with several transmit queues (IEEE 802.1Q, 8.6.8.1).
 //! Levels are the user's: the key `level` of a channel, 0 without it, and the last for best effort.
 //! Unlike [`FixedPriority`](super::FixedPriority) it ignores logical arrivals and holds no early
-//! item, so a burst grows from hop to hop. Work-conserving.
+//! item, so a burst grows from hop to hop. Work-conserving, but for levels with a shaper or gates
+//! ([`Selection`](super::Selection)).
 
 use std::collections::VecDeque;
 
-use laxity_units::Time;
+use laxity_units::{Bytes, Time};
 
 use super::keyed::evict;
-use super::{LEVELS, Rank, Request, Tag};
+use super::selection::{Head, Selecting};
+use super::{LEVELS, Rank, Request, Server, Tag};
+
+/// An item with what a [`Selection`](super::Selection) has to know of it.
+#[derive(Debug, Clone)]
+struct Waiting<T> {
+    arrived: Time,
+    size: Bytes,
+    item: T,
+}
+
+impl<T> Waiting<T> {
+    fn head(&self, level: usize) -> Head {
+        Head { level: level as u8, size: self.size, arrived: self.arrived }
+    }
+}
 
 /// A queue served by level, then by arrival.
 #[derive(Debug, Clone)]
 pub struct StrictPriority<T> {
-    levels: Vec<VecDeque<(Tag, T)>>,
+    levels: Vec<VecDeque<(Tag, Waiting<T>)>>,
     waiting: usize,
-}
-
-impl<T> Default for StrictPriority<T> {
-    fn default() -> Self {
-        Self { levels: (0..LEVELS).map(|_| VecDeque::new()).collect(), waiting: 0 }
-    }
+    /// Conditions beside the level.
+    selecting: Option<Box<Selecting>>,
 }
 
 impl<T> StrictPriority<T> {
-    pub(super) fn enqueue(&mut self, _now: Time, request: &Request, item: T) {
+    /// An empty queue in front of `server`.
+    pub fn of(server: &Server) -> Self {
+        let levels = (0..LEVELS).map(|_| VecDeque::new()).collect();
+        let selecting = |selection| Box::new(Selecting::new(selection, server.speed));
+        Self { levels, waiting: 0, selecting: server.selection.as_deref().map(selecting) }
+    }
+
+    pub(super) fn enqueue(&mut self, now: Time, request: &Request, item: T) {
         let tag = request.tag;
-        self.levels[usize::from(tag.level)].push_back((tag, item));
+        self.advance(now);
+        let waiting = Waiting { arrived: now, size: request.size, item };
+        self.levels[usize::from(tag.level)].push_back((tag, waiting));
         self.waiting += 1;
     }
 
-    pub(super) fn select(&mut self, _now: Time) -> Option<(Tag, T)> {
-        let found = self.levels.iter_mut().find_map(VecDeque::pop_front)?;
+    pub(super) fn select(&mut self, now: Time) -> Option<(Tag, T)> {
+        let level = self.first(now)?;
+        let (tag, waiting) = self.levels[level].pop_front()?;
         self.waiting -= 1;
-        Some(found)
+        if let Some(selecting) = &mut self.selecting {
+            selecting.begin(now, waiting.head(level));
+        }
+        Some((tag, waiting.item))
     }
 
     pub(super) fn best(&mut self, now: Time) -> Option<Rank> {
-        let first = self.levels.iter().find_map(VecDeque::front);
+        let first = self.first(now).and_then(|level| self.levels[level].front());
         first.map(|(tag, _)| self.rank(tag, now))
+    }
+
+    /// The level that can send `now`.
+    fn first(&mut self, now: Time) -> Option<usize> {
+        self.advance(now);
+        let can = |(level, queue): (usize, &VecDeque<(Tag, Waiting<T>)>)| {
+            let head = queue.front()?.1.head(level);
+            let sends = self.selecting.as_ref().is_none_or(|selecting| selecting.admits(now, head));
+            sends.then_some(level)
+        };
+        self.levels.iter().enumerate().find_map(can)
+    }
+
+    fn advance(&mut self, now: Time) {
+        if let Some(selecting) = &mut self.selecting {
+            selecting.advance(now, |level| !self.levels[usize::from(level)].is_empty());
+        }
+    }
+
+    /// Whether items can wait before an idle server.
+    pub(super) fn may_hold(&self) -> bool {
+        self.selecting.is_some()
     }
 
     pub(super) fn rank(&self, tag: &Tag, _now: Time) -> Rank {
         Rank(tag.level, Time::ZERO)
     }
 
-    pub(super) fn next_eligible(&mut self, _now: Time) -> Option<Time> {
-        None
+    pub(super) fn next_eligible(&mut self, now: Time) -> Option<Time> {
+        self.advance(now);
+        let selecting = self.selecting.as_ref()?;
+        let head = |(level, queue): (usize, &VecDeque<(Tag, Waiting<T>)>)| {
+            selecting.ready(now, queue.front()?.1.head(level))
+        };
+        self.levels.iter().enumerate().filter_map(head).filter(|at| *at > now).min()
     }
 
     pub(super) fn idle(&mut self) {}
@@ -56,12 +108,12 @@ impl<T> StrictPriority<T> {
     pub(super) fn evict(&mut self) -> Option<T> {
         let evicted = self.levels.iter_mut().rev().find_map(evict);
         self.waiting -= usize::from(evicted.is_some());
-        evicted
+        evicted.map(|waiting| waiting.item)
     }
 
     pub(super) fn drain(&mut self) -> Vec<T> {
         self.waiting = 0;
-        self.levels.iter_mut().flat_map(|level| level.drain(..)).map(|(_, item)| item).collect()
+        self.levels.iter_mut().flat_map(|level| level.drain(..)).map(|(_, waiting)| waiting.item).collect()
     }
 
     pub(super) fn len(&self) -> usize {

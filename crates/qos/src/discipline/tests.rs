@@ -34,7 +34,7 @@ fn best_effort() -> Tag {
 /// A microsecond for each byte.
 fn server(early: EarlyPolicy) -> Server {
     let (speed, frame) = (LinkCosts::new(Span::ZERO, Span::from_us(1)), Span::from_ms(4));
-    Server { early, speed, frame }
+    Server { early, speed, frame, selection: None }
 }
 
 fn all(policy: EarlyPolicy) -> impl Iterator<Item = Discipline<u32>> {

@@ -2,12 +2,16 @@
 
 mod joins;
 
+use std::sync::Arc;
+
 use laxity_model::switch::PortConfig;
 use laxity_qos::channel::Order;
 use laxity_qos::costs::LinkCosts;
+use laxity_qos::discipline::Selection;
 use laxity_units::{ByteTime, Bytes, Rate};
 use laxity_world::experiment::{Forwarding, Outlet, SwitchSpec};
 
+use super::selection::{self, Raw};
 use super::way::{Graph, Place, Way};
 use super::*;
 use crate::choice::{Framing, NetworkKind, NodeKind};
@@ -44,6 +48,7 @@ struct Link {
 struct Ports {
     order: Order,
     frame: Span,
+    selection: Option<Arc<Selection>>,
     early: EarlyPolicy,
     memory: Bytes,
 }
@@ -201,6 +206,10 @@ impl Builder {
             latency,
             order,
             frame,
+            shapers,
+            gates,
+            gate_offset,
+            cyclic,
             horizon,
             early_above_best_effort,
             memory,
@@ -217,6 +226,11 @@ impl Builder {
                 cx.foreign(latency.as_ref(), reason, help)?;
                 cx.foreign(order.as_ref(), reason, help)?;
                 cx.foreign(frame.as_ref(), reason, help)?;
+                cx.foreign(gate_offset.as_ref(), reason, help)?;
+                let selection = shapers.map(|list| list.span).or(gates.map(|list| list.span));
+                if let Some(span) = selection.or(cyclic.map(|list| list.span)) {
+                    return Err(cx.fault(&span, reason, help));
+                }
                 cx.foreign(horizon.as_ref(), reason, help)?;
                 cx.foreign(early_above_best_effort.as_ref(), reason, help)?;
                 cx.foreign(memory.as_ref(), reason, help)?;
@@ -275,9 +289,11 @@ impl Builder {
                 };
                 let order = order?;
                 let frame = frame_of(cx, frame, order, &name.span())?;
+                let selection = selection::selection(cx, Raw { shapers, gates, gate_offset, cyclic }, order)?;
                 for copy in self.copies(cx, name, count)? {
                     self.switches.push(SwitchSpec { name: copy.clone(), ..switch.clone() });
-                    self.ports.push(Ports { order, frame, early, memory });
+                    let selection = selection.clone();
+                    self.ports.push(Ports { order, frame, selection, early, memory });
                     self.place(name.get_ref(), copy, Place::Switch(self.switches.len() - 1));
                 }
                 return Ok(());

@@ -10,6 +10,7 @@ use super::dice::Dice;
 use super::host::{frame, host};
 use super::names::{ADAPTERS, HOSTS, HUB, SWITCHES};
 use super::network::impairments;
+use super::selection::Said;
 use super::sketch::{
     Drafted, Drawn, boolean, ends, entries, name, one, part, quantity, several, table, unsaid, whole, word,
 };
@@ -125,6 +126,10 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
         early_above_best_effort: unsaid(),
         memory: unsaid(),
         shared_memory: unsaid(),
+        shapers: unsaid(),
+        gates: unsaid(),
+        gate_offset: unsaid(),
+        cyclic: unsaid(),
     })
 }
 
@@ -172,6 +177,7 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
     } else {
         order
     };
+    let said = if by_level { Said::drawn(dice.queues(), theme) } else { Said::none() };
     table!(RawNode {
         kind: word::<NodeKind>("switch"),
         count: unsaid(),
@@ -188,6 +194,10 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
         early_above_best_effort: dice.maybe(0.2, |dice| boolean(dice.chance(0.7))),
         memory: dice.maybe(0.4, |dice| quantity(Bytes::new(dice.between(1, 40_000)))),
         shared_memory: dice.maybe(0.4, |dice| quantity(Bytes::new(dice.between(1, 40_000)))),
+        shapers: said.shapers,
+        gates: said.gates,
+        gate_offset: said.gate_offset,
+        cyclic: said.cyclic,
     })
 }
 

@@ -5,10 +5,10 @@ use laxity_world::experiment::Forwarding;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{RawAdapters, RawHost};
+use super::{RawAdapters, RawCyclic, RawHost, RawShaper, RawWindow};
 use crate::choice::NodeKind;
 use crate::leaf::{Bounded, Delay, Interval, Room, Whole};
-use crate::written::{Part, Written};
+use crate::written::{List, Part, Written};
 
 /// A node, or several that are alike: what it has that is not as `[host]` and `[adapter]` say.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -33,6 +33,18 @@ pub(crate) struct RawNode {
     pub(crate) order: Option<Written<Order>>,
     /// Switch: the shortest frame of time. For `stop_and_go` and `hrr`, which need it; others have none.
     pub(crate) frame: Option<Written<Bounded<Interval>>>,
+    /// Switch: classes with a credit-based shaper at each port. For `strict_priority`; others have
+    /// none. Default none.
+    pub(crate) shapers: Option<List<Part<RawShaper>>>,
+    /// Switch: windows of each port in which the gates of classes are open, in their order, and again
+    /// from the first after the last. A frame begins only if its gate stays open until its end. All
+    /// switches have one clock. For `strict_priority`; others have none. Default: all gates are open.
+    pub(crate) gates: Option<List<Part<RawWindow>>>,
+    /// Switch: begin of the first window. Default `0 us`.
+    pub(crate) gate_offset: Option<Written<Bounded<Delay>>>,
+    /// Switch: classes with cyclic queueing and forwarding at each port. Cycles of all switches begin
+    /// together, at time zero. For `strict_priority`; others have none. Default none.
+    pub(crate) cyclic: Option<List<Part<RawCyclic>>>,
     /// Switch: how long before its logical arrival time a frame may leave if no on-time frame
     /// waits. Default `0 us`.
     pub(crate) horizon: Option<Written<Bounded<Delay>>>,

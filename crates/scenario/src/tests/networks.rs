@@ -224,3 +224,35 @@ time = "1 s"
     assert_eq!(experiment.nodes[0].adapters, experiment.nodes[1].adapters);
     assert_eq!(experiment.networks[0].members, [2, 0, 1], "in the order of what it joins");
 }
+
+/// Ports of a switch have the shapers, gates or cyclic classes of its table, and other orders none.
+#[test]
+fn a_switch_has_shapers_gates_or_cyclic_classes() {
+    let text = |order: &str, keys: &str| {
+        network("").replace("order = \"fixed_priority\"", &format!("order = \"{order}\"\n{keys}"))
+    };
+    let shapers = "shapers = [{ level = 1, idle_slope = \"30 Mbit/s\" }]";
+    let gates = "gate_offset = \"150 us\"\ngates = [{ for = \"90 us\", levels = [0, 2] }, { for = \"10 us\", best_effort = true }]";
+    let cyclic = "cyclic = [{ level = 0, cycle = \"1 ms\" }]";
+    let of = |order, keys: &str| {
+        let experiment = right(&text(order, keys)).first();
+        let port = (0..experiment.stations()).find(|station| experiment.name(*station) == "sx.sw").unwrap();
+        experiment.outlet(port).unwrap().config.selection.clone()
+    };
+    let shaped = of("strict_priority", shapers).unwrap();
+    assert_eq!((shaped.shapers[0].level, shaped.shapers[0].idle_slope.bits_per_sec()), (1, 30_000_000));
+    let gated = of("strict_priority", gates).unwrap().gates.clone().unwrap();
+    assert_eq!(gated.of(31), Some(vec![(Span::from_us(90), Span::from_us(10))]));
+    assert_eq!(gated.of(2), Some(vec![(Span::ZERO, Span::from_us(90))]));
+    assert_eq!(gated.open(laxity_units::Time::ZERO, 0, Span::from_us(90)).unwrap().as_ps(), 50_000_000);
+    assert_eq!(of("strict_priority", cyclic).unwrap().cyclic[0].cycle, Span::from_ms(1));
+    assert_eq!((of("fifo", shapers), of("strict_priority", "")), (None, None));
+    for (keys, reason) in [
+        (format!("{shapers}\n{cyclic}"), "a switch has one of shapers, gates and cyclic classes"),
+        (shapers.replace('[', "[{ level = 1, idle_slope = \"1 Mbit/s\" }, "), "level 1 has a shaper already"),
+        (cyclic.replace('[', "[{ level = 0, cycle = \"2 ms\" }, "), "level 0 is cyclic already"),
+        ("gate_offset = \"1 us\"".to_owned(), "there are no gates"),
+    ] {
+        assert!(errors::refused(&text("strict_priority", &keys)).contains(reason), "{reason}");
+    }
+}

@@ -232,7 +232,7 @@ pub(super) fn switches(
     let mut places = Vec::new();
     for outlet in &experiment.outlets {
         places.push((outlet.switch, configs[outlet.switch].len()));
-        configs[outlet.switch].push(outlet.config);
+        configs[outlet.switch].push(outlet.config.clone());
     }
     let switches = configs.into_iter().zip(&experiment.switches);
     let mut switches: Vec<Switch> = switches.map(|(ports, spec)| Switch::new(ports, spec.shared)).collect();

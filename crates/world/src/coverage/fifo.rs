@@ -16,7 +16,7 @@ use laxity_model::network::{ImpairmentParameters, Probability};
 use laxity_model::switch::PortConfig;
 use laxity_qos::channel::{Config, LinkConfig, LinkParadigm, Order};
 use laxity_qos::costs::{HostCosts, LinkCosts};
-use laxity_qos::discipline::{Class, LEVELS};
+use laxity_qos::discipline::{Class, Cyclic, LEVELS, Selection};
 use laxity_units::Span;
 
 use super::covered::Uncovered;
@@ -104,13 +104,34 @@ fn port(experiment: &Experiment, station: usize) -> Result<(), Uncovered> {
     let outlet = experiment.outlet(station).expect("a port");
     let SwitchSpec { name: _, forwarding, latency: _, shared: _ } = &experiment.switches[outlet.switch];
     // Memory is reserved for what has a bound, and no packet is early or late in this order.
-    let PortConfig { link, order, frame: _, early: _, memory: _ } = &outlet.config;
+    let PortConfig { link, order, frame: _, selection, early: _, memory: _ } = &outlet.config;
+    // Shapers and gates are part of the server.
+    if let Some(Selection { shapers: _, gates: _, cyclic }) = selection.as_deref() {
+        cycles(experiment, station, cyclic)?;
+    }
     if *forwarding == Forwarding::CutThrough {
         return Err(Uncovered(
             "FIFO ports have a bound where switches wait for whole frames: `forwarding = \"store_and_forward\"`",
         ));
     }
     served(experiment, station, link, *order)
+}
+
+/// Whether the cyclic classes of a port are above all others and have one cycle.
+fn cycles(experiment: &Experiment, station: usize, cyclic: &[Cyclic]) -> Result<(), Uncovered> {
+    let Some(lowest) = cyclic.iter().map(|class| class.level).max() else { return Ok(()) };
+    let other = |channel: &ChannelSpec| {
+        let level = channel.level.unwrap_or(0);
+        let passes = channel.class == Class::RealTime && channel.passages_from(station).next().is_some();
+        passes && level < lowest && cyclic.iter().all(|class| class.level != level)
+    };
+    if experiment.channels.iter().any(other) {
+        return Err(Uncovered("cyclic classes have a bound above all other classes of a port"));
+    }
+    match cyclic.iter().all(|class| class.cycle == cyclic[0].cycle) {
+        true => Ok(()),
+        false => Err(Uncovered("cyclic classes of a port have a bound if they have one `cycle`")),
+    }
 }
 
 fn host(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {

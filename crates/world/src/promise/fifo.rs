@@ -21,12 +21,12 @@ use std::collections::BTreeMap;
 use laxity_admission::{
     AdmissionId, Bound, Breakdown, Claimant, Deficit, Formula, Reason, Refusal, Resource, Term,
 };
-use laxity_curves::{Bucket, Effort, Flow, Network, Server, bounds_where};
-use laxity_qos::channel::{LinkId, Order, Role};
+use laxity_curves::{Bucket, Effort, Flow, Network, bounds_where};
+use laxity_qos::channel::{LinkId, Role};
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Span};
 
-use self::server::{below, frames, message, server};
+use self::server::{frames, message, server};
 use super::admit::All;
 use super::analyses::Reading;
 use super::answer::{Hop, Promise, Refused};
@@ -320,9 +320,7 @@ impl Part<'_> {
         let smallest = smallest.min().unwrap_or(Bytes::new(1));
         let mut place = |station: usize, link: LinkId, costs: LinkCosts| {
             *places.entry((station, link)).or_insert_with(|| {
-                let fifo = experiment.outlet(station).is_none_or(|outlet| outlet.config.order == Order::Fifo);
-                let below = below(experiment, station, costs);
-                servers.push(Server { fifo, below, ..server(costs, smallest) });
+                servers.push(server(experiment, station, costs, smallest));
                 servers.len() - 1
             })
         };

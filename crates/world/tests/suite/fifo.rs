@@ -9,7 +9,7 @@ use laxity_world::run;
 
 /// Hosts that take no time, at switches with FIFO ports. A message of 462 B is a frame of 500 B,
 /// which takes a link 40 us.
-const HEAD: &str = r#"title = "a test"
+pub(super) const HEAD: &str = r#"title = "a test"
 [host]
 profile = "mc68040"
 costs = { context_switch = "0 us", cache_miss = "0 us", first_packet = "0 us", packet = "0 us", link_scheduling = "0 us", hand_over = "0 us", interrupt = "0 us", thread_creation = "0 us", receive_packet = "0 us", receive_message = "0 us", send_call = "0 us" }
@@ -25,7 +25,7 @@ time = "40 ms"
 "#;
 
 /// Two senders, a switch and a receiver.
-const STAR: &str = r#"[node.a]
+pub(super) const STAR: &str = r#"[node.a]
 [node.b]
 [node.r]
 [node.s]
@@ -35,7 +35,7 @@ order = "fifo"
 joins = ["s", "a", "b", "r"]
 "#;
 
-fn channel(name: &str, from: &str, to: &str, size: &str, deadline: &str) -> String {
+pub(super) fn channel(name: &str, from: &str, to: &str, size: &str, deadline: &str) -> String {
     format!(
         r#"[[channel]]
 name = "{name}"
@@ -60,7 +60,7 @@ fn promises(experiment: &Experiment) -> Vec<Promise> {
 }
 
 /// Bound and worst of each channel in us, until delivery.
-fn bound_and_worst(text: &str) -> Vec<(f64, f64)> {
+pub(super) fn bound_and_worst(text: &str) -> Vec<(f64, f64)> {
     let experiment = of(text);
     let bounds = promises(&experiment).into_iter().map(|promise| {
         let bound = promise.delivery_bound().unwrap_or_else(|| panic!("no bound: {promise:?}"));

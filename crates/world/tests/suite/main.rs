@@ -22,6 +22,7 @@ mod rows;
 mod stalls;
 mod steps;
 mod traced;
+mod tsn;
 mod uncovered;
 mod ways;
 mod whole;

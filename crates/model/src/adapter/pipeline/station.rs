@@ -82,7 +82,7 @@ impl Station {
     pub(super) fn new(stage: Stage, direction: Direction) -> Self {
         let speed = stage.speed();
         let line = |(queue, number): (&Queue, u32)| {
-            let server = Server { early: AT_ONCE, speed, frame: queue.frame };
+            let server = Server { early: AT_ONCE, speed, frame: queue.frame, selection: None };
             Line { queue: queue.clone(), number: number as usize, waiting: queue.order.discipline(&server) }
         };
         let each = stage.queues.iter().flat_map(|queue| (0..queue.spread).map(move |number| (queue, number)));

@@ -174,12 +174,13 @@ impl Builder {
                         format!("nothing says how fast the links of switch `{}` are", self.graph.names[from]);
                     return Err(cx.fault(&name.span(), reason, help));
                 };
-                let Ports { order, frame, early, memory } = self.ports[switch];
+                let Ports { order, frame, early, memory, ref selection } = self.ports[switch];
+                let selection = selection.clone();
                 self.graph.ports.insert((from, to), self.nodes.len() + self.outlets.len());
                 self.outlets.push(Outlet {
                     switch,
                     to: self.graph.names[to].clone(),
-                    config: PortConfig { link, order, early, frame, memory },
+                    config: PortConfig { link, order, early, frame, selection, memory },
                 });
                 Ok(())
             }

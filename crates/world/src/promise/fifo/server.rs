@@ -1,7 +1,10 @@
 //! Links as servers of network calculus, and frames on them.
 
-use laxity_curves::Server;
+use laxity_curves::{Cyclic, Gates, Server};
+use laxity_model::switch::PortConfig;
+use laxity_qos::channel::Order;
 use laxity_qos::costs::LinkCosts;
+use laxity_qos::discipline::LEVELS;
 use laxity_units::{Bytes, Rate, Span};
 
 use crate::experiment::{ChannelSpec, Experiment};
@@ -21,9 +24,25 @@ pub(super) fn message(experiment: &Experiment, channel: &ChannelSpec, framing: L
     Bytes::new(full.saturating_add(on_link(fragments.last()).get()))
 }
 
-/// The server of a link: it is at least as fast as its rounded transmissions from `smallest` bytes
+/// The server of a link of `station`, for real-time frames of at least `smallest` bytes.
+pub(super) fn server(experiment: &Experiment, station: usize, link: LinkCosts, smallest: Bytes) -> Server {
+    let server = first_come(link, smallest);
+    match experiment.outlet(station).map(|outlet| &outlet.config) {
+        Some(port) if port.order == Order::StrictPriority => Server {
+            fifo: false,
+            below: below(experiment, station, link),
+            shapers: shapers(port),
+            gates: gates(port),
+            cyclic: cyclic(experiment, station, port),
+            ..server
+        },
+        _ => server,
+    }
+}
+
+/// A link in order of arrival: it is at least as fast as its rounded transmissions from `smallest` bytes
 /// on, and never faster than its exact time for a byte.
-pub(super) fn server(link: LinkCosts, smallest: Bytes) -> Server {
+fn first_come(link: LinkCosts, smallest: Bytes) -> Server {
     const BITS: u128 = 8_000_000_000_000;
     const MANY: Bytes = Bytes::new(1 << 20);
     let rate = |bytes: Bytes, ps: u64, up: bool| {
@@ -35,11 +54,22 @@ pub(super) fn server(link: LinkCosts, smallest: Bytes) -> Server {
     let slow = rate(smallest, link.per_byte.time(smallest).as_ps() + rounding, false);
     let fast = rate(MANY, link.per_byte.time(MANY).as_ps().saturating_sub(rounding), true);
     let (latency, propagation, below) = (Span::ZERO, Span::ZERO, Bytes::ZERO);
-    Server { rate: slow, peak: fast, latency, propagation, fifo: true, below }
+    let shapers = Vec::new();
+    Server {
+        rate: slow,
+        peak: fast,
+        latency,
+        propagation,
+        fifo: true,
+        below,
+        shapers,
+        gates: None,
+        cyclic: Vec::new(),
+    }
 }
 
 /// The longest frame of best effort at a port by strict priority, with its framing.
-pub(super) fn below(experiment: &Experiment, station: usize, framing: LinkCosts) -> Bytes {
+fn below(experiment: &Experiment, station: usize, framing: LinkCosts) -> Bytes {
     let passes = |channel: &&ChannelSpec| channel.has_best_effort() && channel.senders().contains(&station);
     let frame = |channel: &ChannelSpec| {
         let kept = experiment.host(channel.route[0]).subsystem.enforcement;
@@ -47,4 +77,36 @@ pub(super) fn below(experiment: &Experiment, station: usize, framing: LinkCosts)
         longest.min(experiment.packet()).max(framing.shortest) + framing.around
     };
     experiment.channels.iter().filter(passes).map(frame).max().unwrap_or_default()
+}
+
+/// The classes of a port with a credit-based shaper, and their idle slopes.
+fn shapers(port: &PortConfig) -> Vec<(u8, Rate)> {
+    let shapers = port.selection.iter().flat_map(|selection| &selection.shapers);
+    shapers.map(|shaper| (shaper.level, shaper.idle_slope)).collect()
+}
+
+/// The windows of a port's gates, by level.
+fn gates(port: &PortConfig) -> Option<Gates> {
+    let gates = port.selection.as_ref()?.gates.as_ref()?;
+    let best_effort = LEVELS as u8 - 1;
+    let windows = |level: u8| {
+        let name = if level == best_effort { Gates::BELOW } else { level };
+        Some((name, gates.of(level)?))
+    };
+    Some(Gates { cycle: gates.cycle(), open: (0..=best_effort).filter_map(windows).collect() })
+}
+
+/// The cyclic classes of a port, with the paths to the next port.
+fn cyclic(experiment: &Experiment, station: usize, port: &PortConfig) -> Vec<Cyclic> {
+    let mut behind: Option<(Span, Span)> = None;
+    for channel in &experiment.channels {
+        for hop in channel.passages_from(station).filter(|hop| hop + 1 < channel.senders().len()) {
+            let way = experiment.longest_way(channel, hop);
+            let (least, most) = behind.unwrap_or((way, way));
+            behind = Some((least.min(way), most.max(way)));
+        }
+    }
+    let behind = behind.unwrap_or_default();
+    let classes = port.selection.iter().flat_map(|selection| &selection.cyclic);
+    classes.map(|class| Cyclic { level: class.level, cycle: class.cycle, behind }).collect()
 }

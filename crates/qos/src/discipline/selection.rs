@@ -1,0 +1,231 @@
+//! Transmission selection of IEEE 802.1Q (8.6.8): which class of a port by strict priority can send.
+//!
+//! Without a [`Selection`] the most urgent class with a frame sends. A selection adds conditions to
+//! single classes, and the most urgent class that meets its own conditions sends:
+//!
+//! - **Credit-based shaper** (802.1Qav, 8.6.8.2). A class has a credit and sends while the credit is
+//!   not negative. The credit grows at the idle slope while a frame of the class waits, and falls at
+//!   the send slope (idle slope less the rate of the link) while one is sent. An empty queue loses a
+//!   positive credit, and a negative one grows to zero.
+//! - **Gates** (802.1Qbv, 8.6.8.4). A list of windows, repeated each cycle, opens and closes the
+//!   gates of classes. A frame begins only if its gate stays open until its end, which is the guard
+//!   band of each class.
+//!
+//! - **Cyclic queueing and forwarding** (802.1Qch). A frame that arrives in a cycle can be sent from
+//!   the next cycle on. Cycles of all ports begin together, at multiples of their length.
+//!
+//! Time is an argument, and all ports have one clock. A credit is counted in picobits: the idle
+//! slope in bit/s times picoseconds, less the bits of each frame with all that surrounds it.
+
+mod credit;
+mod gates;
+
+pub use gates::{Gates, Window};
+
+use laxity_units::{Bytes, Rate, Span, Time};
+
+use self::credit::Credit;
+use crate::costs::LinkCosts;
+
+/// Conditions under which the classes of a port can send.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Selection {
+    /// Classes with a credit-based shaper, each level once.
+    pub shapers: Vec<Shaper>,
+    /// The gates of the port; `None` if all classes are open.
+    pub gates: Option<Gates>,
+    /// Classes with cyclic queueing, each level once.
+    pub cyclic: Vec<Cyclic>,
+}
+
+/// A class with cyclic queueing and forwarding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cyclic {
+    /// Priority level of the class.
+    pub level: u8,
+    /// Length of a cycle; not zero.
+    pub cycle: Span,
+}
+
+impl Selection {
+    /// All classes can always send.
+    pub const NONE: Selection = Selection { shapers: Vec::new(), gates: None, cyclic: Vec::new() };
+}
+
+/// A class with a credit-based shaper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shaper {
+    /// Priority level of the class.
+    pub level: u8,
+    /// Rate reserved for the class; not zero. The send slope is this less the rate of the link.
+    pub idle_slope: Rate,
+}
+
+/// The first frame of a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) level: u8,
+    pub(super) size: Bytes,
+    pub(super) arrived: Time,
+}
+
+/// A [`Selection`] at work.
+#[derive(Debug, Clone)]
+pub(super) struct Selecting {
+    speed: LinkCosts,
+    credits: Vec<Credit>,
+    gates: Option<Gates>,
+    cyclic: Vec<Cyclic>,
+    /// The class of the last frame, and the end of that frame.
+    sending: (u8, Time),
+    /// Instant up to which credits are known.
+    known: Time,
+}
+
+impl Selecting {
+    pub(super) fn new(selection: &Selection, speed: LinkCosts) -> Self {
+        Self {
+            speed,
+            credits: selection.shapers.iter().map(|shaper| Credit::of(*shaper)).collect(),
+            gates: selection.gates.clone(),
+            cyclic: selection.cyclic.clone(),
+            sending: (0, Time::ZERO),
+            known: Time::ZERO,
+        }
+    }
+
+    /// Brings the credits to `now`. Call it before the queues change; `waits` says whether a frame
+    /// of a level has waited since the last change.
+    pub(super) fn advance(&mut self, now: Time, waits: impl Fn(u8) -> bool) {
+        let (level, end) = self.sending;
+        let until = end.clamp(self.known, now.max(self.known));
+        let (first, second) = (until.since(self.known), now.saturating_since(until));
+        for credit in &mut self.credits {
+            let (own, waits) = (credit.level() == level, waits(credit.level()));
+            credit.pass(first, waits || own && end > self.known);
+            // A class that has sent its last frame loses what is above zero.
+            credit.pass(second, waits || own && end > now);
+        }
+        self.known = self.known.max(now);
+    }
+
+    /// Whether `head` can begin `now`, for which the credits are known.
+    pub(super) fn admits(&self, now: Time, head: Head) -> bool {
+        let earned = self.credit(head.level).is_none_or(Credit::is_positive);
+        earned && self.released(head) <= now && self.open(now, head) == Some(now)
+    }
+
+    /// `head` begins `now`.
+    pub(super) fn begin(&mut self, now: Time, head: Head) {
+        let LinkCosts { shortest, around, .. } = self.speed;
+        self.sending = (head.level, now + self.speed.transmit(head.size));
+        if let Some(credit) = self.credits.iter_mut().find(|credit| credit.level() == head.level) {
+            credit.spend(head.size.max(shortest) + around);
+        }
+    }
+
+    /// When `head` can begin if its class alone waits from `now` on; `None` if never.
+    pub(super) fn ready(&self, now: Time, head: Head) -> Option<Time> {
+        let earned = self.credit(head.level).map_or(Span::ZERO, Credit::until_positive);
+        self.open(now.saturating_add(earned).max(self.released(head)), head)
+    }
+
+    /// When the cycle after that of its arrival begins, or its arrival.
+    fn released(&self, head: Head) -> Time {
+        let cyclic = self.cyclic.iter().find(|cyclic| cyclic.level == head.level);
+        cyclic.map_or(head.arrived, |cyclic| head.arrived.next_multiple_of(cyclic.cycle))
+    }
+
+    fn credit(&self, level: u8) -> Option<&Credit> {
+        self.credits.iter().find(|credit| credit.level() == level)
+    }
+
+    /// The first instant from `from` on at which the gate of `head` stays open for all of it.
+    fn open(&self, from: Time, head: Head) -> Option<Time> {
+        match &self.gates {
+            Some(gates) => gates.open(from, head.level, self.speed.transmit(head.size)),
+            None => Some(from),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::{EarlyPolicy, Order, Request, Server, Tag};
+    use super::*;
+    use crate::names::ChannelId;
+    use crate::packet::Carried;
+    use crate::virtual_clock::Vtick;
+
+    const US: fn(u64) -> Span = Span::from_us;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + US(us)
+    }
+
+    /// Frames of 125 B at a link of 100 Mbit/s, which take 10 us each, with level and arrival in us, and
+    /// when each begins.
+    fn begins(selection: Selection, frames: &[(u8, u64)]) -> Vec<(u64, u8)> {
+        let speed = LinkCosts::new(Span::ZERO, Span::from_ns(80));
+        let server =
+            Server { speed, selection: Some(Arc::new(selection)), ..Server::with(EarlyPolicy::HOLD) };
+        let mut queue = Order::StrictPriority.discipline(&server);
+        let mut arrivals = frames.to_vec();
+        arrivals.sort_by_key(|frame| frame.1);
+        let mut arrivals = arrivals.into_iter().peekable();
+        let (mut now, mut free, mut begun) = (at(0), at(0), Vec::new());
+        loop {
+            while let Some((level, _)) = arrivals.next_if(|frame| at(frame.1) <= now) {
+                let tag = Tag::real_time(now, US(9), Vtick::NONE, level);
+                let size = Bytes::new(125);
+                let request = Request { flow: ChannelId(0), size, tag, carried: Carried::NOTHING };
+                queue.enqueue(now, &request, level);
+            }
+            if free <= now
+                && let Some((_, level)) = queue.select(now)
+            {
+                begun.push((now.as_ps() / 1_000_000, level));
+                free = now + US(10);
+            }
+            let eligible = if free > now { Some(free) } else { queue.next_eligible(now) };
+            let next = arrivals.peek().map(|frame| at(frame.1));
+            match Time::earlier(eligible, next) {
+                Some(next) => now = next,
+                None => return begun,
+            }
+        }
+    }
+
+    /// A frame costs 1000 bits, and 25 Mbit/s earn 250 bits in its 10 us: the class pauses 30 us after
+    /// each, in which lower classes send. A frame that waits 4 us for a lower one saves up 100 bits, so
+    /// the class pauses 26 us after it only. An empty queue keeps no credit.
+    #[test]
+    fn a_class_spends_its_credit() {
+        let shaper = Shaper { level: 0, idle_slope: Rate::from_bits_per_sec(25_000_000) };
+        let shaped = || Selection { shapers: vec![shaper], ..Selection::NONE };
+        let found = begins(shaped(), &[(0, 0), (0, 0), (0, 0), (1, 0)]);
+        assert_eq!(found, [(0, 0), (10, 1), (40, 0), (80, 0)]);
+        let found = begins(shaped(), &[(1, 0), (0, 6), (0, 6)]);
+        assert_eq!(found, [(0, 1), (10, 0), (46, 0)]);
+        let found = begins(shaped(), &[(0, 0), (0, 500), (0, 500)]);
+        assert_eq!(found, [(0, 0), (500, 0), (540, 0)]);
+    }
+
+    #[test]
+    fn a_lower_class_sends_while_a_gate_is_closed() {
+        let window = |us, open| Window { length: US(us), open };
+        let gates = Gates::new(US(0), vec![window(25, 1), window(75, 2)]);
+        let gated = Selection { gates: Some(gates), ..Selection::NONE };
+        let found = begins(gated, &[(0, 0), (0, 0), (0, 0), (1, 0), (2, 0)]);
+        assert_eq!(found, [(0, 0), (10, 0), (25, 1), (100, 0)], "level 2 is never open");
+    }
+
+    #[test]
+    fn a_cyclic_class_sends_in_the_next_cycle() {
+        let cyclic = vec![Cyclic { level: 0, cycle: US(50) }];
+        let found = begins(Selection { cyclic, ..Selection::NONE }, &[(0, 0), (0, 49), (0, 50), (1, 45)]);
+        assert_eq!(found, [(45, 1), (55, 0), (65, 0), (100, 0)]);
+    }
+}

@@ -1,0 +1,124 @@
+//! Gates of classes that open and close by a list.
+
+use laxity_units::{Span, Time};
+
+/// A list of windows, repeated for ever.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gates {
+    /// Begin of the first window, counted from time zero and from each cycle.
+    offset: Span,
+    windows: Vec<Window>,
+    cycle: Span,
+}
+
+/// A part of the cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Length; not zero.
+    pub length: Span,
+    /// Bit `n` is set if level `n` is open.
+    pub open: u32,
+}
+
+impl Gates {
+    /// Gates by `windows`, in their order, the first at `offset` and again after their sum.
+    ///
+    /// Panics if there is no window, or one without length.
+    pub fn new(offset: Span, windows: Vec<Window>) -> Self {
+        assert!(!windows.is_empty() && windows.iter().all(|window| !window.length.is_zero()), "windows");
+        let cycle = windows.iter().fold(Span::ZERO, |sum, window| sum.saturating_add(window.length));
+        Self { offset: Span::from_ps(offset.as_ps() % cycle.as_ps()), windows, cycle }
+    }
+
+    /// The sum of all windows.
+    pub fn cycle(&self) -> Span {
+        self.cycle
+    }
+
+    /// The times in which `level` is open, by begin and length, in a cycle that begins with the first
+    /// window: windows in a row are one. `None` if the level is always open.
+    pub fn of(&self, level: u8) -> Option<Vec<(Span, Span)>> {
+        let open = |window: &Window| window.open >> level & 1 == 1;
+        let Some(shut) = self.windows.iter().position(|window| !open(window)) else { return None };
+        let mut found: Vec<(Span, Span)> = Vec::new();
+        let before = self.windows[..shut].iter().fold(Span::ZERO, |sum, window| sum + window.length);
+        let (mut at, mut goes_on) = (before, false);
+        // From a closed window on, so that none goes on beyond the end.
+        for window in self.windows[shut..].iter().chain(&self.windows[..shut]) {
+            match (open(window), found.last_mut()) {
+                (true, Some((_, length))) if goes_on => *length += window.length,
+                (true, _) => found.push((Span::from_ps(at.as_ps() % self.cycle.as_ps()), window.length)),
+                (false, _) => {}
+            }
+            goes_on = open(window);
+            at += window.length;
+        }
+        Some(found)
+    }
+
+    /// The first instant from `from` on at which `level` stays open for `time`; `None` if it never
+    /// does.
+    pub fn open(&self, from: Time, level: u8, time: Span) -> Option<Time> {
+        let Some(windows) = self.of(level) else { return Some(from) };
+        let (cycle, offset) = (self.cycle.as_ps(), self.offset.as_ps());
+        let phase = (u128::from(from.as_ps()) + u128::from(cycle - offset)) % u128::from(cycle);
+        let phase = phase as u64;
+        let begins = windows.iter().filter(|(_, length)| *length >= time).map(|(begin, length)| {
+            let last = begin.as_ps() + (length.as_ps() - time.as_ps());
+            // A window that goes on from the cycle before can still be open.
+            match [phase, phase + cycle].into_iter().find(|at| (begin.as_ps()..=last).contains(at)) {
+                Some(_) => 0,
+                None => (begin.as_ps() + cycle - phase) % cycle,
+            }
+        });
+        begins.min().map(|wait| from.saturating_add(Span::from_ps(wait)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: fn(u64) -> Span = Span::from_us;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + US(us)
+    }
+
+    /// Level 0 is open from 10 to 40 us of each 100 us, level 1 from 90 us to 10 us of the next.
+    fn gates(offset: u64) -> Gates {
+        let window = |us, open| Window { length: US(us), open };
+        Gates::new(
+            US(offset),
+            vec![window(10, 2), window(20, 5), window(10, 1), window(50, 4), window(10, 6)],
+        )
+    }
+
+    #[test]
+    fn windows_in_a_row_are_one() {
+        assert_eq!(gates(0).of(0), Some(vec![(US(10), US(30))]));
+        assert_eq!(gates(0).of(1), Some(vec![(US(90), US(20))]));
+        assert_eq!(gates(0).of(2), Some(vec![(US(10), US(20)), (US(40), US(60))]));
+        assert_eq!(gates(0).of(3), Some(vec![]));
+        let always = Gates::new(US(0), vec![Window { length: US(5), open: 1 }]);
+        assert_eq!((always.of(0), always.of(1)), (None, Some(vec![])));
+    }
+
+    #[test]
+    fn a_frame_begins_if_its_gate_stays_open() {
+        let open = |from, level, us| gates(0).open(at(from), level, US(us)).map(|at| at.as_ps() / 1_000_000);
+        assert_eq!(open(0, 0, 12), Some(10));
+        assert_eq!(open(10, 0, 12), Some(10));
+        assert_eq!(open(28, 0, 12), Some(28));
+        assert_eq!(open(29, 0, 12), Some(110), "it would end after the gate");
+        assert_eq!(open(29, 0, 31), None, "no window is long enough");
+        assert_eq!(open(195, 1, 15), Some(195));
+        assert_eq!(open(203, 1, 7), Some(203), "a window over the end of the cycle");
+        assert_eq!(open(204, 1, 7), Some(290));
+        assert_eq!(open(5, 3, 1), None);
+        let late = gates(30);
+        assert_eq!(late.open(at(0), 0, US(12)), Some(at(40)));
+        assert_eq!(late.open(at(1069), 0, US(1)), Some(at(1069)));
+        assert_eq!(late.open(at(1070), 0, US(1)), Some(at(1140)));
+    }
+}

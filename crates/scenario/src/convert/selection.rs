@@ -1,0 +1,105 @@
+//! `shapers`, `gates`, `gate_offset` and `cyclic` of a switch.
+
+use std::sync::Arc;
+
+use laxity_qos::channel::Order;
+use laxity_qos::discipline::{Cyclic, Gates, LEVELS, Selection, Shaper, Window};
+
+use super::*;
+use crate::leaf::{Bounded, Delay};
+use crate::raw::{RawCyclic, RawShaper, RawWindow};
+use crate::written::List;
+
+/// The keys of a switch about its classes.
+pub(super) struct Raw {
+    pub(super) shapers: Option<List<Part<RawShaper>>>,
+    pub(super) gates: Option<List<Part<RawWindow>>>,
+    pub(super) gate_offset: Option<Written<Bounded<Delay>>>,
+    pub(super) cyclic: Option<List<Part<RawCyclic>>>,
+}
+
+/// The shapers and gates of ports in `order`; other orders than strict priority leave them, so that
+/// orders can be swept.
+pub(super) fn selection(
+    cx: &mut Context<'_>,
+    raw: Raw,
+    order: Order,
+) -> Result<Option<Arc<Selection>>, Reported> {
+    let Raw { shapers, gates, gate_offset, cyclic } = raw;
+    let offset = cx.optional(gate_offset);
+    let spans = [
+        shapers.as_ref().map(|list| list.span.clone()),
+        gates.as_ref().map(|list| list.span.clone()),
+        cyclic.as_ref().map(|list| list.span.clone()),
+    ];
+    if let Some(span) = spans.into_iter().flatten().nth(1) {
+        let reason = "a switch has one of shapers, gates and cyclic classes";
+        return Err(cx.fault(&span, reason, "remove the others"));
+    }
+    let (shapers, gates, cyclic) = (self::shapers(cx, shapers), windows(cx, gates), self::cyclic(cx, cyclic));
+    let (shapers, windows, cyclic) = (shapers?, gates?, cyclic?);
+    let gates = match (offset?, windows.is_empty()) {
+        (Some(offset), true) => {
+            return Err(cx.fault(&offset.span(), "there are no gates", "add `gates`, or remove this"));
+        }
+        (_, true) => None,
+        (offset, false) => {
+            Some(Gates::new(offset.map_or(Span::ZERO, |offset| offset.into_inner().get()), windows))
+        }
+    };
+    let selection = Selection { shapers, gates, cyclic };
+    let selects = order == Order::StrictPriority && selection != Selection::default();
+    Ok(selects.then(|| Arc::new(selection)))
+}
+
+fn shapers(cx: &mut Context<'_>, list: Option<List<Part<RawShaper>>>) -> Result<Vec<Shaper>, Reported> {
+    let mut found: Vec<Shaper> = Vec::new();
+    for part in cx.items(list)? {
+        let part = cx.part(part)?;
+        let (owner, RawShaper { level, idle_slope }) = (part.span(), part.into_inner());
+        let level = cx.required(level, "level", &owner, "this shaper");
+        let slope = cx.required(idle_slope, "idle_slope", &owner, "this shaper");
+        let (level, slope) = (level?, slope?);
+        let shaper = Shaper { level: level.get_ref().small() as u8, idle_slope: slope.into_inner().get() };
+        if found.iter().any(|other| other.level == shaper.level) {
+            let reason = format!("level {} has a shaper already", shaper.level);
+            return Err(cx.fault(&level.span(), reason, "give each level one shaper at most"));
+        }
+        found.push(shaper);
+    }
+    Ok(found)
+}
+
+fn cyclic(cx: &mut Context<'_>, list: Option<List<Part<RawCyclic>>>) -> Result<Vec<Cyclic>, Reported> {
+    let mut found: Vec<Cyclic> = Vec::new();
+    for part in cx.items(list)? {
+        let part = cx.part(part)?;
+        let (owner, RawCyclic { level, cycle }) = (part.span(), part.into_inner());
+        let level = cx.required(level, "level", &owner, "this class");
+        let cycle = cx.required(cycle, "cycle", &owner, "this class");
+        let (level, cycle) = (level?, cycle?);
+        let class = Cyclic { level: level.get_ref().small() as u8, cycle: cycle.into_inner().get() };
+        if found.iter().any(|other| other.level == class.level) {
+            let reason = format!("level {} is cyclic already", class.level);
+            return Err(cx.fault(&level.span(), reason, "give each level one cycle at most"));
+        }
+        found.push(class);
+    }
+    Ok(found)
+}
+
+fn windows(cx: &mut Context<'_>, list: Option<List<Part<RawWindow>>>) -> Result<Vec<Window>, Reported> {
+    let window = |cx: &mut Context<'_>, part| {
+        let part = cx.part(part)?;
+        let (owner, RawWindow { length, levels, best_effort }) = (part.span(), part.into_inner());
+        let length = cx.required(length, "for", &owner, "this window");
+        let levels = cx.items(levels);
+        let best_effort = cx.or(best_effort, false);
+        let mut open = if best_effort? { 1 << (LEVELS - 1) } else { 0 };
+        for level in levels? {
+            open |= 1_u32 << cx.value(level)?.get_ref().small();
+        }
+        Ok(Window { length: length?.into_inner().get(), open })
+    };
+    cx.items(list)?.into_iter().map(|part| window(cx, part)).collect()
+}

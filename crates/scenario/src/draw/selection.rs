@@ -1,0 +1,82 @@
+//! `shapers`, `gates` and `cyclic` of a switch by strict priority.
+
+use laxity_units::{Rate, Span};
+
+use super::dice::Dice;
+use super::sketch::{Drafted, Drawn, boolean, items, parts, quantity, table, unsaid, whole};
+use super::theme::Theme;
+use crate::leaf::{Bounded, Delay};
+use crate::raw::{RawCyclic, RawShaper, RawWindow};
+use crate::written::{List, Part, Written};
+
+/// The levels that channels of such scenarios have.
+const LEVELS: [u64; 5] = [0, 1, 2, 5, 30];
+
+type Parts<R> = Drawn<Option<List<Part<R>>>>;
+
+/// The keys of a switch about its classes: one of the three kinds, or none.
+pub(super) struct Said {
+    pub(super) shapers: Parts<RawShaper>,
+    pub(super) gates: Parts<RawWindow>,
+    pub(super) gate_offset: Drawn<Option<Written<Bounded<Delay>>>>,
+    pub(super) cyclic: Parts<RawCyclic>,
+}
+
+impl Said {
+    pub(super) fn none() -> Self {
+        Self { shapers: unsaid(), gates: unsaid(), gate_offset: unsaid(), cyclic: unsaid() }
+    }
+
+    /// Of a switch by strict priority.
+    pub(super) fn drawn(dice: &mut Dice, theme: &Theme) -> Self {
+        match dice.below(5) {
+            0 => Self { shapers: shapers(dice, theme), ..Self::none() },
+            1 => {
+                let offset = dice.maybe(0.5, |dice| quantity(dice.span(Span::from_us(1), Span::from_ms(20))));
+                Self { gates: gates(dice, theme), gate_offset: offset, ..Self::none() }
+            }
+            2 => Self { cyclic: cyclic(dice, theme), ..Self::none() },
+            _ => Self::none(),
+        }
+    }
+}
+
+/// Mostly the highest levels, since a cyclic class below others has no bound, and mostly one cycle.
+fn cyclic(dice: &mut Dice, theme: &Theme) -> Parts<RawCyclic> {
+    let longest = theme.link.transmit(theme.packet).max(Span::from_us(1));
+    let number = dice.between(1, LEVELS.len() as u64 + 1) as usize;
+    let levels: Vec<u64> = LEVELS[..number].iter().copied().filter(|_| dice.chance(0.9)).collect();
+    let cycle = longest.saturating_mul(dice.pick(&[1, 4, 8, 16, 40]));
+    let class = |level| {
+        let own = if dice.chance(0.05) { cycle.saturating_mul(2) } else { cycle };
+        table!(RawCyclic { level: whole(level), cycle: quantity(own) })
+    };
+    parts(levels.into_iter().map(class).collect())
+}
+
+fn shapers(dice: &mut Dice, theme: &Theme) -> Parts<RawShaper> {
+    let link = 8_000_000_000_000 / theme.link.per_byte.ceil().as_ps().max(1000);
+    let levels = LEVELS.into_iter().chain([31]).filter(|_| dice.chance(0.4)).collect::<Vec<_>>();
+    let shaper = |level| {
+        let slope = Rate::from_bits_per_sec((link * dice.between(1, 40) / 40).max(8));
+        table!(RawShaper { level: whole(level), idle_slope: quantity(slope) })
+    };
+    parts(levels.into_iter().map(shaper).collect())
+}
+
+fn gates(dice: &mut Dice, theme: &Theme) -> Parts<RawWindow> {
+    let longest = theme.link.transmit(theme.packet).max(Span::from_us(1));
+    let number = dice.between(2, 5);
+    let window = |n| -> Drafted<RawWindow> {
+        // A gate that never opens leaves its class without a bound.
+        let open = if n == 0 && dice.chance(0.7) { 1.0 } else { 0.4 };
+        let levels: Vec<u64> = LEVELS.into_iter().filter(|_| dice.chance(open)).collect();
+        let length = longest.saturating_mul(dice.between(2, 16)) / 2;
+        table!(RawWindow {
+            length as "for": quantity(length),
+            levels: items(levels.into_iter().map(whole).collect()),
+            best_effort: dice.maybe(0.7, |dice| boolean(dice.chance(0.8))),
+        })
+    };
+    parts((0..number).map(window).collect())
+}

@@ -1,0 +1,83 @@
+//! Shapers and gates of ports by strict priority: bounds beside exact timelines by hand.
+
+use super::fifo::{HEAD, STAR, bound_and_worst, channel};
+
+/// A channel of level 0 that sends at each of these times in us.
+fn sends(name: &str, at: &[f64]) -> String {
+    let at: Vec<String> = at.iter().map(|us| format!("{{ at = \"{us} us\" }}")).collect();
+    let script = format!("script\", messages = [{}]", at.join(", "));
+    channel(name, name, "r", "462 B", "4 ms").replace("periodic\"", &script)
+}
+
+fn star(keys: &str) -> String {
+    STAR.replace("order = \"fifo\"", &format!("order = \"strict_priority\"\n{keys}"))
+}
+
+/// Both frames are at the port after 40 us. The first leaves it after 80 us. The class then has spent
+/// 4000 bits and earned 2000 of them, and earns the others by 120 us: the second frame leaves after
+/// 160 us, and not after 120 us.
+#[test]
+fn a_shaped_class_pauses_until_it_has_earned_its_frame() {
+    let star = star("shapers = [{ level = 0, idle_slope = \"50 Mbit/s\" }]");
+    let found = bound_and_worst(&[HEAD, &star, &sends("a", &[0.0]), &sends("b", &[0.0])].concat());
+    assert_eq!(found.iter().map(|(bound, _)| *bound).collect::<Vec<_>>(), [160.0, 160.0]);
+    assert_eq!(found.iter().map(|(_, worst)| *worst).fold(0.0, f64::max), 160.0);
+}
+
+/// Level 0 is open from 200 to 300 us of each ms. A frame that is at the port a nanosecond after 260 us
+/// would not end in time: it begins at 1200 us and leaves at 1240 us, 1019.999 us after it was sent.
+/// Another, sent with it, follows.
+#[test]
+fn a_frame_behind_a_gate_waits_for_the_window_in_which_it_fits() {
+    let star = star(
+        "gates = [{ for = \"200 us\", best_effort = true }, { for = \"100 us\", levels = [0] }, { for = \"700 us\", best_effort = true }]",
+    );
+    let alone = bound_and_worst(&[HEAD, &star, &sends("a", &[220.001])].concat());
+    assert_eq!(alone, [(1020.0, 1019.999)]);
+    let both = [sends("a", &[220.001, 8220.001]), sends("b", &[220.001, 8220.002])].concat();
+    let found = bound_and_worst(&[HEAD, &star, &both].concat());
+    assert_eq!(found, [(1060.0, 1019.999), (1060.0, 1059.999)]);
+}
+
+/// The same windows half a cycle later.
+#[test]
+fn the_offset_moves_all_windows() {
+    let star = star(
+        "gate_offset = \"500 us\"\ngates = [{ for = \"200 us\" }, { for = \"100 us\", levels = [0] }, { for = \"700 us\" }]",
+    );
+    assert_eq!(bound_and_worst(&[HEAD, &star, &sends("a", &[0.0])].concat()), [(1020.0, 740.0)]);
+}
+
+/// A level that is always open waits for one frame of a lower level that is open in the same window,
+/// and a level without windows has no bound.
+#[test]
+fn a_window_is_shared_by_level() {
+    let star = star("gates = [{ for = \"500 us\", levels = [0, 1] }, { for = \"500 us\", levels = [0] }]");
+    let low = sends("b", &[0.0]).replace("burst", "level = 1\nburst");
+    let found = bound_and_worst(&[HEAD, &star, &sends("a", &[0.001]), &low].concat());
+    assert_eq!(found[0], (120.0, 119.999));
+    // 40 us at the host, 40 us in which no frame fits, 500 us closed, 40 us for each of both frames. The
+    // frame above counts at the mean rate of the windows, which is 46 % of the link.
+    assert!(found[1].0 >= 40.0 + 40.0 + 500.0 + 80.0 && found[1].0 < 730.0, "{found:?}");
+    assert_eq!(found[1].1, 80.0);
+}
+
+/// With cycles of 500 us a frame that reaches the port a nanosecond after one has begun leaves it in the
+/// next: 540 us after the end of its own cycle began. A second port takes a cycle more.
+#[test]
+fn a_cyclic_class_takes_a_cycle_for_each_port() {
+    let star = star("cyclic = [{ level = 0, cycle = \"500 us\" }]");
+    let alone = bound_and_worst(&[HEAD, &star, &sends("a", &[460.001])].concat());
+    assert_eq!(alone, [(40.0 + 500.0 + 40.0, 579.999)]);
+    let both = [sends("a", &[460.001, 8460.001]), sends("b", &[460.002, 8460.0011])].concat();
+    let found = bound_and_worst(&[HEAD, &star, &both].concat());
+    assert_eq!(found.iter().map(|(bound, _)| *bound).collect::<Vec<_>>(), [620.0, 620.0]);
+    assert_eq!(found.iter().map(|(_, worst)| *worst).fold(0.0, f64::max), 619.999);
+    let line = star.replace("[node.s]", "[node.t]\nkind = \"switch\"\norder = \"strict_priority\"\ncyclic = [{ level = 0, cycle = \"500 us\" }]\n[node.s]");
+    let line = line.replace(
+        "\"b\", \"r\"]",
+        "\"b\"]\n[network.trunk]\njoins = [\"s\", \"t\"]\n[network.end]\njoins = [\"t\", \"r\"]",
+    );
+    let alone = bound_and_worst(&[HEAD, &line, &sends("a", &[460.001])].concat());
+    assert_eq!(alone, [(40.0 + 1000.0 + 40.0, 1079.999)]);
+}
