@@ -25,7 +25,7 @@ pub(crate) struct Context<'a> {
     pub(crate) diagnostics: &'a mut Diagnostics,
     /// Files beneath it, whose places are [`FILES_APART`] apart.
     pub(crate) beside: Vec<Arc<Source>>,
-    /// The edits that are laid over it, whose places follow those of the file from [`EDITS_AT`] on.
+    /// The edits that are laid over it. Their places begin at [`EDITS_AT`].
     pub(crate) edits: Option<&'a Arc<Source>>,
     /// Keys that were misspelt, by the place of their table: they are not missing as well.
     meant: Vec<(Range<usize>, String)>,

@@ -32,7 +32,7 @@ pub struct Edits {
 }
 
 impl Edits {
-    /// Whether they change nothing.
+    /// Whether they leave the file as it is.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && self.sweep.is_empty()
     }
@@ -65,7 +65,7 @@ impl Laid {
     ///
     /// # Errors
     ///
-    /// A change whose value is no value of TOML, and axes that are no TOML or have other keys.
+    /// A change without a value of TOML, and axes that are no TOML or have other keys.
     pub(crate) fn new(edits: &Edits) -> Result<Laid, Diagnostics> {
         let mut text = edits.sweep.clone();
         if !text.is_empty() && !text.ends_with('\n') {

@@ -98,7 +98,7 @@ fn shells_and_manual_pages_know_every_command() {
     let here = Here::new("shell");
     for shell in ["bash", "zsh", "fish"] {
         let script = out(&here.laxity(&format!("completions {shell}")));
-        assert!(script.contains("reproduce") && script.contains("--no-report"), "{shell}");
+        assert!(script.contains("reproduce") && script.contains("no-report"), "{shell}");
     }
     let page = out(&here.laxity("man adapter show"));
     assert!(page.contains(".TH laxity-adapter-show 1") && page.contains("block diagram"), "{page}");
