@@ -1,4 +1,4 @@
-//! Chores of the workspace: `cargo xtask test`, `generate`, `designer`, `bench`, `mutants` and
+//! Chores of the workspace: `cargo xtask test`, `generate`, `designer`, `book`, `release`, `bench`, `mutants` and
 //! `soak`.
 //!
 //! `test` decides whether a change is good: all tests, the house style, the rows of every
@@ -6,12 +6,14 @@
 //! dependencies, so it builds in a second on a new machine.
 
 mod bench;
+mod book;
 mod designer;
 mod elsewhere;
 mod generated;
 mod mutants;
 mod paths;
 mod python;
+mod release;
 mod step;
 
 use std::path::{Path, PathBuf};
@@ -25,6 +27,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   generate    rewrites the generated files
   designer    builds the page's WebAssembly module, and target/dist/laxity with it
               [--test] tests the page in a browser, [--screens] makes the expected screenshots anew
+  book        builds the book into target/book and checks its links; needs mdbook
+  release     builds all that a release consists of, for this machine, into target/release-VERSION
   bench       runs a benchmark: NAME and its options; lists all without a name
   mutants     changes the code in one place after the other and looks whether a test notices (hours)
               [qos] [admission] [model] [--file GLOB] [--shard K/N] [--minutes N]
@@ -45,6 +49,8 @@ fn main() -> ExitCode {
             designer::check(&root, &mut report);
             report.finish()
         }
+        ["book"] => done(book::build(&root).map(|page| println!("{}", page.display()))),
+        ["release"] => done(release::build(&root).map(|folder| println!("{}", folder.display()))),
         ["bench"] => bench::run(&root, None, &[]),
         ["bench", name, ref options @ ..] => bench::run(&root, Some(name), options),
         ["mutants", ref options @ ..] => mutants::run(&root, options),
@@ -110,6 +116,11 @@ fn test(root: &Path) -> ExitCode {
         step::run(cargo(root, &check))
     });
     python::check(root, &mut report);
+    match book::can_build() {
+        true => report.check("the book and its links", || book::build(root).map(drop)),
+        false => println!("== passed over: mdbook is not here"),
+    }
+    report.check("crates can be published", || release::publishable(root));
     elsewhere::check(root, &mut report);
     designer::check(root, &mut report);
     report.finish()
