@@ -62,21 +62,19 @@ pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
 
 /// Checks that the crates can be published; they are built from what would be uploaded.
 fn publishable(root: &Path) -> Result<(), String> {
-    publish(root, &[])
+    of_published(cargo(root, &["publish", "--dry-run", "--allow-dirty", "--quiet"]))
 }
 
-/// The same without the builds, which take minutes.
+/// Checks that the crates can be packed to be published, without the builds, which take minutes.
 pub(crate) fn packable(root: &Path) -> Result<(), String> {
-    publish(root, &["--no-verify"])
+    of_published(cargo(root, &["package", "--no-verify", "--allow-dirty", "--quiet"]))
 }
 
-fn publish(root: &Path, options: &[&str]) -> Result<(), String> {
-    let mut dry = cargo(root, &["publish", "--dry-run", "--allow-dirty", "--quiet"]);
-    dry.args(options);
+fn of_published(mut command: Command) -> Result<(), String> {
     PUBLISHED.iter().for_each(|package| {
-        dry.args(["--package", package]);
+        command.args(["--package", package]);
     });
-    step::run(dry)
+    step::run(command)
 }
 
 /// Man pages and completions, printed by `program` into `folder`.
