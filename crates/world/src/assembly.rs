@@ -201,7 +201,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     /// Whether a channel may send: a channel that admission refused would break the bounds of the
     /// others.
     fn is_established(&self, channel: usize) -> bool {
-        !matches!(self.promises[channel], Promise::Refused(_))
+        !self.promises[channel].is_refused()
     }
 
     /// Schedules what begins by itself; before the run.

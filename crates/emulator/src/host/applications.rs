@@ -33,7 +33,7 @@ impl Applications {
         let mut all = Vec::with_capacity(promises.len());
         for (i, promise) in promises.iter().enumerate() {
             senders.open(ChannelId(i as u32), CoreId::FIRST);
-            if matches!(promise, Promise::Refused(_)) {
+            if promise.is_refused() {
                 all.push(Application::default());
                 continue;
             }

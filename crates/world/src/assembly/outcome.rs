@@ -202,7 +202,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
 
     fn figures(&self) -> BTreeMap<String, f64> {
         let mut figures = self.network_figures();
-        let refused = self.promises.iter().filter(|p| matches!(p, Promise::Refused(_))).count();
+        let refused = self.promises.iter().filter(|p| p.is_refused()).count();
         if refused > 0 {
             figures.insert("refused".into(), refused as f64);
         }
