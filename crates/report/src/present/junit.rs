@@ -23,7 +23,7 @@ pub fn text(results: &Results, verdicts: &[Verdict]) -> String {
         cases.push((format!("{}: {}", verdict.id, verdict.says), outcome));
     }
     let refused = |run: &Run| run.channels.iter().any(|c| c.refused.as_ref().is_some_and(|r| !r.expected));
-    let all: [(&str, &dyn Fn(&Run) -> bool); 3] = [
+    let all: [(&str, Test<'_>); 3] = [
         ("no run exceeds a bound", &Run::exceeds_bounds),
         ("no guaranteed channel misses its deadline", &Run::misses_deadlines),
         ("no channel is refused unexpectedly", &refused),
@@ -48,6 +48,9 @@ pub fn text(results: &Results, verdicts: &[Verdict]) -> String {
     }
     text + "  </testsuite>\n</testsuites>\n"
 }
+
+/// Whether a run fails a case.
+type Test<'a> = &'a dyn Fn(&Run) -> bool;
 
 /// The outcome of a case that did not pass.
 enum Outcome {
