@@ -28,7 +28,7 @@ struct Sent {
 
 /// Sends all `arrivals`, which are in order. Panics if the link idles while an item waits.
 fn send(order: Order, sharing: &Sharing, arrivals: &Arrivals) -> Vec<Sent> {
-    let server = Server { early: EarlyPolicy::CONSERVE, speed: sharing.speed, frame: sharing.frame };
+    let server = Server { speed: sharing.speed, frame: sharing.frame, ..Server::with(EarlyPolicy::CONSERVE) };
     let mut queue = order.discipline(&server);
     let (mut sent, mut now) = (Vec::new(), Time::ZERO);
     let mut coming = arrivals.iter().enumerate().peekable();
