@@ -44,7 +44,7 @@ impl Said {
 /// Mostly the highest levels, since a cyclic class below others has no bound, and mostly one cycle.
 fn cyclic(dice: &mut Dice, theme: &Theme) -> Parts<RawCyclic> {
     let longest = theme.link.transmit(theme.packet).max(Span::from_us(1));
-    let number = dice.between(1, LEVELS.len() as u64 + 1) as usize;
+    let number = dice.between(1, LEVELS.len() as u64) as usize;
     let levels: Vec<u64> = LEVELS[..number].iter().copied().filter(|_| dice.chance(0.9)).collect();
     let cycle = longest.saturating_mul(dice.pick(&[1, 4, 8, 16, 40]));
     let class = |level| {
