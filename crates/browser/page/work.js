@@ -5,7 +5,7 @@ import { state, update, same } from "./state.js";
 import { read, write } from "./units.js";
 
 /** Events of the run that follows a change at once; a longer run is done when changes pause. */
-const AT_ONCE = 120_000;
+const AT_ONCE = 40_000;
 /** How long changes pause before long work begins, milliseconds. */
 const PAUSE = 180;
 /** Values of a sweep, and the largest factor from the value in the middle. */
