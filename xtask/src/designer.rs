@@ -69,17 +69,21 @@ fn strip(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(kept)
 }
 
-/// The size of `module` and its size compressed, in words.
+/// The size of `module`, and its size as web servers send it (Brotli), in words; without node the
+/// latter is not known.
 fn size(module: &Path) -> Result<String, String> {
+    const PACK: &str = "const { brotliCompressSync } = require('zlib');\
+                        const bytes = require('fs').readFileSync(process.argv[1]);\
+                        console.log(brotliCompressSync(bytes, { params: { 1: 9, 2: 24 } }).length)";
     let whole = std::fs::metadata(module).map_err(|error| error.to_string())?.len();
-    let mut gzip = Command::new("gzip");
-    gzip.args(["-9", "--stdout"]).arg(module);
-    let Ok(packed) = step::printed(gzip).map(|bytes| bytes.len() as u64) else {
-        return Ok(format!("{whole} B"));
-    };
-    match packed <= MOST {
-        true => Ok(format!("{whole} B, compressed {packed} B of {MOST} B")),
-        false => Err(format!("the module has {packed} B compressed, and at most {MOST} B are to be loaded")),
+    let mut node = Command::new("node");
+    node.args(["-e", PACK]).arg(module);
+    let packed =
+        step::printed(node).ok().and_then(|text| String::from_utf8_lossy(&text).trim().parse::<u64>().ok());
+    match packed {
+        None => Ok(format!("{whole} B")),
+        Some(packed) if packed <= MOST => Ok(format!("{whole} B, compressed {packed} B of {MOST} B")),
+        Some(packed) => Err(format!("the module has {packed} B compressed, more than {MOST} B")),
     }
 }
 
