@@ -114,7 +114,7 @@ fn page(root: &Path, place: &Path, (browser, node): (&Path, &Path), options: &[&
     program.args(["designer", "--port", "0", "--module"]).arg(&module);
     let server = Server::start(program)?;
     let mut test = Command::new(node);
-    test.current_dir(root).env("NODE_PATH", place.join("node_modules")).env("DESIGNER_BUILD", "page");
+    test.current_dir(root).env("NODE_PATH", place.join("node_modules"));
     test.arg("crates/browser/test/page.mjs").arg(&server.address).arg(browser);
     test.arg(place.join("screens")).arg("crates/browser/test/screens").args(options);
     step::run(test)

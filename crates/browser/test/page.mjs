@@ -7,11 +7,22 @@
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import os from "node:os";
 import path from "node:path";
 
 const [address, chromium, out, screens, flag] = process.argv.slice(2);
 const puppeteer = createRequire(path.join(process.env.NODE_PATH, "here.js"))("puppeteer-core");
-const strict = process.env.DESIGNER_BUILD === "page";
+
+/** Whether times can be judged: other work of this machine would be measured, too. */
+const strict = () => os.loadavg()[0] < os.cpus().length;
+const judged = () => (strict() ? "" : " (not judged: the machine is busy)");
+
+/** The whole test fails if it takes longer. */
+const LIMIT = 300_000;
+setTimeout(() => {
+  console.log(`FAILED  all took longer than ${LIMIT / 1000} s`);
+  process.exit(1);
+}, LIMIT).unref();
 
 let passed = 0;
 let failed = 0;
@@ -56,7 +67,7 @@ async function open({ width = 1440, height = 1000, dark = false, hash = "" } = {
 
 /** Waits until the whole run is shown. */
 async function settled(page) {
-  await page.waitForFunction(() => window.laxity?.state.run && !window.laxity.state.busy, { timeout: 30_000 });
+  await page.waitForFunction(() => window.laxity?.state.run && !window.laxity.state.busy, { timeout: 60_000 });
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 }
 
@@ -78,9 +89,9 @@ await test("the first curve is there within a second of opening", async () => {
   const page = await open();
   const times = await page.evaluate(() => window.laxity.times);
   await page.waitForSelector("#delays-plot canvas");
-  check(!strict || times.run < 1000, `it took ${Math.round(times.run)} ms`);
+  check(!strict() || times.run < 1000, `it took ${Math.round(times.run)} ms`);
   await page.close();
-  return `bounds after ${Math.round(times.design)} ms, curves after ${Math.round(times.run)} ms`;
+  return `bounds after ${Math.round(times.design)} ms, curves after ${Math.round(times.run)} ms${judged()}`;
 });
 
 await test("results have the bits of the native program", async () => {
@@ -124,11 +135,11 @@ await test("a slider moves the bound, and results follow", async () => {
   const after = await bound(page, "camera");
   check(after > before, `the bound was ${before} and is ${after}`);
   const middle = changes[Math.floor(changes.length / 2)];
-  check(!strict || middle < 100, `a change takes ${Math.round(middle)} ms`);
+  check(!strict() || middle < 100, `a change takes ${Math.round(middle)} ms`);
   await settled(page);
   await page.screenshot({ path: path.join(out, "slider.png") });
   await page.close();
-  return `results after ${Math.round(middle)} ms (longest ${Math.round(changes.at(-1))} ms)`;
+  return `results after ${Math.round(middle)} ms (longest ${Math.round(changes.at(-1))} ms)${judged()}`;
 });
 
 await test("a drawing and the text follow each other, and comments stay", async () => {
@@ -167,13 +178,13 @@ await test("an error stands at its line, and the last results stay", async () =>
 await test("a refused channel is red with its largest term, and one click admits it", async () => {
   const page = await open();
   await page.evaluate(() => window.laxity.take(window.laxity.state.text.replace("deadline = \"20 ms\"", "deadline = \"2 ms\"")));
-  await page.waitForSelector(".result.bad .refusal .fix", { timeout: 20_000 });
+  await page.waitForSelector(".result.bad .refusal .fix", { timeout: 60_000 });
   const said = await page.$eval(".refusal", (part) => part.innerText);
   check(/Largest term: .+ [mµ]s/.test(said), said);
   await settled(page);
   await page.screenshot({ path: path.join(out, "refused.png") });
   await page.click(".refusal .fix");
-  await page.waitForFunction(() => !document.querySelector(".result.bad"), { timeout: 20_000 });
+  await page.waitForFunction(() => !document.querySelector(".result.bad"), { timeout: 60_000 });
   await page.close();
   return said.split("\n").find((line) => line.includes("Largest"));
 });
