@@ -67,7 +67,7 @@ fn channels(
             "terms": terms,
         });
         if let (true, Some(advice)) = (promise.is_refused(), advice.as_deref_mut()) {
-            advise(&mut row, experiment, advice.fit(i, promise));
+            advise(&mut row, experiment, &advice.fit(i, promise));
         }
         row
     };
@@ -75,8 +75,8 @@ fn channels(
 }
 
 /// Puts into `row` with what the channel would be admitted, and the largest term there.
-fn advise(row: &mut Value, experiment: &Experiment, fit: promise::Fit) {
-    let shortfall = fit.shortfall;
+fn advise(row: &mut Value, experiment: &Experiment, fit: &promise::Fit) {
+    let shortfall = &fit.shortfall;
     let station = shortfall.station.map(|station| experiment.place(station));
     row["largest"] = json!(
         shortfall

@@ -88,37 +88,37 @@ fn a_refused_channel_has_its_largest_term_and_a_deadline_that_is_admitted() {
     assert_eq!(channel["verdict"], "refused", "{design}");
     assert!(channel["largest"]["time"].as_f64().unwrap() > 1e-4, "{channel}");
     let admissible = channel["admissible"].as_str().unwrap();
-    let text = set(&tight, json!(["channel", 0, "deadline"]), json!(admissible));
+    let text = set(&tight, &json!(["channel", 0, "deadline"]), &json!(admissible));
     let design = ask(&json!({ "do": "design", "text": text }));
     assert_eq!(design["admission"]["channels"][0]["verdict"], "admitted", "{design}");
 }
 
-fn set(text: &str, path: Value, value: Value) -> String {
+fn set(text: &str, path: &Value, value: &Value) -> String {
     let answer = ask(&json!({ "do": "set", "text": text, "path": path, "value": value }));
     answer["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_string()
 }
 
 #[test]
 fn a_key_is_set_and_all_else_stays() {
-    let text = set(SCENARIO, json!(["adapter", "per_byte"]), json!("80 ns"));
+    let text = set(SCENARIO, &json!(["adapter", "per_byte"]), &json!("80 ns"));
     assert_eq!(text, SCENARIO.replace("50 ns", "80 ns"));
-    let text = set(SCENARIO, json!(["channel", 0, "source", "kind"]), json!("poisson"));
+    let text = set(SCENARIO, &json!(["channel", 0, "source", "kind"]), &json!("poisson"));
     assert_eq!(text, SCENARIO.replace("\"periodic\"", "\"poisson\""));
-    let text = set(SCENARIO, json!(["run", "time"]), Value::Null);
+    let text = set(SCENARIO, &json!(["run", "time"]), &Value::Null);
     assert_eq!(text, SCENARIO.replace("    time = \"100 ms\"\n", ""));
-    let text = set(OFFICE, json!(["node", "desk", "host", "costs", "interrupt"]), json!("5 us"));
+    let text = set(OFFICE, &json!(["node", "desk", "host", "costs", "interrupt"]), &json!("5 us"));
     let line = "host = { speedup = 40.0, costs = { interrupt = \"5 us\" } }";
     assert_eq!(text, OFFICE.replacen("host = { speedup = 40.0 }", line, 1));
-    let text = set(OFFICE, json!(["node", "camera", "host", "speedup"]), json!(3));
+    let text = set(OFFICE, &json!(["node", "camera", "host", "speedup"]), &json!(3));
     assert!(
         text.contains("count = 4                        # camera-1 ... camera-4\nhost = { speedup = 3 }\n"),
         "{text}"
     );
-    let text = set(OFFICE, json!(["host", "speedup"]), json!(9));
+    let text = set(OFFICE, &json!(["host", "speedup"]), &json!(9));
     assert_eq!(text, OFFICE.replacen("speedup = 8.0", "speedup = 9.0", 1));
-    let text = set(SCENARIO, json!(["admission", "formula"]), json!("papers"));
+    let text = set(SCENARIO, &json!(["admission", "formula"]), &json!("papers"));
     assert!(text.ends_with("\n[admission]\nformula = \"papers\"\n"), "{text}");
-    let more = set(OFFICE, json!(["channel", 3]), json!({ "name": "more", "burst": 1 }));
+    let more = set(OFFICE, &json!(["channel", 3]), &json!({ "name": "more", "burst": 1 }));
     assert!(more.contains("[[channel]]\nname = \"more\"\nburst = 1\n"), "{more}");
     let wrong = json!({ "do": "set", "text": SCENARIO, "path": ["channel", 7], "value": null });
     assert!(ask(&wrong)["error"].is_string());
@@ -133,7 +133,7 @@ fn the_contents_of_an_adapters_file_change_no_bit() {
     assert_eq!(digest(text.as_bytes()), digest(NIC.as_bytes()));
     // Now a part of a list can be set.
     let path = json!(["adapter", "transmit", 0, "phase", 0, "fixed"]);
-    let slower = set(text, path, json!("5 us"));
+    let slower = set(text, &path, &json!("5 us"));
     assert_ne!(digest(slower.as_bytes()), digest(NIC.as_bytes()));
 }
 
