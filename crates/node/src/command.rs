@@ -52,6 +52,8 @@ pub enum Command {
 pub struct Message {
     /// Its channel; `None` for a datagram.
     pub channel: Option<ChannelId>,
+    /// Its number on the channel, counted from 0 by the source; 0 for a datagram.
+    pub number: u32,
     /// The bytes.
     pub payload: Vec<u8>,
     /// From the logical arrival at the source to the delivery into the queue, as the nodes on the

@@ -172,6 +172,16 @@ impl Node {
         link.promise(now, at, within, Frame { kind: Kind::Packet(of), bytes: frame.to_vec(), age });
     }
 
+    /// The destination and the queue of a frame that is a datagram, for observers of links.
+    pub fn address(header: &Header, payload: &[u8]) -> Option<(NodeId, Port)> {
+        if header.channel.local != DATAGRAM {
+            return None;
+        }
+        let (address, _) = payload.split_first_chunk::<ADDRESS>()?;
+        let [to, port] = words(address);
+        Some((NodeId(to), Port(port)))
+    }
+
     /// Sends a datagram.
     pub(crate) fn datagram(
         &mut self,
@@ -221,9 +231,8 @@ impl Node {
         let Some((address, body)) = payload.split_first_chunk::<ADDRESS>() else {
             return self.counters.drop(Dropped::Malformed);
         };
-        let word =
-            |at: usize| u32::from_be_bytes([address[at], address[at + 1], address[at + 2], address[at + 3]]);
-        let (to, port) = (NodeId(word(0)), Port(word(4)));
+        let [to, port] = words(address);
+        let (to, port) = (NodeId(to), Port(port));
         // A longer frame would block channels for longer than admission counts.
         let fits = payload.len() <= self.config.packet as usize && header.fragments == 1;
         if header.class != Class::BestEffort || !fits {
@@ -240,4 +249,11 @@ impl Node {
             self.counters.drop(cause);
         }
     }
+}
+
+/// The two numbers in front of a datagram.
+fn words(address: &[u8; ADDRESS]) -> [u32; 2] {
+    let word =
+        |at: usize| u32::from_be_bytes([address[at], address[at + 1], address[at + 2], address[at + 3]]);
+    [word(0), word(4)]
 }

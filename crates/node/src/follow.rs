@@ -79,8 +79,7 @@ impl Node {
     }
 
     /// Whether the data path has a flow for each contract that the manager holds, and no other; for
-    /// tests, since every contract is looked at.
-    #[cfg(feature = "faults")]
+    /// simulations, since every contract is looked at.
     pub fn follows(&self) -> bool {
         let held = self.manager.held().filter(|held| Flow::new(held, &self.config, false).is_some());
         let mut count = 0;

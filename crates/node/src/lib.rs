@@ -75,3 +75,6 @@ pub use counters::{Counters, Dropped};
 pub use data::ADDRESS;
 pub use line::Lines;
 pub use node::Node;
+
+/// Bytes of a datagram that say where it goes.
+pub const ADDRESS_LEN: usize = data::ADDRESS;

@@ -364,6 +364,11 @@ impl Node {
         u32::try_from(total).unwrap_or(u32::MAX)
     }
 
+    /// Signalling messages that wait for the link to `to`.
+    pub fn signalling_waiting(&self, to: NodeId) -> usize {
+        self.links.get(&to).map_or(0, |link| link.signals)
+    }
+
     /// Frames that wait for the link to `to`.
     pub fn waiting(&self, to: NodeId) -> usize {
         self.links.get(&to).map_or(0, Link::len)

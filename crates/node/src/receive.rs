@@ -76,7 +76,7 @@ impl Node {
                 let Some(receiver) = self.receivers.get(&of.0) else { return };
                 let (channel, payload) = (Some(of.0), payload.to_vec());
                 let queue = self.queues.entry(receiver.port).or_default();
-                return queue.push(Message { channel, payload, delay: header.age });
+                return queue.push(Message { channel, number, payload, delay: header.age });
             }
             Arrival::Ignored(_) => return self.counters.drop(Dropped::Old),
         };
@@ -89,7 +89,7 @@ impl Node {
         if number == receiver.expected && receiver.held.is_empty() && !unordered {
             receiver.expected = number.saturating_add(1);
             let port = receiver.port;
-            return self.put(now, of.0, port, held);
+            return self.put(now, of.0, port, (number, held));
         }
         if receiver.held.len() as u64 >= receiver.most.values().sum::<u64>() {
             return self.counters.drop(Dropped::Buffers);
@@ -115,19 +115,19 @@ impl Node {
             let (number, held) = next.remove_entry();
             receiver.expected = if unordered { 0 } else { number.saturating_add(1) };
             let port = receiver.port;
-            self.put(now, channel, port, held);
+            self.put(now, channel, port, (number, held));
         }
     }
 
     /// Puts a message into the queue of the program.
-    fn put(&mut self, now: Time, channel: ChannelId, port: Port, held: Held) {
+    fn put(&mut self, now: Time, channel: ChannelId, port: Port, (number, held): (u32, Held)) {
         let waiting = self.queues.get(&port).map_or(0, Queue::of_channels);
         if waiting as u64 >= self.config.places {
             return self.counters.drop(Dropped::ReceiveQueue);
         }
         let (age, arrived) = held.age;
         let delay = age.saturating_add(now.saturating_since(arrived));
-        let message = Message { channel: Some(channel), payload: held.payload, delay };
+        let message = Message { channel: Some(channel), number, payload: held.payload, delay };
         self.queues.entry(port).or_default().push(message);
         self.counters.delivered += 1;
     }
@@ -136,7 +136,7 @@ impl Node {
         let listens = self.listeners.contains_key(&port);
         let queue = self.queues.entry(port).or_default();
         if listens && queue.datagrams() < self.config.datagrams {
-            queue.push(Message { channel: None, payload: body.to_vec(), delay: Span::ZERO });
+            queue.push(Message { channel: None, number: 0, payload: body.to_vec(), delay: Span::ZERO });
         } else {
             self.counters.drop(Dropped::BestEffort);
         }
