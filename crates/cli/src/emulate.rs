@@ -68,6 +68,11 @@ pub(crate) fn emulate(arguments: &Emulate, terminal: &mut Terminal) -> Exit {
     if scenario.first().via.is_some() {
         return via::emulate(arguments, &scenario, &files, terminal);
     }
+    if scenario.first().signalling.is_some() {
+        let reason = "nodes with `[signalling]` run under virtual time; `laxity serve` runs one on a network";
+        terminal.error(&format!("{}: {reason}", clean(&scenario.name)));
+        return Exit::BadInput;
+    }
     if arguments.adapters.is_some() || arguments.perfetto.is_some() {
         let reason = "`--adapters` and `--perfetto` are of scenarios with `[via]`";
         terminal.error(&format!("{}: {reason}", clean(&scenario.name)));

@@ -129,6 +129,26 @@ pub enum Failure {
         /// How many.
         under_way: u64,
     },
+    /// Nodes with signalling broke rules.
+    Rules {
+        /// How often.
+        count: u64,
+        /// The first of them, and where.
+        first: String,
+    },
+    /// Nodes lost messages of a channel within its contract, or delivered them late, without a
+    /// fault.
+    Unkept {
+        /// The channel.
+        channel: String,
+        /// How many messages.
+        count: u64,
+    },
+    /// Nodes lost a channel without a fault.
+    Dropped {
+        /// The channel.
+        channel: String,
+    },
     /// The same file, run at once and in pieces, gave different results.
     Differs,
     /// Reading, running or saying what is wrong panicked.
@@ -159,6 +179,11 @@ impl fmt::Display for Failure {
             Failure::Starved { channel, under_way } => {
                 write!(f, "{channel} keeps its contract and has {under_way} messages under way at the end")
             }
+            Failure::Rules { count, first } => write!(f, "{count} rules of nodes are broken: {first}"),
+            Failure::Unkept { channel, count } => {
+                write!(f, "{channel}: {count} messages within the contract were late or lost without a fault")
+            }
+            Failure::Dropped { channel } => write!(f, "{channel} was lost without a fault"),
             Failure::Differs => {
                 f.write_str("the same file, run at once and in pieces, gives different results")
             }
@@ -216,6 +241,9 @@ impl Property {
 
     fn judge(&self, experiment: &Experiment, run: &Run) -> Verdict {
         let mut kept = Kept::default();
+        if let Some(failure) = experiment.signalling.as_ref().and_then(|_| by_nodes(run)) {
+            return Verdict::Broken(failure);
+        }
         if let Some(failure) = run.judged().find_map(|(of, judged)| self.exceeded(of, judged)) {
             return Verdict::Broken(failure);
         }
@@ -233,6 +261,23 @@ impl Property {
         kept.unbounded = (kept.bounds == 0).then(|| why_unbounded(experiment));
         Verdict::Kept(kept)
     }
+}
+
+/// The first property that nodes with signalling did not keep.
+fn by_nodes(run: &Run) -> Option<Failure> {
+    if let Some(count) = run.figures.get("broken_rules") {
+        let rule = run.answers.iter().find(|answer| answer.answer.contains(' ') && answer.took.is_none());
+        let first = rule.map(|rule| format!("{} ({} {})", rule.answer, rule.channel, rule.detail));
+        return Some(Failure::Rules { count: *count as u64, first: first.unwrap_or_default() });
+    }
+    let name = |channel: &Channel| channel.name.clone();
+    let failed = |channel: &&Channel| channel.fails();
+    if let Some(channel) = run.channels.iter().find(failed) {
+        let count = channel.failed_messages.unwrap_or_default();
+        return Some(Failure::Unkept { channel: name(channel), count });
+    }
+    let dropped = run.channels.iter().find(|channel| channel.unexpected > Some(0))?;
+    Some(Failure::Dropped { channel: name(dropped) })
 }
 
 /// The message of a panic.

@@ -6,6 +6,7 @@
 //! its bound stands beside it.
 
 pub mod adapter;
+mod answers;
 pub mod csv;
 mod error;
 pub mod figure;

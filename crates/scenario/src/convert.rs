@@ -19,6 +19,7 @@ mod network;
 mod program;
 mod reception;
 mod selection;
+mod signalling;
 mod source;
 mod topology;
 mod via;
@@ -36,7 +37,7 @@ use laxity_units::Span;
 use laxity_world::experiment::{
     Adapter, Admission, Attached, ChannelSpec, ClockKind, Division, Experiment, Fault, FaultSpec, Host,
     HostPlace, InterfaceSpec, LocalDeadline, MediumSpec, Misses, Network, NodeSpec, Refusal, RunLength,
-    SourceSpec, Task, ViaSpec,
+    SignallingSpec, SourceSpec, Task, ViaSpec,
 };
 use serde_spanned::Spanned;
 
@@ -44,7 +45,9 @@ use super::choice::FormulaWord;
 use super::context::{Context, Reported, WHOLE};
 use super::leaf::{Bounded, Length, Name, Or, Whole};
 use super::library::Library;
-use super::raw::{Amount, RawAdapter, RawAdmission, RawHost, RawNetworks, RawPath, RawRun, RawScenario};
+use super::raw::{
+    Amount, RawAdapter, RawAdmission, RawHost, RawNetworks, RawNode, RawPath, RawRun, RawScenario,
+};
 use super::written::{Leaf, Part, Scalar, Written};
 use crate::diagnostic::{list, nearest};
 use admission::{admission, fill};
@@ -75,6 +78,8 @@ struct Surroundings {
     groups: Result<Vec<String>, Reported>,
     /// Whether channels are virtual interfaces.
     cluster: bool,
+    /// The nodes that admit channels during the run, if they do.
+    managed: Option<SignallingSpec>,
     /// Whether those are served by stamps.
     stamped: Result<bool, Reported>,
     /// Whether the doorbells of different processes are told apart.
@@ -111,6 +116,7 @@ pub(crate) fn experiment(
         program,
         command,
         via,
+        signalling,
         group,
         channel,
         // The scenario's, not the experiment's.
@@ -128,7 +134,25 @@ pub(crate) fn experiment(
     let named = node.is_some();
     let cluster = via.is_some();
     let via = via.map(|part| via::via(cx, part)).transpose();
+    let managed = signalling.is_some();
+    let place = signalling.as_ref().map_or(WHOLE, |part| part.span.clone());
+    let mut spec = Ok(None);
     let topology = match node {
+        _ if let Some(signalling) = signalling => {
+            let others = [
+                host.as_ref().map(|part| &part.span),
+                adapter.as_ref().map(|part| &part.span),
+                path.as_ref().map(|part| &part.span),
+                interface.as_ref().map(|list| &list.span),
+                command.as_ref().map(|list| &list.span),
+                program.as_ref().map(|list| &list.span),
+                group.as_ref().map(|groups| &groups.span),
+            ];
+            signalling::beside(cx, &signalling.span, others.into_iter().flatten().next(), cluster)?;
+            let read = signalling::signalling(cx, signalling, node, network);
+            spec = read.as_ref().map(|(read, _)| Some(read.clone())).map_err(|reported| *reported);
+            read.map(|(_, topology)| topology)
+        }
         _ if cluster => {
             let others = [
                 host.as_ref().map(|part| &part.span),
@@ -183,7 +207,7 @@ pub(crate) fn experiment(
         }),
         way: match &topology {
             Ok(topology) => topology.way.clone(),
-            Err(reported) if named || cluster => Way::Unknown(*reported),
+            Err(reported) if named || cluster || managed => Way::Unknown(*reported),
             Err(_) => Way::ALONE,
         },
         interfaces: None,
@@ -193,6 +217,7 @@ pub(crate) fn experiment(
             Err(reported) => Err(*reported),
         },
         cluster,
+        managed: spec.as_ref().ok().cloned().flatten(),
         apart: of_cluster(|adapter| adapter.limits.doorbells != Doorbells::Merged),
         stamped: of_cluster(|adapter| adapter.firmware == Firmware::QualityOfService),
         framed: topology.iter().flat_map(|topology| topology.networks.iter().map(|n| n.framed)).collect(),
@@ -216,7 +241,7 @@ pub(crate) fn experiment(
     let said = program.is_some();
     let programs = program::programs(cx, program, receives, speedup, costs);
     let workers: Vec<String> = programs.iter().flatten().map(|program| program.name.clone()).collect();
-    let beyond = around.beyond || receives || cluster;
+    let beyond = around.beyond || receives || cluster || managed;
     let around = Surroundings {
         interfaces: receives.then_some(names),
         programs: said.then_some(workers),
@@ -256,7 +281,11 @@ pub(crate) fn experiment(
             Err(cx.fault(&WHOLE, "the scenario has no `[run]`, which says when a run ends", help))
         }
     };
-    let faults = network::faults(cx, fault, topology.as_ref().ok(), &around.way);
+    let (faults, outages) = match &topology {
+        Ok(topology) if managed => (Ok(Vec::new()), signalling::outages(cx, fault, topology)),
+        Err(reported) if managed => (Ok(Vec::new()), Err(*reported)),
+        topology => (network::faults(cx, fault, topology.as_ref().ok(), &around.way), Ok(Vec::new())),
+    };
     let emulation = emulation::emulation(cx, emulation);
     let ports = emulation::ports(cx, port, &around.way);
     let (Topology { mut hosts, mut adapters, nodes, switches, outlets, networks, way: _ }, (admission, _)) =
@@ -299,6 +328,10 @@ pub(crate) fn experiment(
         programs: programs?,
         commands: commands?,
         via: via?,
+        signalling: match (spec?, outages?) {
+            (Some(spec), outages) => Some(SignallingSpec { outages, ..spec }),
+            (None, _) => None,
+        },
         groups: groups?,
         channels: channels?,
         curves: false,
@@ -313,6 +346,7 @@ pub(crate) fn experiment(
     format?;
     checks::only_receives(cx, &experiment)?;
     via::only_virtual_interfaces(cx, &experiment)?;
+    signalling::only_nodes(cx, &experiment, &place)?;
     checks::takes_time(cx, &experiment)?;
     checks::have_ports(cx, &experiment)?;
     carried::fits(cx, &experiment, &keys)?;

@@ -22,6 +22,7 @@ mod reception;
 mod row;
 mod selection;
 mod shrink;
+mod signalling;
 mod sketch;
 mod source;
 mod theme;
@@ -54,6 +55,14 @@ const RECEIVING: u64 = 8;
 /// Half as many are of virtual interfaces: those of this number among twice as many.
 const VIRTUAL: u64 = 3;
 
+/// And as many are of nodes with signalling.
+const SIGNALLING: u64 = 13;
+
+/// The number of the `n`th scenario of nodes with signalling, of those that [`scenario`] draws.
+pub fn network(n: u64) -> u64 {
+    n * 2 * RECEIVING + SIGNALLING
+}
+
 /// A drawn scenario.
 #[derive(Debug, Clone)]
 pub struct Scenario {
@@ -77,6 +86,9 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
     if number % (2 * RECEIVING) == VIRTUAL {
         let careless = theme.careless;
         return Scenario { file: via::scenario(dice, &theme, title).table, careless };
+    }
+    if number % (2 * RECEIVING) == SIGNALLING {
+        return Scenario { file: signalling::scenario(dice, title).table, careless: false };
     }
     let channels = channel::channels(dice, &theme);
     let length = length(dice, &theme, &channels);
@@ -104,6 +116,7 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
         program: unsaid(),
         command: unsaid(),
         via: unsaid(),
+        signalling: unsaid(),
         group: nodes::groups(dice.aside(), &theme),
         channel: parts(channels.drafted),
         // Real time and real software have tests of their own; no drawn scenario waits for a clock.

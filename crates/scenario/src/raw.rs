@@ -14,6 +14,7 @@ mod node;
 mod reception;
 mod selection;
 mod several;
+mod signalling;
 mod tune;
 mod via;
 
@@ -41,6 +42,7 @@ pub(crate) use node::RawNode;
 pub(crate) use reception::{RawCommand, RawInterface, RawProgram, RawReceive, RawSharing};
 pub(crate) use selection::{RawCyclic, RawShaper, RawWindow};
 pub(crate) use several::{RawAdapters, RawNetworks, Several};
+pub(crate) use signalling::{Difference, RateError, RawCalls, RawChange, RawClock, RawSignalling, RawStep};
 pub(crate) use tune::{RawNeed, RawTune};
 pub(crate) use via::{RawRenegotiation, RawVia, RawViaCosts};
 
@@ -111,6 +113,9 @@ pub(crate) struct RawScenario {
     /// Adapters with virtual interfaces: every channel is one. Takes the place of `[host]`,
     /// `[adapter]` and what joins them.
     pub(crate) via: Option<Part<RawVia>>,
+    /// Nodes that establish channels during the run. Takes the place of `[host]`, `[adapter]` and
+    /// `[path]`; `[node.NAME]`s are joined by `[network.NAME]`s with a `rate`.
+    pub(crate) signalling: Option<Part<RawSignalling>>,
     /// Groups of channels that have a rate together, by name.
     pub(crate) group: Option<Entries<Part<RawGroup>>>,
     /// The channels, at least one.

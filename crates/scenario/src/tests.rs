@@ -15,6 +15,7 @@ mod networks;
 mod playout;
 mod reading;
 mod receiving;
+mod signalling;
 mod via;
 
 use std::collections::BTreeMap;

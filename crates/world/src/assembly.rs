@@ -8,6 +8,7 @@ mod alike;
 mod buses;
 mod legs;
 mod live;
+pub(crate) mod managed;
 mod measured;
 mod meters;
 mod networks;

@@ -110,6 +110,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         programs: _,
         commands: _,
         via,
+        signalling,
         // The capacity of a port for groups: see `promise/table.rs`.
         groups: _,
         channels,
@@ -117,6 +118,9 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         curves: _,
         misses: _,
     } = experiment;
+    if signalling.is_some() {
+        return Err(crate::promise::BY_NODES);
+    }
     if via.is_some() {
         return Err(Uncovered("virtual interfaces have an analysis of their own"));
     }
@@ -384,6 +388,8 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         interface: _,
         importance: _,
         streams: _,
+        // Of nodes with signalling.
+        asked: _,
         // Of virtual interfaces.
         playout: _,
         stagger: _,

@@ -6,6 +6,7 @@ mod channel;
 mod computing;
 mod cores;
 mod laps;
+mod signalling;
 mod topology;
 mod via;
 
@@ -30,6 +31,7 @@ pub use computing::{BudgetSpec, ComputingSpec};
 pub use cores::{ChannelCores, Placed, Placement};
 pub use laps::Laps;
 pub use laxity_signalling::division::Division;
+pub use signalling::{Asked, ClockSpec, FARTHEST, Fails, LinkSpec, Outage, SignallingSpec};
 pub use topology::{Attached, Forwarding, MediumSpec, Network, NodeSpec, Outlet, SwitchSpec};
 pub use via::{Renegotiation, ViaSpec};
 
@@ -72,6 +74,8 @@ pub struct Experiment {
     /// Adapters with virtual interfaces: then every channel is one, of two nodes. `None` where
     /// hosts schedule.
     pub via: Option<ViaSpec>,
+    /// Nodes that establish channels while traffic runs, in place of hosts that schedule.
+    pub signalling: Option<SignallingSpec>,
     /// Groups of channels that have a rate together, each behind that of which it is a part.
     pub groups: Vec<GroupSpec>,
     /// The channels, copies expanded, in the order of the file; at least one.

@@ -31,6 +31,13 @@ pub const ALL: &[(&str, &str)] = &[
         "1 of a run that was given up before its end: by packets, of which none had come to its end in 16 777 216 events, or by time, which stood still for as many",
     ),
     ("refused", "channels that were refused"),
+    ("contracts_held", "contracts that a node holds at the end of the run"),
+    ("as_new", "1 of a node that holds at the end what a new node holds, else 0"),
+    ("signalling_waiting", "signalling messages that waited at a link at a time, at most"),
+    (
+        "broken_rules",
+        "rules of nodes with signalling that the run broke: local deadlines, order, one answer for each request, holdings; a mistake of ours",
+    ),
     (
         "exceeded",
         "bounds that were proved for a simulation and that it exceeded: of response times, deliveries, backlogs, jitter, computations and frames in adapters; a mistake of ours",

@@ -79,6 +79,9 @@ mod stub;
 pub mod text;
 mod traffic;
 
+#[cfg(feature = "faults")]
+#[doc(hidden)]
+pub use assembly::managed::broken;
 pub use assembly::via::{Observed, served};
 pub use assembly::{
     Assembly, Departed, Elsewhere, Event, FrameSink, HostReport, HostTally, Input, Live, LiveChannel,

@@ -107,9 +107,28 @@ pub struct Run {
     /// How well the clock was kept; `None` under virtual time, which is always kept.
     #[serde(default)]
     pub real_time: Option<RealTime>,
+    /// The answers of nodes to programs and the faults, in the order of time; of a run with
+    /// signalling, the first thousand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Answer>,
     /// Further figures by name, such as `admitted` or `predicted_throughput`; seconds, bytes,
     /// counts.
     pub figures: BTreeMap<String, f64>,
+}
+
+/// An answer of a node to a program about a channel, or a fault.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Answer {
+    /// When, in seconds.
+    pub at: f64,
+    /// The channel; empty for a fault.
+    pub channel: String,
+    /// The event: `established`, `refused`, `changed`, `change refused`, `lost`, `closed` …
+    pub answer: String,
+    /// The bound that was promised, or the reason.
+    pub detail: String,
+    /// Seconds since the request.
+    pub took: Option<f64>,
 }
 
 /// Why a channel was not admitted, and what would have been.
@@ -352,10 +371,12 @@ impl Run {
 }
 
 impl Results {
-    /// Whether a channel was refused that the scenario expects to be admitted.
+    /// Whether a channel was refused that the scenario expects to be admitted, or was lost or kept
+    /// from a change without a fault.
     pub fn has_unexpected_refusal(&self) -> bool {
-        let channels = self.runs.iter().flat_map(|run| &run.channels);
-        channels.filter_map(|channel| channel.refused.as_ref()).any(|refused| !refused.expected)
+        let refused = |channel: &Channel| channel.refused.as_ref().is_some_and(|refused| !refused.expected);
+        let mut channels = self.runs.iter().flat_map(|run| &run.channels);
+        channels.any(|channel| refused(channel) || channel.unexpected > Some(0))
     }
 
     /// The names of the further figures of all runs, each once, in order.

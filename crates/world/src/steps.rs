@@ -3,15 +3,15 @@
 //! [`run`](crate::run) returns when the run is over, and is this module in one step. A program that
 //! shows, explains or searches a run stops in between and observes it, and must get the same run. A
 //! run in pieces is the same run, bit by bit, since all future events are in the calendar. This
-//! holds for every world: hosts at networks, one that receives at interfaces, or a cluster of
-//! virtual interfaces.
+//! holds for every world: hosts at networks, one that receives at interfaces, a cluster of virtual
+//! interfaces, or nodes that establish channels.
 
 use laxity_admission::Formula;
 use laxity_engine::trace::{NoTrace, Trace};
 use laxity_engine::{Calendar, Limits, Stop, VirtualClock};
 use laxity_units::Time;
 
-use crate::assembly::{Assembly, FrameSink, Live, Measured, limits, receiving, via};
+use crate::assembly::{Assembly, FrameSink, Live, Measured, limits, managed, receiving, via};
 use crate::experiment::{Experiment, RunLength, Task};
 use crate::results::Run;
 
@@ -49,6 +49,9 @@ impl<'a> Steps<'a> {
         frames: Option<&'a mut FrameSink<'_>>,
     ) -> Self {
         let formula = experiment.admission.formula;
+        if let Some(spec) = &experiment.signalling {
+            return Self(Box::new(Course::new(managed::of(experiment, spec, length), length, formula)));
+        }
         if experiment.interfaces.is_empty() && experiment.via.is_none() {
             let world = Assembly::observed(experiment, length, trace, frames);
             return Self(Box::new(Course::new(world, length, formula)));

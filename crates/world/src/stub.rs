@@ -17,6 +17,7 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
     let channels = experiment.channels.iter().map(|spec| {
         let real_time = spec.class == Class::RealTime;
         let promised = real_time.then_some(1.0);
+        let asked = experiment.signalling.as_ref().filter(|_| real_time).map(|_| 1);
         Channel {
             name: spec.name.clone(),
             class: if real_time { "real_time" } else { "best_effort" }.into(),
@@ -46,6 +47,18 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
             queueing: some(),
             access: some(),
             delivery: some(),
+            requests: asked,
+            established: asked,
+            refused_requests: asked,
+            changed: asked,
+            refused_changes: asked,
+            lost: asked,
+            unexpected: asked,
+            blocking: asked.map(|_| 1.0),
+            blocking_half: asked.map(|_| 1.0),
+            establishment: some().filter(|_| asked.is_some()),
+            establishment_worst: asked.map(|_| 1.0),
+            establishment_bound: asked.map(|_| 1.0),
             ..Channel::default()
         }
     });
@@ -62,6 +75,10 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
         name: name.clone(),
         uses: match name {
             name if used(name) => uses(),
+            _ if experiment.signalling.is_some() => {
+                let kinds = crate::assembly::managed::KINDS;
+                kinds.map(|kind| (kind.to_string(), 0.0)).into()
+            }
             name if name.starts_with("bus ") => sharing(),
             _ => Default::default(),
         },
@@ -103,5 +120,6 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
         computations: computations.collect(),
         real_time: (experiment.clock == ClockKind::Real).then(RealTime::default),
         figures: figures.collect(),
+        answers: Vec::new(),
     }
 }

@@ -109,6 +109,46 @@ mean_message = "20 KiB"
 source = { kind = "periodic", size = { uniform = ["1 B", "40 KiB"] } }
 "#;
 
+/// A channel that is changed, refused another change and lost with a node, beside calls of which
+/// some are refused.
+const SIGNALLING: &str = r#"
+title = "What only nodes with signalling have"
+signalling = { lease = "600 ms" }
+node = { a = {}, b = {}, c = {} }
+[network.ab]
+joins = ["a", "b"]
+rate = "10 Mbit/s"
+[network.bc]
+joins = ["b", "c"]
+rate = "10 Mbit/s"
+[run]
+time = "10 s"
+[[fault]]
+kind = "crash"
+node = "c"
+at = "9 s"
+[[channel]]
+name = "film"
+class = "real_time"
+max_message = "4 kB"
+burst = 1
+min_interval = "40 ms"
+deadline = "60 ms"
+change = [{ at = "1 s", deadline = "50 ms" }, { at = "2 s", deadline = "1 ms" }]
+source = { kind = "periodic" }
+[[channel]]
+name = "calls"
+class = "real_time"
+from = "a"
+to = "b"
+max_message = "4 kB"
+burst = 1
+min_interval = "20 ms"
+deadline = "60 ms"
+calls = { every = "50 ms", hold = "500 ms" }
+source = { kind = "periodic" }
+"#;
+
 fn scenario(impaired: &str, formula: &str, second: &str) -> String {
     let second = match second {
         "real_time" => "real_time\"\nmin_interval = \"20 ms\"\ndeadline = \"2 ms",
@@ -117,8 +157,8 @@ fn scenario(impaired: &str, formula: &str, second: &str) -> String {
     SCENARIO.replace("IMPAIRED", impaired).replace("FORMULA", formula).replace("SECOND", second)
 }
 
-/// A run with bounds, one without bounds and with many errors, one of virtual interfaces, and two
-/// with requests beside the deadline.
+/// A run with bounds, one without bounds and with many errors, one of virtual interfaces, two with
+/// requests beside the deadline, and one of nodes with signalling.
 fn results() -> Results {
     let of = |text: String| {
         let scenario =
@@ -148,7 +188,7 @@ fn results() -> Results {
     Results {
         provenance: Provenance::default(),
         axes: Vec::new(),
-        runs: vec![bounded, lossy, of(many), of(VIRTUAL.into()), asked, of(CHANCES.into())],
+        runs: vec![bounded, lossy, of(many), of(VIRTUAL.into()), asked, of(CHANCES.into()), of(SIGNALLING.into())],
     }
 }
 

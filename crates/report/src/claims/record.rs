@@ -125,6 +125,9 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
     let stages = run.stages.iter().zip(list(fields.remove("stages")));
     let stages = stages.map(|(s, raw)| build.value(&format!("stage `{}`", s.name), raw)).collect();
     fields.insert("stages".into(), Dynamic::from_array(stages));
+    let answers = run.answers.iter().zip(list(fields.remove("answers")));
+    let answers = answers.map(|(a, raw)| build.value(&format!("the answer `{}`", a.answer), raw)).collect();
+    fields.insert("answers".into(), Dynamic::from_array(answers));
     let computations = run.computations.iter().zip(list(fields.remove("computations")));
     let computations = computations.map(|(computation, raw)| {
         let mut raw = raw.cast::<Map>();
@@ -185,7 +188,7 @@ impl Builder<'_> {
         }
         let map = raw.cast::<Map>();
         let nested = |(field, raw): (_, Dynamic)| {
-            let counters = matches!(&field as &str, "drops" | "uses") && raw.is_map();
+            let counters = matches!(&field as &str, "drops" | "uses" | "refusals") && raw.is_map();
             let inner = format!("`{field}` of {name}");
             let value = match counters {
                 true => self.counters(inner, raw.cast()).into(),

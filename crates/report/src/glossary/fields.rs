@@ -29,8 +29,9 @@ pub(super) const RECORDS: &[Record] = &[
     Record {
         kind: "Summary",
         title: "A distribution",
-        access: "`c.laxity`, `c.latency`, `c.sojourn`, `c.queueing`, `c.access`, `c.delivery`; a stage's `waited` and `served`, an application's `response`",
+        access: "`c.laxity`, `c.latency`, `c.sojourn`, `c.queueing`, `c.access`, `c.delivery`, `c.establishment`; a stage's `waited` and `served`, an application's `response`",
     },
+    Record { kind: "Answer", title: "An answer of a node", access: "each of `r.answers`" },
     Record { kind: "Refused", title: "A refusal", access: "`c.refused`" },
     Record { kind: "Resource", title: "A resource", access: "`r.resource(\"cpu\")`, each of `r.resources`" },
     Record {
@@ -145,8 +146,8 @@ pub(super) fn unit(name: &str) -> Option<&'static str> {
         "curve" => "pairs of a share, 0 to 1, and seconds",
         "simulated" | "window" | "admissible" | "largest" | "min" | "mean" | "deviation" | "p1" | "p50"
         | "p99" | "p999" | "p9999" | "max" | "late_p50" | "late_p99" | "late_p999" | "late_max"
-        | "stall_total" | "stall_longest" | "at" | "length" | "earliest" | "waited_p50" | "waited_p99"
-        | "waited_max" | "longest_stop" | "latest" | "slack" => "s",
+        | "stall_total" | "stall_longest" | "at" | "took" | "length" | "earliest" | "waited_p50"
+        | "waited_p99" | "waited_max" | "longest_stop" | "latest" | "slack" => "s",
         _ => return None,
     })
 }

@@ -233,6 +233,19 @@ pub(super) const COLUMNS: &[(&str, &str, &str)] = &[
     ("channels", "channel", "The channel's name, or the number of channels of a class in the row."),
     ("channels", "used", "Worst as a share of the bound; above 100 % the bound is broken."),
     ("channels", "messages dropped", "Messages dropped by cause: `drops`."),
+    ("answers", "at", "When a node answered its program, or a fault began or was over."),
+    ("answers", "channel", "The channel; empty for a fault."),
+    (
+        "answers",
+        "answer",
+        "`established`, `refused`, `changed`, `change refused`, `lost`, `closed`, or the fault.",
+    ),
+    (
+        "answers",
+        "detail",
+        "The bound that is promised from then on, the reason of a refusal, or the place of a fault.",
+    ),
+    ("answers", "took", "The time since the request."),
     (
         "stages",
         "stage",

@@ -48,6 +48,14 @@ fn merged(members: &[&Channel]) -> Channel {
     let jittery = closest(|c| c.jitter_fraction, |c| c.jitter_fraction_bound);
     let spread = closest(|c| c.delay_jitter, |c| c.delay_jitter_bound);
     let total = |read: fn(&Channel) -> u64| members.iter().map(|c| read(c)).sum();
+    let answered = closest(|c| c.establishment_worst, |c| c.establishment_bound);
+    let blocked = closest(|c| c.blocking, |c| c.blocking.map(|_| 1.0));
+    let added =
+        |read: fn(&Channel) -> Option<u64>| members.iter().filter_map(|c| read(c)).reduce(|a, b| a + b);
+    let mut refusals = std::collections::BTreeMap::new();
+    for (by, n) in members.iter().flat_map(|c| &c.refusals) {
+        *refusals.entry(by.clone()).or_insert(0) += n;
+    }
     let mut drops = std::collections::BTreeMap::new();
     for (cause, n) in members.iter().flat_map(|c| &c.drops) {
         *drops.entry(cause.clone()).or_insert(0) += n;
@@ -111,6 +119,20 @@ fn merged(members: &[&Channel]) -> Channel {
         sojourn: pooled(members, |c| c.sojourn.as_ref()),
         queueing: pooled(members, |c| c.queueing.as_ref()),
         access: pooled(members, |c| c.access.as_ref()),
+        requests: added(|c| c.requests),
+        established: added(|c| c.established),
+        refused_requests: added(|c| c.refused_requests),
+        refusals,
+        changed: added(|c| c.changed),
+        refused_changes: added(|c| c.refused_changes),
+        lost: added(|c| c.lost),
+        unexpected: added(|c| c.unexpected),
+        // The worst of them, as of shares.
+        blocking: blocked.blocking,
+        blocking_half: blocked.blocking_half,
+        establishment: pooled(members, |c| c.establishment.as_ref()),
+        establishment_worst: answered.establishment_worst,
+        establishment_bound: answered.establishment_bound,
     }
 }
 

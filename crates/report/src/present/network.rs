@@ -87,6 +87,10 @@ impl Graph {
             let Some(to) = graph.names.iter().position(|name| *name == outlet.to) else { continue };
             graph.link(first + outlet.switch, to).rate = rate(&outlet.config.link);
         }
+        for link in experiment.signalling.iter().flat_map(|spec| &spec.links) {
+            let costs = LinkCosts { per_byte: link.per_byte, ..LinkCosts::default() };
+            graph.link(link.ends[0], link.ends[1]).rate = rate(&costs);
+        }
         let switched: BTreeSet<usize> = graph.links.keys().flat_map(|(a, b)| [*a, *b]).collect();
         for network in &experiment.networks {
             match (&network.medium, &network.members[..]) {

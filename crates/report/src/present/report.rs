@@ -15,6 +15,7 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Value, context, escape_formatter};
 use serde::Serialize;
 
+use super::answers::answers;
 use super::grid::{self, Detail, Grid, Mark};
 use super::units::{Format, Readable, fixed, typeset};
 use super::{Error, Stamp, figure, platform, promised};
@@ -299,6 +300,7 @@ fn tables(results: &Results) -> Vec<TableView> {
         ("Channels at every point", grid::channels(results, Detail::Everything)),
         ("Further figures", grid::figures(results)),
         ("Utilisation of resources", grid::resources(results)),
+        ("Answers of nodes to programs, and faults", answers(results, usize::MAX)),
         ("Stages of the adapters", platform::stages(results)),
         ("Applications that compute", platform::computations(results)),
         (

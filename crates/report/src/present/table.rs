@@ -9,6 +9,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Row as TableRow, Table, pre
 use laxity_world::results::{Results, Ruling, Tally, Verdict};
 use laxity_world::text::clean;
 
+use super::answers::answers;
 use super::grid::{self, Detail, Grid, Mark};
 use super::{platform, promised};
 
@@ -29,6 +30,8 @@ impl Default for Options {
     }
 }
 
+/// The answers of nodes that a table lists.
+const ANSWERS: usize = 24;
 /// The maximum number of rows of a table before channels are merged to classes, whatever the number
 /// of points.
 const ROWS_IN_FULL: usize = 120;
@@ -72,6 +75,8 @@ pub fn text(results: &Results, verdicts: &[Verdict], options: &Options) -> Strin
     if results.runs.len() == 1 {
         push_grid(&mut out, &grid::resources(results), options);
         push_grid(&mut out, &platform::stages(results), options);
+        push_grid(&mut out, &answers(results, ANSWERS), options);
+        push_unlisted(&mut out, results, options);
     }
     let frames = platform::frames(results);
     push_grid(&mut out, &frames, options);
@@ -87,6 +92,16 @@ pub fn text(results: &Results, verdicts: &[Verdict], options: &Options) -> Strin
     }
     push_verdicts(&mut out, verdicts, options);
     out
+}
+
+/// How many answers of nodes the table does not list.
+fn push_unlisted(out: &mut String, results: &Results, options: &Options) {
+    let more: usize = results.runs.iter().map(|run| run.answers.len().saturating_sub(ANSWERS)).sum();
+    if more > 0 {
+        let note = format!("and {}, which the report lists", counted(more, "more answer", "more answers"));
+        out.push_str(&Paint(options.colour).faint(&note));
+        out.push('\n');
+    }
 }
 
 fn push_grid(out: &mut String, grid: &Grid, options: &Options) {

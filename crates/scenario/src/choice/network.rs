@@ -88,6 +88,12 @@ pub(crate) enum FaultKind {
     FullQueues,
     /// The adapter stands still.
     Stop,
+    /// A node with signalling fails, with all that it holds.
+    Crash,
+    /// The programs of a node with signalling fail.
+    ProgramCrash,
+    /// The links of a network lose all frames.
+    Cut,
 }
 
 impl Choice for FaultKind {
@@ -96,5 +102,12 @@ impl Choice for FaultKind {
         ("stall", FaultKind::Stall, "A `resource` of the adapter does nothing: a stalled DMA, a hung bus."),
         ("full_queues", FaultKind::FullQueues, "The adapter's command queues take nothing."),
         ("stop", FaultKind::Stop, "The adapter stands still until its driver resets it."),
+        ("crash", FaultKind::Crash, "With `[signalling]`: the node fails, and restarts with nothing."),
+        (
+            "program_crash",
+            FaultKind::ProgramCrash,
+            "With `[signalling]`: the programs of the node fail, and their channels end with their leases.",
+        ),
+        ("cut", FaultKind::Cut, "With `[signalling]`: the links of a `network` lose all frames."),
     ];
 }

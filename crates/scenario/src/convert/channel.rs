@@ -169,6 +169,10 @@ fn channel(
         program,
         streams,
         playout,
+        open,
+        close,
+        change,
+        calls,
         mut source,
     } = part.into_inner();
     let name = cx.required(name, "name", &owner, "this channel");
@@ -422,6 +426,8 @@ fn channel(
     let routes = routes?;
     let received = routes.iter().all(|route| route.received) && around.interfaces.is_none();
     let reader = super::computing::reader(cx, reader, received, needed(burst, contract))?;
+    let span = name.span();
+    let asked = signalling::asked(cx, (open, close, change, calls), &what, (spec, deadline), around)?;
     let channel = ChannelSpec {
         // Each copy has its own.
         route: Vec::new(),
@@ -456,9 +462,18 @@ fn channel(
         program: program?,
         streams: streams?,
         playout: playout?,
+        asked,
         stagger: source.stagger,
         source: source.spec,
         name: name.get_ref().0.clone(),
     };
-    Ok(Read { channel, after: source.after, count: count?, name: name.span(), routes, late: asked_chance })
+    for route in routes.iter().filter(|_| around.managed.is_some()) {
+        signalling::fits(
+            cx,
+            around,
+            &ChannelSpec { route: route.stations.clone(), ..channel.clone() },
+            &span,
+        )?;
+    }
+    Ok(Read { channel, after: source.after, count: count?, name: span, routes, late: asked_chance })
 }

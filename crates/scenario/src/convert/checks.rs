@@ -163,7 +163,7 @@ pub(super) fn have_ports(cx: &mut Context<'_>, experiment: &Experiment) -> Resul
 
 /// Refuses endless sources without a limit of rate: they would send for ever at one instant.
 pub(super) fn takes_time(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
-    if experiment.via.is_some() {
+    if experiment.via.is_some() || experiment.signalling.is_some() {
         return Ok(());
     }
     for channel in experiment.channels.iter().filter(|channel| channel.source.is_endless()) {

@@ -246,12 +246,13 @@ fn fault(
     way: &Way,
 ) -> Result<FaultSpec, Reported> {
     let part = cx.part(part)?;
-    let (owner, RawFault { kind, at, length, every, node, adapter, resource, share }) =
+    let (owner, RawFault { kind, at, length, every, node, network, adapter, resource, share }) =
         (part.span(), part.into_inner());
     let kind = cx.required(kind, "kind", &owner, "this fault");
     let at = cx.required(at, "at", &owner, "this fault");
     let length = cx.optional(length);
     let node = way.node(cx, node);
+    cx.foreign(network.as_ref(), "only a cut is of a network", "remove this")?;
     let (kind, node) = (kind?, node?);
     let place = kind.span();
     let kind = kind.into_inner();
@@ -263,6 +264,10 @@ fn fault(
     if kind != FaultKind::LostInterrupts {
         let help = "remove this, or say `kind = \"lost_interrupts\"`";
         cx.foreign(share.as_ref(), "only interrupts get lost by a share", help)?;
+    }
+    if matches!(kind, FaultKind::Crash | FaultKind::ProgramCrash | FaultKind::Cut) {
+        let help = "add `[signalling]`, or use another fault";
+        return Err(cx.fault(&place, "hosts that schedule do not crash, and their links are not cut", help));
     }
     let attached = topology.and_then(|topology| topology.nodes.get(node)).map(|node| &node.adapters[..]);
     let link = match cx.optional(adapter)? {
@@ -290,6 +295,7 @@ fn fault(
         }
         FaultKind::FullQueues => Fault::Breakdown(Breakdown::FullQueues),
         FaultKind::Stop => Fault::Breakdown(Breakdown::Stop),
+        FaultKind::Crash | FaultKind::ProgramCrash | FaultKind::Cut => unreachable!("it is refused above"),
         FaultKind::Stall => {
             let resource = cx.required(resource, "resource", &owner, "this stall")?;
             let name = &resource.get_ref().0;

@@ -1,6 +1,7 @@
 //! `[node.NAME]` and `[network.NAME]`: unlike nodes, switches, and what joins them.
 
 mod joins;
+mod managed;
 
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ use crate::choice::{Framing, NetworkKind, NodeKind};
 use crate::frame::frame_of;
 use crate::raw::{RawAdapter, RawAdapters, RawHost, RawNetwork, RawNetworks, RawNode};
 use crate::written::Entries;
+
+pub(super) use managed::of_nodes;
 
 /// Nodes of a scenario at most.
 const MOST_NODES: usize = 10_000;
@@ -200,6 +203,7 @@ impl Builder {
         let RawNode {
             kind,
             count,
+            clock,
             host,
             adapter,
             forwarding,
@@ -215,6 +219,10 @@ impl Builder {
             memory,
             shared_memory,
         } = raw;
+        if let Some(clock) = &clock {
+            let help = "remove this, or add `[signalling]`";
+            return Err(cx.fault(&clock.span, "hosts that schedule have one common clock", help));
+        }
         let kind = cx.or(kind, NodeKind::Host);
         let count =
             cx.optional(count).map(|count| count.map_or(1, |count| count.into_inner().get() as usize));

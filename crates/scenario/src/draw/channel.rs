@@ -220,6 +220,10 @@ impl Channels {
             program: unsaid(),
             streams: unsaid(),
             playout: unsaid(),
+            open: unsaid(),
+            close: unsaid(),
+            change: unsaid(),
+            calls: unsaid(),
             source: part(source),
         }));
     }
@@ -324,6 +328,10 @@ impl Channels {
             program: unsaid(),
             streams: unsaid(),
             playout: unsaid(),
+            open: unsaid(),
+            close: unsaid(),
+            change: unsaid(),
+            calls: unsaid(),
             source: part(source),
         }));
     }

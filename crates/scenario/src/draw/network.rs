@@ -140,7 +140,9 @@ fn fault(dice: &mut Dice, theme: &Theme, length: Span) -> Drafted<RawFault> {
     // A null device has no part that could break; its interrupts can get lost.
     let kind = match theme.null() && !theme.careless {
         true => "lost_interrupts",
-        false => dice.word::<FaultKind>("stall", 0.4),
+        // Nodes with signalling have faults of their own.
+        false if dice.chance(0.4) => "stall",
+        false => dice.pick(&["lost_interrupts", "stall", "full_queues", "stop"]),
     };
     // Repeated stalls, so short that there is a bound beside them.
     let stalls =
@@ -166,6 +168,7 @@ fn fault(dice: &mut Dice, theme: &Theme, length: Span) -> Drafted<RawFault> {
             }
             _ => dice.maybe(0.4, |dice| this(whole(dice.below(theme.nodes())))),
         },
+        network: unsaid(),
         adapter: match of_adapter {
             true if theme.mixed => name(ADAPTERS[0]),
             true => name(dice.pick(if theme.hub { &ADAPTERS } else { &ADAPTERS[..2] })),

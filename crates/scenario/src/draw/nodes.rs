@@ -99,6 +99,7 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
     table!(RawNode {
         kind: dice.maybe(0.1, |_| word::<NodeKind>("host")),
         count: if copied { dice.maybe(0.4, |dice| whole(dice.between(1, 3))) } else { unsaid() },
+        clock: unsaid(),
         host: dice.maybe(own, |dice| part(host(dice, theme))),
         adapter: match (name == HOSTS[HUB], theme.divided) {
             (true, true) => {
@@ -181,6 +182,7 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
     table!(RawNode {
         kind: word::<NodeKind>("switch"),
         count: unsaid(),
+        clock: unsaid(),
         host: unsaid(),
         adapter: unsaid(),
         forwarding: if queued { unsaid() } else { forwarding },

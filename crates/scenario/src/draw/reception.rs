@@ -103,6 +103,7 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         program: parts(programs),
         command: parts(commands),
         via: unsaid(),
+        signalling: unsaid(),
         group: unsaid(),
         channel: parts(channels),
         emulation: unsaid(),
@@ -257,6 +258,10 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
         },
         streams: unsaid(),
         playout: unsaid(),
+        open: unsaid(),
+        close: unsaid(),
+        change: unsaid(),
+        calls: unsaid(),
         source: part(source),
     })
 }

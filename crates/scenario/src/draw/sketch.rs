@@ -7,11 +7,12 @@
 use std::fmt::Write;
 use std::marker::PhantomData;
 
+use laxity_clock::Shift;
 use laxity_units::{Bytes, Rate, Span};
 
 use super::names::ADAPTERS;
 use crate::leaf::{Bounded, Bounds, Choice, EndName, Factor, Name, Or, Share, Whole};
-use crate::raw::Several;
+use crate::raw::{Difference, RateError, Several};
 use crate::written::{Either, Entries, List, Part, Written};
 
 /// A value as it will stand in the file.
@@ -133,6 +134,16 @@ pub(super) fn share(share: f64) -> Drawn<Option<Written<Share>>> {
 
 pub(super) fn boolean(value: bool) -> Drawn<Option<Written<bool>>> {
     drawn(Node::Boolean(value))
+}
+
+/// A difference of times, with its direction.
+pub(super) fn difference(shift: Shift) -> Drawn<Option<Written<Difference>>> {
+    drawn(Node::Text(shift.to_string()))
+}
+
+/// The rate error of a clock in ppm.
+pub(super) fn drift(ppm: i64) -> Drawn<Option<Written<RateError>>> {
+    drawn(Node::Text(format!("{ppm} ppm")))
 }
 
 pub(super) fn text(text: impl Into<String>) -> Drawn<Option<Written<String>>> {

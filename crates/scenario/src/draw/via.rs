@@ -91,6 +91,7 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         program: unsaid(),
         command: unsaid(),
         via: part(via(dice, again && others > 0, length, &plan)),
+        signalling: unsaid(),
         group: groups(dice.aside(), &plan),
         channel: parts(channels),
         emulation: unsaid(),
@@ -319,6 +320,10 @@ fn channel(dice: &mut Dice, n: u64, again: bool, plan: &Plan) -> Drafted<RawChan
         program: unsaid(),
         streams: if streams == 1 { unsaid() } else { whole(streams) },
         playout: playout(dice, plan),
+        open: unsaid(),
+        close: unsaid(),
+        change: unsaid(),
+        calls: unsaid(),
         source: part(source),
     })
 }
@@ -396,6 +401,10 @@ fn round(
         program: unsaid(),
         streams: unsaid(),
         playout: playout(dice, plan),
+        open: unsaid(),
+        close: unsaid(),
+        change: unsaid(),
+        calls: unsaid(),
         source: part(source),
     })
 }

@@ -26,6 +26,7 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("port", include_str!("examples/port.toml")),
     ("program", include_str!("examples/program.toml")),
     ("run", include_str!("examples/run.toml")),
+    ("signalling", include_str!("examples/signalling.toml")),
     ("sweep", include_str!("examples/sweep.toml")),
     ("tune", include_str!("examples/tune.toml")),
     ("via", include_str!("examples/via.toml")),

@@ -8,7 +8,7 @@ use laxity_world::experiment::{Misses, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{CoreNumber, NodeName, RawReader};
+use super::{CoreNumber, NodeName, RawCalls, RawChange, RawReader};
 use crate::choice::{Random, SourceKind};
 use crate::leaf::{Bounded, Delay, Factor, Flow, Interval, Name, Or, Share, Size, Whole};
 use crate::written::{Either, List, Part, Written};
@@ -125,6 +125,16 @@ pub(crate) struct RawChannel {
     /// A virtual interface: least time from sending a message to its delivery, so that the latency
     /// is constant if no message takes longer on its route. Default: delivery on arrival.
     pub(crate) playout: Option<Written<Bounded<Interval>>>,
+    /// With `[signalling]`: when its program asks for the channel. Its source begins when the
+    /// channel is established. Default `0 s`.
+    pub(crate) open: Option<Written<Bounded<Delay>>>,
+    /// With `[signalling]`: when its program closes the channel. Default: never.
+    pub(crate) close: Option<Written<Bounded<Interval>>>,
+    /// With `[signalling]`: other contracts that its program asks for while the channel is open.
+    pub(crate) change: Option<List<Part<RawChange>>>,
+    /// With `[signalling]`: the channel is asked for again and again, as independent calls, each
+    /// with a source of its own. Refusals of calls are expected.
+    pub(crate) calls: Option<Part<RawCalls>>,
     /// The messages of the application.
     #[schemars(required)]
     pub(crate) source: Option<Part<RawSource>>,

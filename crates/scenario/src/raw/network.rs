@@ -109,8 +109,10 @@ pub(crate) struct RawFault {
     /// Stall: how long after it began it begins again, longer than it lasts. Default: never. Bounds
     /// count such stalls.
     pub(crate) every: Option<Written<Bounded<Length>>>,
-    /// At which node. Default 0, the first.
+    /// At which node. Default 0, the first; a crash has to say it.
     pub(crate) node: Option<Written<NodeName>>,
+    /// Cut: the network, by its name.
+    pub(crate) network: Option<Written<Name>>,
     /// At which adapter of it, where it has several. Default: the first by name.
     pub(crate) adapter: Option<Written<Name>>,
     /// Stall: the adapter's resource that stands still.

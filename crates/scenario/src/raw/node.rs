@@ -5,7 +5,7 @@ use laxity_world::experiment::Forwarding;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{RawAdapters, RawCyclic, RawHost, RawShaper, RawWindow};
+use super::{RawAdapters, RawClock, RawCyclic, RawHost, RawShaper, RawWindow};
 use crate::choice::NodeKind;
 use crate::leaf::{Bounded, Delay, Interval, Room, Whole};
 use crate::written::{List, Part, Written};
@@ -19,6 +19,8 @@ pub(crate) struct RawNode {
     /// How many such nodes there are; more than one are called `name-1`, `name-2` …, and `name` is
     /// all of them. Default 1.
     pub(crate) count: Option<Written<Whole<1, 10_000>>>,
+    /// With `[signalling]`: the clock of the node. Default: true time.
+    pub(crate) clock: Option<Part<RawClock>>,
     /// Host: what differs from `[host]`.
     pub(crate) host: Option<Part<RawHost>>,
     /// Host: what differs from `[adapter]` and its file; with `kind` or `file`, an adapter of its

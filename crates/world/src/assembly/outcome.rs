@@ -309,6 +309,20 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             sojourn,
             queueing,
             access,
+            // Of nodes that admit channels during the run.
+            requests: None,
+            established: None,
+            refused_requests: None,
+            refusals: BTreeMap::new(),
+            changed: None,
+            refused_changes: None,
+            lost: None,
+            unexpected: None,
+            blocking: None,
+            blocking_half: None,
+            establishment: None,
+            establishment_worst: None,
+            establishment_bound: None,
         }
     }
 

@@ -73,6 +73,9 @@ fn adapter(spec: &Adapter) -> adapter::Adapter {
 /// The names of all resources of a run: CPUs, stages of adapters, and buses that these share.
 pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
     let mut names = Vec::new();
+    if let Some(spec) = &experiment.signalling {
+        return super::managed::resource_names(experiment, spec);
+    }
     for number in 0..experiment.nodes.len() {
         let suffix = experiment.suffix(number);
         if experiment.via.is_some() {

@@ -35,6 +35,10 @@ pub enum Chance<'a> {
     ReceptionCosts,
     /// How far apart an interface's clock ticks.
     Clock(usize),
+    /// When the calls of a channel are asked for, and how long they are held.
+    Requests(usize),
+    /// The jitter of retransmissions of a node in its life of that number.
+    Jitter(usize, u32),
 }
 
 impl Experiment {
@@ -54,6 +58,8 @@ impl Experiment {
             }
             Chance::Fault(n) => format!("fault {n}"),
             Chance::ReceptionCosts => "reception costs".into(),
+            Chance::Requests(n) => format!("requests for {}", channel(n)),
+            Chance::Jitter(node, life) => format!("jitter of {} in life {life}", self.name(node)),
             Chance::Clock(interface) => format!("reception clock {interface}"),
         };
         Seed::new(self.seed).stream(&name)

@@ -10,7 +10,7 @@ use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
-use super::{Adapter, Asks, Carries, ChannelCores, Experiment, Misses, Refusal};
+use super::{Adapter, Asked, Asks, Carries, ChannelCores, Experiment, Misses, Refusal};
 
 /// One channel.
 #[derive(Debug, Clone)]
@@ -75,6 +75,8 @@ pub struct ChannelSpec {
     /// A message is with its program no sooner than so long after it was sent, as a virtual
     /// interface may have it; `None` for at once.
     pub playout: Option<Span>,
+    /// When it is asked for, where nodes with signalling admit it.
+    pub asked: Asked,
     /// How far each of them starts further into its trace than the one before.
     pub stagger: Span,
     /// Its source.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::field::{Field, Read, column, distribution, messages, number, packets, words};
+use super::field::{Field, Read, asks, column, distribution, messages, number, packets, words};
 use super::{Column, Kind, Refused, Summary};
 
 /// Declares a record and the table of its fields from the same lines.
@@ -48,6 +48,9 @@ const DELIVERY_PERCENTILES: [(&str, Column); 4] = [
     ("p999", column("delivery p99.9", 16, 9).in_full()),
     ("p9999", column("delivery p99.99", 17, 9).in_full()),
 ];
+
+/// How long a program waits for a channel.
+const ESTABLISHMENT: [(&str, Column); 1] = [("p50", column("establishment p50", 49, 3))];
 
 record! {
     /// The request, the promise and the results of one channel.
@@ -187,6 +190,48 @@ record! {
         /// The share of messages that arrive later after the message before than was negotiated.
         #[serde(default)]
         jittered: Option<f64> = number(Kind::Share, "messages that incur a jitter", column("jittered", 28, 6));
+        /// Requests for the channel in the window; `None` where admission is before the run.
+        #[serde(default)]
+        requests: Option<u64> = asks("requests", column("requests", 40, 2).if_any());
+        /// Requests that were answered by an establishment in the window.
+        #[serde(default)]
+        established: Option<u64> = asks("established channels", column("requests established", 41, 2).if_any());
+        /// Requests that were refused in the window.
+        #[serde(default)]
+        refused_requests: Option<u64> = asks("refused requests", column("requests refused", 42, 2).if_any());
+        /// Refused requests of the whole run by the node and the resource that it lacks.
+        #[serde(default)]
+        refusals: BTreeMap<String, u64> = words();
+        /// Changes of the contract in the window.
+        #[serde(default)]
+        changed: Option<u64> = asks("changes of the contract", column("changed", 43, 4).if_any());
+        /// Changes of the contract that were refused in the window.
+        #[serde(default)]
+        refused_changes: Option<u64> = asks("refused changes", column("changes refused", 44, 4).if_any());
+        /// Established channels that broke in the window.
+        #[serde(default)]
+        lost: Option<u64> = asks("channels that were lost", column("channels lost", 45, 3).if_any());
+        /// Refusals, refused changes and losses in the run that the scenario does not expect. They
+        /// fail the run.
+        #[serde(default)]
+        unexpected: Option<u64> = asks("unexpected answers", column("unexpected", 46, 1).if_any());
+        /// The share of requests in the window that was refused.
+        #[serde(default)]
+        blocking: Option<f64> = number(Kind::Share, "requests that were refused", column("blocking", 47, 2).if_any());
+        /// Half the width of the 95 % interval of `blocking`, by 20 parts of the window; `None` if
+        /// one of them has no request.
+        #[serde(default)]
+        blocking_half: Option<f64> = number(Kind::Share, "half width of the interval of refused requests", column("blocking ±", 48, 5).if_any());
+        /// Seconds from a request to its establishment, of requests in the window.
+        #[serde(default)]
+        establishment: Option<Summary> = distribution("time to establishment", &ESTABLISHMENT);
+        /// The longest time to the answer of a request that no fault touched, seconds, of the whole
+        /// run.
+        #[serde(default)]
+        establishment_worst: Option<f64> = number(Kind::Time, "worst time to an answer", column("answer worst", 50, 2));
+        /// The bound on it, seconds, for the most signalling messages that waited at a link.
+        #[serde(default)]
+        establishment_bound: Option<f64> = number(Kind::Time, "bound on the time to an answer", column("answer bound", 51, 3));
         /// Deadline − delivery (− completion where no host receives), seconds; real-time channels
         /// only.
         laxity: Option<Summary> = distribution("laxity", &[("min", column("laxity min", 7, 5)), ("mean", column("laxity mean", 8, 8))]);

@@ -138,6 +138,10 @@ pub(super) const fn packets(label: &'static str, column: Column) -> Spec {
     Spec::Number(Number { kind: Kind::Count, label, counts: Some("pkt"), column })
 }
 
+pub(super) const fn asks(label: &'static str, column: Column) -> Spec {
+    Spec::Number(Number { kind: Kind::Count, label, counts: Some("req"), column })
+}
+
 pub(super) const fn distribution(label: &'static str, columns: &'static [(&'static str, Column)]) -> Spec {
     Spec::Distribution(Distribution { label, columns })
 }

@@ -31,6 +31,9 @@ pub struct Exceeded {
 /// the name.
 const FRAMES: (&str, &str) = ("frames_in_adapter", "frames_possible");
 
+/// The figure of a run that counts broken rules of nodes, none of which there may be.
+const BROKEN: &str = "broken_rules";
+
 impl Judged {
     fn of(what: &'static str, kind: Kind, measured: Option<f64>, bound: Option<f64>) -> Option<Self> {
         let (measured, bound) = measured.zip(bound)?;
@@ -66,6 +69,7 @@ impl Channel {
         [
             Judged::of("response time", Kind::Time, self.worst, self.bound),
             Judged::of("time to delivery", Kind::Time, self.delivery_worst, self.delivery_bound),
+            Judged::of("time to an answer", Kind::Time, self.establishment_worst, self.establishment_bound),
             Judged::of("packets at a station", Kind::Count, backlog.0, backlog.1),
             Judged::of("delay jitter", Kind::Time, self.delay_jitter, self.delay_jitter_bound),
             Judged::of("jitter fraction", Kind::Share, self.jitter_fraction, self.jitter_fraction_bound),
@@ -100,7 +104,11 @@ impl Run {
             let judged = Judged::of("frames in the adapter", Kind::Count, Some(*measured), bound.copied())?;
             Some((name.as_str(), judged))
         });
-        channels.chain(computations).chain(frames)
+        let broken = self.figures.get_key_value(BROKEN).and_then(|(name, broken)| {
+            let judged = Judged::of("broken rules of nodes", Kind::Count, Some(*broken), Some(0.0))?;
+            Some((name.as_str(), judged))
+        });
+        channels.chain(computations).chain(frames).chain(broken)
     }
 
     /// Each bound that the run exceeded.

@@ -14,6 +14,7 @@ mod fifo;
 mod framing;
 mod goodput;
 mod links;
+mod managed;
 mod networks;
 mod notices;
 mod promised;

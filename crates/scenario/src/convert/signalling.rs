@@ -1,0 +1,380 @@
+//! `[signalling]`: nodes that establish channels during the run, their links and clocks, when
+//! channels are asked for, and what fails.
+
+use laxity_qos::traffic::TrafficSpec;
+use laxity_signalling::codec::LONGEST;
+use laxity_signalling::contract::Contract;
+use laxity_signalling::message::MOST_HOPS;
+use laxity_transport::HEADER_LEN;
+use laxity_units::{ByteTime, Bytes, Rate};
+use laxity_world::experiment::{Asked, ClockSpec, Fails, LinkSpec, Outage, SignallingSpec};
+
+use super::source::interval_of;
+use super::topology::{Topology, of_nodes};
+use super::*;
+use crate::choice::FaultKind;
+use crate::leaf::{Delay, Interval};
+use crate::raw::{RawCalls, RawChange, RawClock, RawFault, RawSignalling};
+use crate::written::{Entries, List};
+
+/// Defaults of the keys.
+const PACKET: Bytes = Bytes::new(1000);
+const SPACING: Span = Span::from_ms(2);
+const LEASE: Span = Span::from_secs(30);
+const MEMORY: Bytes = Bytes::from_kib(1024);
+const GRAIN: Span = Span::from_ns(1);
+/// The largest payload of a packet: a frame has its length in 16 bits below.
+const LARGEST: Bytes = Bytes::new(65_000);
+
+/// Reads `[signalling]`, and the nodes and networks that it is about.
+pub(super) fn signalling(
+    cx: &mut Context<'_>,
+    part: Part<RawSignalling>,
+    nodes: Option<Entries<Part<RawNode>>>,
+    networks: Option<RawNetworks>,
+) -> Result<(SignallingSpec, Topology), Reported> {
+    let RawSignalling { packet, spacing, lease, memory } = cx.part(part)?.into_inner();
+    let packet = cx.optional(packet);
+    let spacing = cx.optional(spacing).map(|span| span.map_or(SPACING, |span| span.into_inner().get()));
+    let lease = cx.optional(lease).map(|span| span.map_or(LEASE, |span| span.into_inner().get()));
+    let memory = cx.optional(memory).map(|size| size.map_or(MEMORY, |size| size.into_inner().get()));
+    let packet = match packet? {
+        None => PACKET,
+        Some(packet) => {
+            let (span, packet) = (packet.span(), packet.into_inner().get());
+            if packet < Bytes::new(LONGEST as u64) || packet > LARGEST {
+                let reason = format!("packets of {packet} are out of range");
+                let help = format!(
+                    "a signalling message has up to {LONGEST} B: say `\"{LONGEST} B\"` to `\"{LARGEST}\"`"
+                );
+                return Err(cx.fault(&span, reason, help));
+            }
+            packet
+        }
+    };
+    let Some(nodes) = nodes else {
+        let help = "add `[node.NAME]` for each, and `[network.NAME]` with what it `joins`";
+        return Err(cx.fault(&WHOLE, "nodes with signalling have names", help));
+    };
+    let frame = packet + Bytes::new(HEADER_LEN as u64);
+    let (topology, links, clocks) = of_nodes(cx, nodes, networks, frame)?;
+    let spec = SignallingSpec {
+        packet: packet.get() as u32,
+        spacing: spacing?,
+        lease: lease?,
+        memory: memory?,
+        links,
+        clocks,
+        outages: Vec::new(),
+    };
+    Ok((spec, topology))
+}
+
+/// Refuses sections that nodes with signalling take the place of; `other` is the first of them.
+pub(super) fn beside(
+    cx: &mut Context<'_>,
+    place: &Range<usize>,
+    other: Option<&Range<usize>>,
+    cluster: bool,
+) -> Result<(), Reported> {
+    if let Some(span) = other {
+        let help = "remove this, or `[signalling]`";
+        return Err(cx.fault(span, "nodes with signalling take the place of hosts that schedule", help));
+    }
+    if cluster {
+        let help = "remove `[signalling]`, or `[via]`";
+        return Err(cx.fault(place, "virtual interfaces have no other nodes", help));
+    }
+    Ok(())
+}
+
+/// The clock of a node.
+pub(super) fn clock(cx: &mut Context<'_>, part: Option<Part<RawClock>>) -> Result<ClockSpec, Reported> {
+    let Some(part) = part else { return Ok(ClockSpec { grain: GRAIN, ..ClockSpec::default() }) };
+    let part = cx.part(part)?;
+    let (owner, RawClock { offset, drift, grain, step }) = (part.span(), part.into_inner());
+    let offset = cx
+        .optional(offset)
+        .map(|offset| offset.map_or_else(Default::default, |offset| offset.into_inner().0));
+    let drift =
+        cx.optional(drift).map(|drift| drift.map_or_else(Default::default, |drift| drift.into_inner().0));
+    let grain = cx.optional(grain).map(|grain| grain.map_or(GRAIN, |grain| grain.into_inner().get()));
+    let mut steps = Vec::new();
+    for part in cx.items(step)? {
+        let part = cx.part(part)?;
+        let (owner, raw) = (part.span(), part.into_inner());
+        let at = cx.required(raw.at, "at", &owner, "this step");
+        let by = cx.required(raw.by, "by", &owner, "this step");
+        steps.push((at?.into_inner().get(), by?.into_inner().0));
+    }
+    steps.sort_by_key(|(at, _)| *at);
+    let clock = ClockSpec { offset: offset?, drift: drift?, grain: grain?, steps };
+    match clock.clock() {
+        Some(_) => Ok(clock),
+        None => Err(cx.fault(&owner, "the steps of this clock are too large together", "step back by less")),
+    }
+}
+
+/// The keys of a channel on when it is asked for.
+pub(super) type Times = (
+    Option<Written<Bounded<Delay>>>,
+    Option<Written<Bounded<Interval>>>,
+    Option<List<Part<RawChange>>>,
+    Option<Part<RawCalls>>,
+);
+
+/// When a channel is asked for, changed and closed.
+pub(super) fn asked(
+    cx: &mut Context<'_>,
+    (open, close, change, calls): Times,
+    what: &str,
+    (spec, deadline): (TrafficSpec, Option<Span>),
+    around: &Surroundings,
+) -> Result<Asked, Reported> {
+    let managed = around.managed.is_some();
+    let TrafficSpec { max_message, min_message, burst, min_interval } = spec;
+    let contract =
+        deadline.map(|deadline| Contract { max_message, min_message, min_interval, burst, deadline });
+    let first = [
+        open.as_ref().map(|written| &written.span),
+        close.as_ref().map(|written| &written.span),
+        change.as_ref().map(|list| &list.span),
+        calls.as_ref().map(|part| &part.span),
+    ];
+    let first = first.into_iter().flatten().next().cloned();
+    let Some(contract) = contract.filter(|_| managed) else {
+        let Some(span) = first else { return Ok(Asked::ALWAYS) };
+        let (reason, help) = match managed {
+            true => ("best effort asks for nothing", "remove this, or say `class = \"real_time\"`"),
+            false => ("channels are asked for before the run", "remove this, or add `[signalling]`"),
+        };
+        return Err(cx.fault(&span, reason, help));
+    };
+    if let Some(calls) = calls {
+        let others = [
+            open.as_ref().map(|written| &written.span),
+            close.as_ref().map(|written| &written.span),
+            change.as_ref().map(|list| &list.span),
+        ];
+        if let Some(span) = others.into_iter().flatten().next() {
+            let help = "remove this, or `calls`";
+            return Err(cx.fault(span, format!("{what} is asked for by its `calls`"), help));
+        }
+        let part = cx.part(calls)?;
+        let (owner, RawCalls { every, hold }) = (part.span(), part.into_inner());
+        let every = cx.required(every, "every", &owner, "these calls");
+        let hold = cx.required(hold, "hold", &owner, "these calls");
+        return Ok(Asked::Calls { every: every?.into_inner().get(), hold: hold?.into_inner().get() });
+    }
+    let at = cx.optional(open)?.map_or(Span::ZERO, |open| open.into_inner().get());
+    let until = cx.optional(close)?.map(|close| (close.span(), close.into_inner().get()));
+    if let Some((span, until)) = &until
+        && *until <= at
+    {
+        let help = format!("close it after {at}");
+        return Err(cx.fault(span, format!("{what} would be closed before it is asked for"), help));
+    }
+    let until = until.map(|(_, until)| until);
+    let mut changes = Vec::new();
+    for part in cx.items(change)? {
+        let span = part.span.clone();
+        let (time, contract) = self::change(cx, part, contract)?;
+        if time <= at || until.is_some_and(|until| time >= until) {
+            let reason = format!("{what} is not open at {time}");
+            return Err(cx.fault(&span, reason, "change it between `open` and `close`"));
+        }
+        changes.push((time, contract));
+    }
+    changes.sort_by_key(|(at, _)| *at);
+    Ok(Asked::Once { at, until, changes })
+}
+
+fn change(
+    cx: &mut Context<'_>,
+    part: Part<RawChange>,
+    contract: Contract,
+) -> Result<(Span, Contract), Reported> {
+    let part = cx.part(part)?;
+    let (owner, raw) = (part.span(), part.into_inner());
+    let RawChange { at, max_message, burst, min_interval, rate, deadline } = raw;
+    let at = cx.required(at, "at", &owner, "this change");
+    let size = cx.optional(max_message);
+    let burst = cx.optional(burst);
+    let deadline = cx.optional(deadline);
+    let size = size?.map_or(contract.max_message, |size| size.into_inner().get());
+    let interval = match (cx.optional(min_interval)?, cx.optional(rate)?) {
+        (Some(_), Some(rate)) => {
+            let help = "keep either `min_interval` or `rate`";
+            return Err(cx.fault(&rate.span(), "this change has its rate given twice", help));
+        }
+        (Some(interval), None) => interval.into_inner().get(),
+        (None, Some(rate)) => interval_of(cx, size, rate.get_ref().get(), &rate.span())?,
+        (None, None) => contract.min_interval,
+    };
+    let changed = Contract {
+        max_message: size,
+        min_message: contract.min_message.min(size),
+        min_interval: interval,
+        burst: burst?.map_or(contract.burst, |burst| burst.into_inner().small()),
+        deadline: deadline?.map_or(contract.deadline, |deadline| deadline.into_inner().get()),
+    };
+    Ok((at?.into_inner().get(), changed))
+}
+
+/// The faults of nodes and networks.
+pub(super) fn outages(
+    cx: &mut Context<'_>,
+    list: Option<List<Part<RawFault>>>,
+    topology: &Topology,
+) -> Result<Vec<Outage>, Reported> {
+    let all: Vec<_> = cx.items(list)?.into_iter().map(|part| outage(cx, part, topology)).collect();
+    all.into_iter().collect()
+}
+
+fn outage(cx: &mut Context<'_>, part: Part<RawFault>, topology: &Topology) -> Result<Outage, Reported> {
+    let part = cx.part(part)?;
+    let (owner, raw) = (part.span(), part.into_inner());
+    let RawFault { kind, at, length, every, node, network, adapter, resource, share } = raw;
+    let kind = cx.required(kind, "kind", &owner, "this fault");
+    let at = cx.required(at, "at", &owner, "this fault");
+    let length = cx.optional(length);
+    let (reason, help) = ("nodes with signalling have no adapters that fail", "remove this");
+    cx.foreign(adapter.as_ref(), reason, help)?;
+    cx.foreign(resource.as_ref(), reason, help)?;
+    cx.foreign(share.as_ref(), reason, help)?;
+    cx.foreign(every.as_ref(), "only a stall comes again", help)?;
+    let kind = kind?;
+    let what = match kind.get_ref() {
+        FaultKind::Crash | FaultKind::ProgramCrash => {
+            let help = "remove this, or say `kind = \"cut\"`";
+            cx.foreign(network.as_ref(), "this fault is of a node", help)?;
+            if node.is_none() {
+                return Err(cx.missing("node", &owner, "this fault", "the name of a node"));
+            }
+            let node = topology.way.node(cx, node)?;
+            match kind.get_ref() {
+                FaultKind::Crash => Fails::Node(node),
+                _ => Fails::Programs(node),
+            }
+        }
+        FaultKind::Cut => {
+            cx.foreign(
+                node.as_ref(),
+                "this fault is of a network",
+                "remove this, or say `kind = \"crash\"`",
+            )?;
+            let name = cx.required(network, "network", &owner, "this fault")?;
+            let called = |network: &Network| network.name.as_deref() == Some(&name.get_ref().0);
+            match topology.networks.iter().position(called) {
+                Some(network) => Fails::Network(network),
+                None => {
+                    let names = topology.networks.iter().filter_map(|network| network.name.as_ref());
+                    let help = format!("networks are {}", list(names));
+                    let reason = format!("there is no network `{}`", name.get_ref().0);
+                    return Err(cx.fault(&name.span(), reason, help));
+                }
+            }
+        }
+        FaultKind::LostInterrupts | FaultKind::Stall | FaultKind::FullQueues | FaultKind::Stop => {
+            let help = "use `crash`, `program_crash` or `cut`";
+            return Err(cx.fault(&kind.span(), reason, help));
+        }
+    };
+    let length = match (what, length?) {
+        (Fails::Programs(_), Some(length)) => {
+            let help = "remove this";
+            return Err(cx.fault(&length.span(), "programs that died do not start again", help));
+        }
+        (_, length) => length.map(|length| length.into_inner().get()),
+    };
+    Ok(Outage { what, at: at?.into_inner().get(), length })
+}
+
+/// A link of a rate, with the bytes around each frame.
+pub(super) fn link(network: usize, ends: [usize; 2], rate: Rate, around: u32) -> LinkSpec {
+    LinkSpec { network, ends, per_byte: ByteTime::at(rate), around }
+}
+
+/// Refuses parts of a file that nodes with signalling cannot use.
+pub(super) fn only_nodes(
+    cx: &mut Context<'_>,
+    experiment: &Experiment,
+    place: &Range<usize>,
+) -> Result<(), Reported> {
+    if experiment.signalling.is_none() {
+        return Ok(());
+    }
+    let Experiment { ports, clock, admission, task, .. } = experiment;
+    let default = matches!(admission.formula, Some(Formula::Corrected)) && admission.test == Test::DOrder;
+    let (reason, help) = match () {
+        () if !default => {
+            ("nodes admit by their own tables", "remove `formula` and `test` under `[admission]`")
+        }
+        () if matches!(task, Task::Fill(_)) => {
+            ("no copies are counted of channels that nodes admit", "remove `fill` under `[admission]`")
+        }
+        () if matches!(task, Task::Simulate(RunLength::Packets { .. })) => {
+            ("nodes run for a time", "say `time` under `[run]` in place of `packets`")
+        }
+        () if !ports.is_empty() => ("ports are of hosts that schedule", "remove `[[port]]`"),
+        () if *clock == ClockKind::Real => {
+            ("nodes run under virtual time here", "remove `clock` under `[run]`; `laxity serve` runs a node")
+        }
+        () => {
+            let Some((node, why)) = experiment.impossible_node() else { return Ok(()) };
+            let reason = format!("node `{}` cannot be: {why}", experiment.name(node));
+            return Err(cx.fault(place, reason, "say a longer `spacing`, or a higher `rate` of its links"));
+        }
+    };
+    Err(cx.fault(place, reason, help))
+}
+
+/// Refuses a channel that nodes with signalling cannot carry; `place` is that of its name.
+pub(super) fn fits(
+    cx: &mut Context<'_>,
+    around: &Surroundings,
+    channel: &ChannelSpec,
+    place: &Range<usize>,
+) -> Result<(), Reported> {
+    let Some(spec) = &around.managed else { return Ok(()) };
+    let name = &channel.name;
+    let datagram = Bytes::new(u64::from(spec.packet) - laxity_node::ADDRESS_LEN as u64);
+    let contracts = || {
+        let changes = match &channel.asked {
+            Asked::Once { changes, .. } => &changes[..],
+            Asked::Calls { .. } => &[],
+        };
+        channel.contract().into_iter().chain(changes.iter().map(|(_, contract)| *contract))
+    };
+    let (reason, help) = match () {
+        () if channel.route.len() < 2 => (
+            format!("channel `{name}` would lead from a node to itself"),
+            "let `from` and `to` be two nodes".into(),
+        ),
+        () if channel.route.len() > MOST_HOPS => (
+            format!("the route of `{name}` has {} nodes", channel.route.len()),
+            format!("at most {MOST_HOPS} are possible"),
+        ),
+        () if channel.carries.is_some() => (
+            "frames of programs come through ports, of hosts that schedule".into(),
+            "remove `carries`".into(),
+        ),
+        () if channel.deadline.is_none() && channel.spec.max_message > datagram => (
+            format!("best effort `{name}` is sent in datagrams of up to {datagram}"),
+            format!("say `max_message = \"{datagram}\"` or less, or a larger `packet` under `[signalling]`"),
+        ),
+        () if channel.deadline.is_some() && channel.source.is_endless() => (
+            format!("`{name}` has a contract, and its source has no rate"),
+            "use a source with times of its own, such as `adversary`".into(),
+        ),
+        () if matches!(channel.source, SourceSpec::Rounds { .. }) => {
+            (format!("`{name}` sends in rounds, which virtual interfaces do"), "use another source".into())
+        }
+        () if contracts().any(|contract| spec.in_local_time(channel, contract).is_none()) => (
+            format!("the deadline of `{name}` is shorter than the terms of clocks"),
+            "allow more time, or finer clocks".into(),
+        ),
+        () => return Ok(()),
+    };
+    Err(cx.fault(place, reason, help))
+}

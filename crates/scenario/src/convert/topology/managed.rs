@@ -1,0 +1,192 @@
+//! Nodes with signalling: each has a clock, and a serial line to each neighbour.
+
+use laxity_world::experiment::{ClockSpec, LinkSpec};
+
+use super::*;
+use crate::convert::signalling;
+
+/// The nodes and networks by name, for frames of `frame` bytes at most.
+pub(in super::super) fn of_nodes(
+    cx: &mut Context<'_>,
+    nodes: Entries<Part<RawNode>>,
+    networks: Option<RawNetworks>,
+    frame: Bytes,
+) -> Result<(Topology, Vec<LinkSpec>, Vec<ClockSpec>), Reported> {
+    let owner = nodes.span.clone();
+    let mut builder = Builder::default();
+    let mut clocks = Vec::new();
+    let mut outcome = Ok(());
+    for (name, part) in cx.entries(Some(nodes))? {
+        match node(cx, &mut builder, &name, part) {
+            Ok((copies, clock)) => clocks.extend(std::iter::repeat_n(clock, copies)),
+            Err(reported) => outcome = Err(reported),
+        }
+    }
+    outcome?;
+    let Some(networks) = networks.filter(|networks| !networks.named.is_empty()) else {
+        return Err(cx.fault(&owner, "nothing joins the nodes", "add `[network.NAME]` with what it `joins`"));
+    };
+    builder.graph.next = vec![Vec::new(); builder.graph.places.len()];
+    let mut links = Vec::new();
+    for (name, part) in networks.named {
+        joined(cx, &mut builder, &mut links, &name, (part, frame))?;
+    }
+    let Builder { nodes, networks, graph, .. } = builder;
+    let mut host = host::none(cx)?;
+    host.value.subsystem.packet = frame;
+    let adapter = Located { value: Adapter::Null(LinkCosts::default()), spans: AdapterSpans::of(owner) };
+    let topology = Topology {
+        hosts: vec![host],
+        adapters: vec![adapter],
+        nodes,
+        switches: Vec::new(),
+        outlets: Vec::new(),
+        networks,
+        way: Way::Named(graph),
+    };
+    Ok((topology, links, clocks))
+}
+
+/// A node: how many copies of it there are, and their clock.
+fn node(
+    cx: &mut Context<'_>,
+    builder: &mut Builder,
+    name: &Spanned<String>,
+    part: Part<RawNode>,
+) -> Result<(usize, ClockSpec), Reported> {
+    if let Err(fault) = Name::read(Scalar::Text(name.get_ref().clone())) {
+        return Err(cx.fault(&name.span(), fault.reason, format!("valid is {}", fault.valid)));
+    }
+    let RawNode {
+        kind,
+        count,
+        clock,
+        host,
+        adapter,
+        forwarding,
+        latency,
+        order,
+        frame,
+        horizon,
+        early_above_best_effort,
+        memory,
+        shared_memory,
+    } = cx.part(part)?.into_inner();
+    let (reason, help) = ("nodes with signalling have no host, no adapter and no ports", "remove this");
+    if let Some(span) = host.map(|part| part.span).or(adapter.map(|adapters| adapters.span())) {
+        return Err(cx.fault(&span, reason, help));
+    }
+    cx.foreign(forwarding.as_ref(), reason, help)?;
+    cx.foreign(latency.as_ref(), reason, help)?;
+    cx.foreign(order.as_ref(), reason, help)?;
+    cx.foreign(frame.as_ref(), reason, help)?;
+    cx.foreign(horizon.as_ref(), reason, help)?;
+    cx.foreign(early_above_best_effort.as_ref(), reason, help)?;
+    cx.foreign(memory.as_ref(), "the `memory` of nodes is under `[signalling]`", help)?;
+    cx.foreign(shared_memory.as_ref(), reason, help)?;
+    if let Some(kind) = cx.optional(kind)?
+        && *kind.get_ref() == NodeKind::Switch
+    {
+        let help = "remove this: a node passes packets on by itself";
+        return Err(cx.fault(&kind.span(), "nodes with signalling have links to each other", help));
+    }
+    let count = cx.optional(count)?.map_or(1, |count| count.into_inner().get() as usize);
+    let clock = signalling::clock(cx, clock)?;
+    for copy in builder.copies(cx, name, count)? {
+        builder.nodes.push(NodeSpec::with_one(Some(copy.clone()), 0, 0));
+        builder.nodes.last_mut().expect("it was pushed").adapters[0].networks.clear();
+        builder.place(name.get_ref(), copy, Place::Node(builder.nodes.len() - 1));
+    }
+    Ok((count, clock))
+}
+
+/// A link from the first of the nodes that a network joins to each of the others.
+fn joined(
+    cx: &mut Context<'_>,
+    builder: &mut Builder,
+    links: &mut Vec<LinkSpec>,
+    name: &Spanned<String>,
+    (part, frame): (Part<RawNetwork>, Bytes),
+) -> Result<(), Reported> {
+    if let Err(fault) = Name::read(Scalar::Text(name.get_ref().clone())) {
+        return Err(cx.fault(&name.span(), fault.reason, format!("valid is {}", fault.valid)));
+    }
+    let part = cx.part(part)?;
+    let (owner, mut raw) = (part.span(), part.into_inner());
+    let what = format!("network `{}`", name.get_ref());
+    if let Some(kind) = cx.optional(raw.kind.take())?
+        && *kind.get_ref() != NetworkKind::PointToPoint
+    {
+        return Err(cx.fault(&kind.span(), "nodes with signalling have links of their own", "remove this"));
+    }
+    let counted = "a network of named nodes does not count them";
+    cx.foreign(raw.stations.as_ref(), counted, "remove this: what it `joins` is how many they are")?;
+    let Some(joins) = raw.joins.take() else {
+        return Err(cx.missing("joins", &owner, &what, "the names of the nodes that it joins"));
+    };
+    let rate = cx.required(raw.rate.take(), "rate", &owner, &what);
+    let framing = cx.or(raw.framing.take(), Framing::None);
+    let mtu = cx.optional(raw.mtu.take());
+    let propagation = cx.optional(raw.propagation.take())?.map_or(Span::ZERO, |span| span.into_inner().get());
+    let (rate, framing, mtu) = (rate?.into_inner().get(), framing?, mtu?);
+    let around = match framing {
+        Framing::None => 0,
+        Framing::Ethernet => 38,
+        Framing::EthernetVlan => 42,
+    };
+    let place = mtu.as_ref().map_or_else(|| name.span(), Spanned::span);
+    let carries = match (mtu, framing) {
+        (Some(mtu), _) => Some(mtu.into_inner().get()),
+        (None, Framing::None) => None,
+        (None, Framing::Ethernet | Framing::EthernetVlan) => Some(Bytes::new(1500)),
+    };
+    if let Some(mtu) = carries.filter(|mtu| *mtu < frame) {
+        let reason = format!("packets of {frame} with their headers do not fit into frames that carry {mtu}");
+        return Err(cx.fault(
+            &place,
+            reason,
+            "say a smaller `packet` under `[signalling]`, or a larger `mtu`",
+        ));
+    }
+    let network = builder.networks.len();
+    let mut members: Vec<usize> = Vec::new();
+    let joins_at = joins.span.clone();
+    for joined in cx.items(Some(joins))? {
+        let joined = cx.value(joined)?;
+        for place in builder.graph.places(cx, &joined.get_ref().node, &joined.span())?.to_vec() {
+            if joined.get_ref().adapter.is_some() || members.contains(&place) {
+                let reason = format!("`{}` stands here twice, or by an adapter", builder.graph.names[place]);
+                return Err(cx.fault(&joined.span(), reason, "name each node once"));
+            }
+            members.push(place);
+        }
+    }
+    let Some((&hub, others)) = members.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Err(cx.fault(&joins_at, "a network joins two nodes or more", "name another"));
+    };
+    for &other in others {
+        if builder.graph.next[hub].iter().any(|(next, _)| *next == other) {
+            let [one, two] = [hub, other].map(|place| builder.graph.names[place].clone());
+            let reason = format!("`{one}` and `{two}` are joined twice");
+            return Err(cx.fault(&name.span(), reason, "join each two by one network"));
+        }
+        builder.graph.next[hub].push((other, network));
+        builder.graph.next[other].push((hub, network));
+        links.push(signalling::link(network, [hub, other], rate, around));
+    }
+    for member in &members {
+        builder.nodes[*member].adapters[0].networks.push(network);
+    }
+    let (kind, count) = (NetworkKind::PointToPoint, members.len());
+    let (medium, impairments) = network::medium(cx, kind, raw, &owner, count, 1.0, propagation)?;
+    builder.networks.push(Network {
+        name: Some(name.get_ref().clone()),
+        members: Vec::new(),
+        medium,
+        framed: framing != Framing::None,
+        tagged: framing == Framing::EthernetVlan,
+        propagation,
+        impairments,
+    });
+    Ok(())
+}

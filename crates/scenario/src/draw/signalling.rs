@@ -1,0 +1,370 @@
+//! Nodes that establish channels during the run: a tree of links, requests at random, floods,
+//! clocks that differ, and what fails.
+
+use laxity_clock::Shift;
+use laxity_qos::discipline::Class;
+use laxity_units::{Bytes, Rate, Span};
+use laxity_world::experiment::{Division, Refusal};
+
+use super::dice::Dice;
+use super::names::HOSTS;
+use super::sketch::{
+    Drafted, Drawn, difference, drift, ends, entries, factor, name, part, parts, quantity, several, share,
+    table, text, that, unsaid, whole, word,
+};
+use crate::choice::{FaultKind, SourceKind};
+use crate::leaf::{Bounded, Delay, Interval};
+use crate::raw::{
+    RawAdmission, RawCalls, RawChange, RawChannel, RawClock, RawFault, RawImpairments, RawNetwork, RawNode,
+    RawRun, RawScenario, RawSignalling, RawSource, RawStep,
+};
+use crate::written::{List, Part, Written};
+
+/// Names of nodes.
+const NODES: [&str; 7] = [HOSTS[0], HOSTS[1], HOSTS[2], HOSTS[3], "eve", "fay", "gil"];
+/// Names of the networks from each node but the first to one before it.
+const NETWORKS: [&str; 6] = ["n1", "n2", "n3", "n4", "n5", "n6"];
+/// The lease of all drawn scenarios; a run is longer.
+const LEASE: Span = Span::from_ms(300);
+
+/// Values on which the tables agree.
+struct Plan {
+    nodes: usize,
+    length: Span,
+    /// Kinds of faults that are drawn: frames, outages, clocks.
+    frames: bool,
+    outages: bool,
+    clocks: bool,
+    steps: bool,
+}
+
+/// A scenario of nodes with signalling.
+pub(super) fn scenario(dice: &mut Dice, title: String) -> Drafted<RawScenario> {
+    let plan = Plan {
+        nodes: dice.between(2, NODES.len() as u64) as usize,
+        length: Span::from_ms(dice.between(400, 2500)),
+        frames: dice.chance(0.3),
+        outages: dice.chance(0.4),
+        clocks: dice.chance(0.6),
+        steps: dice.chance(0.2),
+    };
+    let nodes = (0..plan.nodes).map(|node| (NODES[node], self::node(dice, &plan)));
+    let nodes = entries(nodes.collect());
+    let networks = (1..plan.nodes).map(|node| {
+        let other = if dice.chance(0.6) { node - 1 } else { dice.below(node as u64) as usize };
+        (NETWORKS[node - 1], network(dice, &plan, [NODES[other], NODES[node]]))
+    });
+    let networks = several(Drafted::new(), networks.collect());
+    let channels = dice.between(2, 8);
+    let mut channels: Vec<_> = (0..channels).map(|n| channel(dice, &plan, n)).collect();
+    let floods = dice.between(0, 3);
+    channels.extend((0..floods).map(|n| flood(dice, &plan, n)));
+    let faults = if plan.outages { dice.between(1, 3) } else { 0 };
+    let faults = (0..faults).map(|_| fault(dice, &plan)).collect();
+    table!(RawScenario {
+        format: unsaid(),
+        title: text(title),
+        about: unsaid(),
+        seed: dice.maybe(0.5, |dice| whole(dice.below(1 << 40))),
+        draws: unsaid(),
+        host: unsaid(),
+        adapter: unsaid(),
+        path: unsaid(),
+        node: nodes,
+        network: networks,
+        admission: admission(dice),
+        run: part(table!(RawRun {
+            clock: unsaid(),
+            misses: unsaid(),
+            packets: unsaid(),
+            time: quantity(plan.length),
+            warmup: dice.maybe(0.2, |dice| that(quantity(dice.part_of(plan.length / 4)))),
+            cooldown: dice.maybe(0.2, |dice| that(quantity(dice.part_of(plan.length / 4)))),
+        })),
+        interface: unsaid(),
+        program: unsaid(),
+        command: unsaid(),
+        via: unsaid(),
+        signalling: part(table!(RawSignalling {
+            packet: dice.maybe(0.3, |dice| quantity(Bytes::new(dice.between(800, 1200)))),
+            spacing: dice.maybe(0.4, |dice| quantity(dice.span(Span::from_ms(2), Span::from_ms(3)))),
+            lease: quantity(LEASE),
+            memory: dice.maybe(0.2, |dice| quantity(Bytes::from_kib(dice.between(16, 512)))),
+        })),
+        group: unsaid(),
+        channel: parts(channels),
+        emulation: unsaid(),
+        port: unsaid(),
+        fault: parts(faults),
+        sweep: unsaid(),
+        claim: unsaid(),
+        figure: unsaid(),
+        tune: unsaid(),
+    })
+}
+
+fn admission(dice: &mut Dice) -> Drawn<Option<Part<RawAdmission>>> {
+    part(table!(RawAdmission {
+        formula: unsaid(),
+        test: unsaid(),
+        local_deadline: unsaid(),
+        deadlines: dice.any::<Division>(0.4),
+        // A refusal is no fault of a drawn scenario.
+        refusal: word::<Refusal>("expected"),
+        fill: unsaid(),
+    }))
+}
+
+fn node(dice: &mut Dice, plan: &Plan) -> Drafted<RawNode> {
+    table!(RawNode {
+        kind: unsaid(),
+        count: unsaid(),
+        clock: if plan.clocks { dice.maybe(0.8, |dice| part(clock(dice, plan))) } else { unsaid() },
+        host: unsaid(),
+        adapter: unsaid(),
+        forwarding: unsaid(),
+        latency: unsaid(),
+        order: unsaid(),
+        frame: unsaid(),
+        horizon: unsaid(),
+        early_above_best_effort: unsaid(),
+        memory: unsaid(),
+        shared_memory: unsaid(),
+    })
+}
+
+fn clock(dice: &mut Dice, plan: &Plan) -> Drafted<RawClock> {
+    let shift = |dice: &mut Dice, most: Span| {
+        let size = dice.part_of(most);
+        if dice.chance(0.5) { Shift::Forward(size) } else { Shift::Backward(size) }
+    };
+    let steps = if plan.steps && dice.chance(0.5) { dice.between(1, 2) } else { 0 };
+    let steps = (0..steps).map(|_| {
+        table!(RawStep {
+            at: quantity(dice.part_of(plan.length)),
+            by: difference(shift(dice, Span::from_ms(40))),
+        })
+    });
+    table!(RawClock {
+        step: parts(steps.collect()),
+        offset: difference(shift(dice, Span::from_secs(10))),
+        drift: drift(dice.pick(&[0, 50, -50, 100, -100, 10_000, -10_000])),
+        grain: dice.maybe(0.5, |dice| quantity(dice.pick(&[
+            Span::from_ps(1000),
+            Span::from_us(1),
+            Span::from_us(20)
+        ]))),
+    })
+}
+
+fn network(dice: &mut Dice, plan: &Plan, joined: [&str; 2]) -> Drafted<RawNetwork> {
+    let impaired = plan.frames && dice.chance(0.6);
+    let few = |dice: &mut Dice| dice.maybe(0.5, |dice| share(dice.pick(&[0.001, 0.01, 0.08])));
+    table!(RawNetwork {
+        kind: unsaid(),
+        stations: unsaid(),
+        rotation: unsaid(),
+        holding: unsaid(),
+        latency: unsaid(),
+        handling: unsaid(),
+        joins: ends(joined.map(str::to_string).into()),
+        propagation: dice.maybe(0.8, |dice| quantity(dice.span(Span::from_us(5), Span::from_us(500)))),
+        rate: quantity(Rate::from_bits_per_sec(dice.pick(&[10, 20]) * 1_000_000)),
+        framing: dice.maybe(0.1, |_| word("none")),
+        mtu: unsaid(),
+        others: unsaid(),
+        impairments: match impaired {
+            true => part(table!(RawImpairments {
+                delay: dice.maybe(0.3, |dice| quantity(dice.part_of(Span::from_ms(2)))),
+                jitter: dice.maybe(0.5, |dice| quantity(dice.part_of(Span::from_ms(2)))),
+                loss: few(dice),
+                corruption: few(dice),
+                duplication: few(dice),
+                reordering: few(dice),
+                reorder_by: quantity(dice.part_of(Span::from_ms(3))),
+            })),
+            false => unsaid(),
+        },
+    })
+}
+
+/// A channel from any node to any other.
+fn channel(dice: &mut Dice, plan: &Plan, n: u64) -> Drafted<RawChannel> {
+    let from = dice.below(plan.nodes as u64) as usize;
+    let to = (from + 1 + dice.below(plan.nodes as u64 - 1) as usize) % plan.nodes;
+    let size = Bytes::new(dice.between(8, 4000));
+    let interval = dice.span(Span::from_ms(4), Span::from_ms(40));
+    let deadline = dice.span(Span::from_ms(5), Span::from_ms(80));
+    let calls = dice.chance(0.3);
+    let open = dice.part_of(plan.length / 2);
+    let close = open + dice.span(Span::from_ms(20), plan.length) + Span::from_ms(1);
+    let changes = if calls { 0 } else { dice.between(0, 2) };
+    let within = close.min(plan.length).saturating_sub(open);
+    let changes = (1..=changes).map(|n| {
+        table!(RawChange {
+            at: quantity(open + within * n / 4 + Span::from_us(1)),
+            max_message: dice.maybe(0.5, |dice| quantity(Bytes::new(dice.between(8, 4000)))),
+            burst: dice.maybe(0.3, |dice| whole(dice.between(1, 4))),
+            min_interval: dice.maybe(0.5, |dice| quantity(dice.span(Span::from_ms(4), Span::from_ms(40)))),
+            rate: unsaid(),
+            deadline: dice.maybe(0.5, |dice| quantity(dice.span(Span::from_ms(5), Span::from_ms(80)))),
+        })
+    });
+    let changes: Vec<_> = changes.collect();
+    let closes = within < plan.length - open || dice.chance(0.5);
+    let times = (
+        if calls || open.is_zero() { unsaid() } else { quantity(open) },
+        if calls || !closes && changes.is_empty() { unsaid() } else { quantity(close) },
+        parts(changes),
+        match calls {
+            true => part(table!(RawCalls {
+                every: quantity(dice.span(Span::from_ms(60), Span::from_ms(400))),
+                hold: quantity(dice.span(Span::from_ms(20), Span::from_ms(200))),
+            })),
+            false => unsaid(),
+        },
+    );
+    let channel = Channel {
+        called: format!("c{n}"),
+        class: "real_time",
+        ends: [NODES[from], NODES[to]],
+        size,
+        burst: dice.between(1, 3),
+        contract: Some((interval, deadline)),
+        source: dice.pick(&["periodic", "bursty", "poisson", "adversary"]),
+        multiple: dice.chance(0.2),
+    };
+    channel.drafted(dice, times)
+}
+
+/// Best effort that has always another datagram, or sends by a rate.
+fn flood(dice: &mut Dice, plan: &Plan, n: u64) -> Drafted<RawChannel> {
+    let from = dice.below(plan.nodes as u64) as usize;
+    let to = if from == 0 || dice.chance(0.5) && from + 1 < plan.nodes { (from + 1) % plan.nodes } else { 0 };
+    let channel = Channel {
+        called: format!("flood{n}"),
+        class: "best_effort",
+        ends: [NODES[from], NODES[to]],
+        size: Bytes::new(dice.between(1, 790)),
+        burst: 16,
+        contract: None,
+        source: dice.pick(&["continuous", "continuous", "poisson"]),
+        multiple: false,
+    };
+    channel.drafted(dice, (unsaid(), unsaid(), unsaid(), unsaid()))
+}
+
+struct Channel {
+    called: String,
+    class: &'static str,
+    ends: [&'static str; 2],
+    size: Bytes,
+    burst: u64,
+    contract: Option<(Span, Span)>,
+    source: &'static str,
+    multiple: bool,
+}
+
+/// `open`, `close`, `change` and `calls`.
+type Times = (
+    Drawn<Option<Written<Bounded<Delay>>>>,
+    Drawn<Option<Written<Bounded<Interval>>>>,
+    Drawn<Option<List<Part<RawChange>>>>,
+    Drawn<Option<Part<RawCalls>>>,
+);
+
+impl Channel {
+    fn drafted(self, dice: &mut Dice, (open, close, change, calls): Times) -> Drafted<RawChannel> {
+        let timed = self.source != "continuous";
+        let source: Drafted<RawSource> = table!(RawSource {
+            kind: word::<SourceKind>(self.source),
+            core: unsaid(),
+            interval: match (timed, self.contract) {
+                (true, None) => quantity(dice.span(Span::from_us(200), Span::from_ms(5))),
+                _ => unsaid(),
+            },
+            rate: unsaid(),
+            multiple: if self.multiple && self.source != "adversary" {
+                factor(dice.pick(&[1.5, 3.0]))
+            } else {
+                unsaid()
+            },
+            burst: unsaid(),
+            size: unsaid(),
+            outstanding: unsaid(),
+            phase: unsaid(),
+            allowance: unsaid(),
+            trace: unsaid(),
+            film: unsaid(),
+            min: unsaid(),
+            max: unsaid(),
+            mean: unsaid(),
+            deviation: unsaid(),
+            pattern: unsaid(),
+            stagger: unsaid(),
+            start: unsaid(),
+            repeat: unsaid(),
+            after: unsaid(),
+            messages: unsaid(),
+        });
+        table!(RawChannel {
+            name: name(self.called),
+            class: word::<Class>(self.class),
+            from: that(name(self.ends[0])),
+            to: that(name(self.ends[1])),
+            route: unsaid(),
+            count: unsaid(),
+            max_message: quantity(self.size),
+            min_message: unsaid(),
+            burst: whole(self.burst),
+            min_interval: self.contract.map_or_else(unsaid, |(interval, _)| quantity(interval)),
+            rate: unsaid(),
+            deadline: self.contract.map_or_else(unsaid, |(_, deadline)| quantity(deadline)),
+            share: unsaid(),
+            group: unsaid(),
+            level: unsaid(),
+            misses: unsaid(),
+            message_slots: unsaid(),
+            packet_slots: unsaid(),
+            refusal: unsaid(),
+            message_overflow: unsaid(),
+            packet_overflow: unsaid(),
+            core: unsaid(),
+            reader: unsaid(),
+            carries: unsaid(),
+            interface: unsaid(),
+            process: unsaid(),
+            program: unsaid(),
+            streams: unsaid(),
+            playout: unsaid(),
+            open: open,
+            close: close,
+            change: change,
+            calls: calls,
+            source: part(source),
+        })
+    }
+}
+
+fn fault(dice: &mut Dice, plan: &Plan) -> Drafted<RawFault> {
+    let kind = dice.pick(&["crash", "crash", "program_crash", "cut"]);
+    let of_node = kind != "cut";
+    let node = dice.below(plan.nodes as u64) as usize;
+    table!(RawFault {
+        kind: word::<FaultKind>(kind),
+        at: quantity(dice.part_of(plan.length)),
+        length as "for": match kind {
+            "program_crash" => unsaid(),
+            _ => dice.maybe(0.9, |dice| quantity(dice.part_of(plan.length / 2))),
+        },
+        every: unsaid(),
+        node: if of_node { that(name(NODES[node])) } else { unsaid() },
+        network: match of_node {
+            true => unsaid(),
+            false => name(NETWORKS[dice.below(plan.nodes as u64 - 1) as usize]),
+        },
+        adapter: unsaid(),
+        resource: unsaid(),
+        share: unsaid(),
+    })
+}

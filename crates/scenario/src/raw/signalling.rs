@@ -1,0 +1,130 @@
+//! The raw form of nodes that establish channels during the run: `[signalling]`, clocks, and when a
+//! channel is asked for.
+
+use laxity_clock::{Drift, Shift};
+use schemars::{JsonSchema, Schema, json_schema};
+use serde::Deserialize;
+
+use crate::leaf::{Bounded, Delay, Flow, Interval, Size, Whole};
+use crate::written::{Fault, Leaf, List, Part, Scalar, Written};
+
+/// Nodes with signalling, in place of hosts that schedule: a channel is admitted when it is asked
+/// for, by the nodes on its route. Each link is a serial line, and nodes take no CPU time.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawSignalling {
+    /// The largest payload of a packet, equal at all nodes. Default `1000 B`.
+    pub(crate) packet: Option<Written<Bounded<Size>>>,
+    /// The spacing of signalling messages on a link, which is their local deadline too. Default
+    /// `2 ms`.
+    pub(crate) spacing: Option<Written<Bounded<Interval>>>,
+    /// How long a node keeps a channel without a message of its source. A source refreshes five
+    /// times a lease, waits for an answer for a third of a lease, and its program keeps its
+    /// channels for two leases. Default `30 s`.
+    pub(crate) lease: Option<Written<Bounded<Interval>>>,
+    /// Memory of a node for the channels from one neighbour, and for those of its own programs.
+    /// Default `1 MiB`.
+    pub(crate) memory: Option<Written<Bounded<Size>>>,
+}
+
+/// The clock of a node.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawClock {
+    /// Its difference from true time at the start, such as `-3 ms`. Default `0 s`.
+    pub(crate) offset: Option<Written<Difference>>,
+    /// Its rate error, such as `50 ppm`. The greatest of all nodes is the tolerance by which bounds
+    /// count. Default `0 ppm`.
+    pub(crate) drift: Option<Written<RateError>>,
+    /// The grain of its readings. Default `1 ns`.
+    pub(crate) grain: Option<Written<Bounded<Interval>>>,
+    /// Changes of the time that it shows.
+    pub(crate) step: Option<List<Part<RawStep>>>,
+}
+
+/// A step of a clock.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawStep {
+    /// When, in true time.
+    #[schemars(required)]
+    pub(crate) at: Option<Written<Bounded<Delay>>>,
+    /// By how much, such as `-20 ms`.
+    #[schemars(required)]
+    pub(crate) by: Option<Written<Difference>>,
+}
+
+/// Another contract of a channel from a time on; keys that are left out are those of the channel.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawChange {
+    /// When the program asks for it.
+    #[schemars(required)]
+    pub(crate) at: Option<Written<Bounded<Delay>>>,
+    /// The largest message.
+    pub(crate) max_message: Option<Written<Bounded<Size>>>,
+    /// The longest burst, in messages.
+    pub(crate) burst: Option<Written<Whole<1, 1_000_000>>>,
+    /// Least average spacing of messages. Either this or `rate`.
+    pub(crate) min_interval: Option<Written<Bounded<Interval>>>,
+    /// The reserved rate.
+    pub(crate) rate: Option<Written<Bounded<Flow>>>,
+    /// End-to-end deadline.
+    pub(crate) deadline: Option<Written<Bounded<Interval>>>,
+}
+
+/// Repeated requests: a Poisson process of calls with exponential holding times.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawCalls {
+    /// Mean time from one request to the next.
+    #[schemars(required)]
+    pub(crate) every: Option<Written<Bounded<Interval>>>,
+    /// Mean time from the establishment of a call to its end.
+    #[schemars(required)]
+    pub(crate) hold: Option<Written<Bounded<Interval>>>,
+}
+
+/// A difference of two times, with its direction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Difference(pub(crate) Shift);
+
+impl Leaf for Difference {
+    fn read(scalar: Scalar) -> Result<Self, Fault> {
+        let valid = "a time up to 1 h in quotes, such as `\"3 ms\"` or `\"-3 ms\"`";
+        let Scalar::Text(text) = scalar else { return Err(scalar.mistyped(valid)) };
+        match text.parse::<Shift>() {
+            Ok(shift) if shift.size() <= laxity_world::experiment::FARTHEST => Ok(Self(shift)),
+            Ok(_) => Err(Fault::new(format!("`{text}` is more than 1 h"), valid)),
+            Err(error) => Err(Fault::new(error.reason(), valid)),
+        }
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            "type": "string", "pattern": "^\\s*-?\\s*[0-9_]*\\.?[0-9_]+\\s*(ps|ns|us|µs|μs|ms|s|min|h)\\s*$",
+            "examples": ["-3 ms"]
+        })
+    }
+}
+
+/// The rate error of a clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RateError(pub(crate) Drift);
+
+impl Leaf for RateError {
+    fn read(scalar: Scalar) -> Result<Self, Fault> {
+        let valid = "a drift up to 100000 ppm in quotes, such as `\"50 ppm\"` or `\"-3.5 ppm\"`";
+        let Scalar::Text(text) = scalar else { return Err(scalar.mistyped(valid)) };
+        text.parse().map(Self).map_err(|error| match error {
+            laxity_clock::DriftError::Form => Fault::new(format!("`{text}` is no drift"), valid),
+            laxity_clock::DriftError::Range => Fault::new(format!("`{text}` is out of range"), valid),
+        })
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            "type": "string", "pattern": "^\\s*-?[0-9]+(\\.[0-9]{1,3})?\\s*pp[mb]\\s*$", "examples": ["50 ppm"]
+        })
+    }
+}

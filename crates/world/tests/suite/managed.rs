@@ -1,0 +1,213 @@
+//! Nodes that establish, change and close channels while traffic runs.
+
+use laxity_scenario::Scenario;
+use laxity_signalling::faults::Fault as Protocol;
+use laxity_world::broken::{FAULT, Fault};
+use laxity_world::results::{Channel, Run};
+use laxity_world::run;
+
+/// Three links of 10 Mbit/s in a row, with a flood from end to end, and `rest`.
+fn text(rest: &str) -> String {
+    format!(
+        r#"
+title = "A row"
+run = {{ time = "2 s" }}
+signalling = {{ lease = "300 ms" }}
+node = {{ a = {{}}, b = {{}}, c = {{}}, d = {{}} }}
+[network]
+rate = "10 Mbit/s"
+propagation = "100 us"
+[network.ab]
+joins = ["a", "b"]
+[network.bc]
+joins = ["b", "c"]
+[network.cd]
+joins = ["c", "d"]
+[[channel]]
+name = "flood"
+class = "best_effort"
+from = "a"
+to = "d"
+max_message = "900 B"
+burst = 8
+source = {{ kind = "continuous" }}
+{rest}
+"#
+    )
+}
+
+fn row(rest: &str) -> Run {
+    run(&Scenario::from_text("row.toml", text(rest)).unwrap_or_else(|wrong| panic!("{wrong}")).first())
+}
+
+/// A real-time channel from `a` to `d`, with further keys.
+fn film(keys: &str) -> String {
+    format!(
+        r#"
+[[channel]]
+name = "film"
+class = "real_time"
+from = "a"
+to = "d"
+max_message = "4 kB"
+burst = 2
+min_interval = "20 ms"
+deadline = "60 ms"
+{keys}
+"#
+    )
+}
+
+const PERIODIC: &str = "source = { kind = \"periodic\" }\n";
+
+fn of<'r>(run: &'r Run, name: &str) -> &'r Channel {
+    run.channel(name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn keeps_all(run: &Run) {
+    assert_eq!(run.exceeded().collect::<Vec<_>>(), [], "{:?}", run.answers);
+    assert!(!run.misses_deadlines(), "{:#?}", run.channels);
+}
+
+fn words<'r>(run: &'r Run, channel: &str) -> Vec<&'r str> {
+    run.answers.iter().filter(|answer| answer.channel == channel).map(|answer| &answer.answer[..]).collect()
+}
+
+fn are_as_new(run: &Run, nodes: &[&str]) -> bool {
+    nodes.iter().all(|node| run.figures[&format!("as_new@{node}")] == 1.0)
+}
+
+/// Six crossings of at most one datagram and one signalling message, and their propagation.
+#[test]
+fn a_film_is_established_beside_a_flood_and_keeps_its_deadline() {
+    let run = row(&film(&["open = \"100 ms\"\nclose = \"1 s\"\n", PERIODIC].concat()));
+    keeps_all(&run);
+    let film = of(&run, "film");
+    assert_eq!((film.requests, film.established, film.lost), (Some(1), Some(1), Some(0)));
+    assert!(film.messages >= 44 && film.on_time == Some(1.0), "{film:?}");
+    assert!(film.establishment_worst <= film.establishment_bound && film.establishment_worst < Some(0.015));
+    assert!(film.delivery_worst <= film.delivery_bound && film.delivery_bound <= film.deadline);
+    assert!(film.delivery_worst > Some(0.01), "three hops of 3.4 ms");
+    assert!(of(&run, "flood").throughput > 700_000.0);
+    assert_eq!(words(&run, "film"), ["established", "closed"]);
+    assert!(are_as_new(&run, &["a", "b", "c", "d"]));
+}
+
+#[test]
+fn a_refusal_says_who_lacks_what_and_fails_the_run_unless_it_is_expected() {
+    for (refusal, unexpected) in [("refusal = \"expected\"\n", 0), ("", 1)] {
+        let run = row(&film(&[refusal, PERIODIC].concat()).replace("60 ms", "8 ms"));
+        let film = of(&run, "film");
+        assert_eq!((film.established, film.refused_requests), (Some(0), Some(1)));
+        let refused = film.refused.as_ref().expect("it is refused");
+        assert!(refused.reason.contains("deadline") && refused.admissible > Some(0.008), "{refused:?}");
+        assert_eq!((film.unexpected, refused.expected), (Some(unexpected), unexpected == 0));
+        assert_eq!(film.refusals.values().sum::<u64>(), 1);
+        assert!(are_as_new(&run, &["a", "b", "c", "d"]));
+    }
+}
+
+/// The messages under way at the change count under the old contract.
+#[test]
+fn a_change_has_no_gap() {
+    let change = "change = [{ at = \"500 ms\", min_interval = \"10 ms\", deadline = \"70 ms\" }]\n";
+    let source = "source = { kind = \"periodic\", interval = \"20 ms\" }\n";
+    let run = row(&film(&[change, source].concat()));
+    keeps_all(&run);
+    let film = of(&run, "film");
+    assert_eq!((film.changed, film.refused_changes, film.lost), (Some(1), Some(0), Some(0)));
+    assert!(film.drops.is_empty() && film.due_messages >= Some(95), "{film:?}");
+    assert_eq!(words(&run, "film"), ["established", "changed"]);
+}
+
+/// The channel is lost within a lease of the crash; the one that does not pass the node stays.
+#[test]
+fn a_crash_costs_the_channels_through_the_node() {
+    let fault = "[[fault]]\nkind = \"crash\"\nnode = \"c\"\nat = \"500 ms\"\nfor = \"100 ms\"\n";
+    let beside = film("to = \"b\"\nsource = { kind = \"adversary\" }\n");
+    let beside = beside.replace("\"film\"", "\"beside\"").replace("to = \"d\"\n", "");
+    let run = row(&[fault, &film(PERIODIC), &beside].concat());
+    keeps_all(&run);
+    assert_eq!(words(&run, "film"), ["established", "lost"]);
+    let lost = run.answers.iter().find(|answer| answer.answer == "lost").expect("it is lost");
+    assert!((0.5..0.9).contains(&lost.at), "{lost:?}");
+    let (film, beside) = (of(&run, "film"), of(&run, "beside"));
+    assert_eq!((film.lost, film.unexpected, beside.lost), (Some(1), Some(0), Some(0)));
+    assert!(beside.on_time == Some(1.0) && beside.due_messages > Some(90), "{beside:?}");
+}
+
+#[test]
+fn a_dead_program_leaves_no_reservation_behind_its_lease() {
+    let fault = "[[fault]]\nkind = \"program_crash\"\nnode = \"a\"\nat = \"300 ms\"\n";
+    let run = row(&[fault, &film(PERIODIC)].concat());
+    keeps_all(&run);
+    assert!(are_as_new(&run, &["a", "b", "c", "d"]), "{:?}", run.figures);
+    assert!(of(&run, "film").messages < 16);
+}
+
+/// Deadlines of a file are in true time, whatever the clocks.
+#[test]
+fn clocks_that_differ_and_drift_keep_the_deadline() {
+    let clocks = r#"node = { a = { clock = { drift = "2000 ppm", offset = "-3 s", grain = "20 us" } }, b = { clock = { drift = "-2000 ppm" } }, c = {}, d = {} }"#;
+    let source = "source = { kind = \"adversary\" }\n";
+    let text = text(&film(source)).replace("node = { a = {}, b = {}, c = {}, d = {} }", clocks);
+    let run = run(&Scenario::from_text("row.toml", &text).unwrap_or_else(|wrong| panic!("{wrong}")).first());
+    keeps_all(&run);
+    let film = of(&run, "film");
+    assert!(film.delivery_bound <= film.deadline && film.delivery_bound > Some(0.0599), "{film:?}");
+    assert_eq!(film.on_time, Some(1.0));
+}
+
+/// Each call holds a part of the links, so that some are refused.
+#[test]
+fn calls_are_counted_and_blocked() {
+    let calls = "calls = { every = \"20 ms\", hold = \"300 ms\" }\n";
+    let run = row(&film(&[calls, PERIODIC].concat()).replace("burst = 2", "burst = 1"));
+    keeps_all(&run);
+    let film = of(&run, "film");
+    let (asked, refused) = (film.requests.unwrap(), film.refused_requests.unwrap());
+    assert!((60..150).contains(&asked) && refused > 10, "{asked} {refused}");
+    assert!((film.blocking.unwrap() - refused as f64 / asked as f64).abs() < 0.1);
+    assert_eq!(film.unexpected, Some(0));
+    assert!(film.refused.is_none() && film.due_messages > Some(100));
+}
+
+/// Each rule, and each bound, notices a fault of nodes.
+#[test]
+fn each_rule_notices_a_fault() {
+    let change = "change = [{ at = \"500 ms\", min_interval = \"25 ms\" }]\nclose = \"900 ms\"\n";
+    let film = film(&[change, "source = { kind = \"adversary\" }\n"].concat());
+    let greedy =
+        film.replace("\"film\"", "\"greedy\"").replace("\"adversary\"", "\"periodic\", multiple = 3.0");
+    let crash = "[[fault]]\nkind = \"crash\"\nnode = \"c\"\nat = \"700 ms\"\nfor = \"100 ms\"\n";
+    let scenes = [film.clone(), [film.as_str(), &greedy].concat(), [crash, &film].concat()];
+    let noticed = |fault| {
+        FAULT.set(Some(fault));
+        let words = |run: Run| {
+            let rules = run.answers.iter().map(|answer| answer.answer.clone());
+            let exceeded = run.exceeded().map(|exceeded| exceeded.judged.what.to_string());
+            let missed = run.misses_deadlines().then(|| "missed".to_string());
+            rules.chain(exceeded).chain(missed).collect::<Vec<_>>()
+        };
+        let all = scenes.iter().flat_map(|scene| words(row(scene))).collect::<Vec<_>>();
+        FAULT.set(None);
+        all
+    };
+    for (fault, rule) in [
+        (Fault::ReleasedEarly, "a packet left before its logical arrival"),
+        (Fault::RemainingNotReduced, "time to delivery"),
+        (Fault::ContractNotPoliced, "missed"),
+        (Fault::BestEffortFirst, "a packet left after its local deadline"),
+        (Fault::NumbersRestart, "a message arrived twice, out of order or changed"),
+        (Fault::LastPacketLost, "missed"),
+        (Fault::SignallingBestEffort, "time to an answer"),
+        (Fault::Protocol(Protocol::LossToldTwice), "a request or a channel was not answered once"),
+        (Fault::FlowKept, "the data path differs from the contracts held"),
+        (Fault::ReservationKept, "a node holds something of channels that are over"),
+    ] {
+        let noticed = noticed(fault);
+        assert!(noticed.iter().any(|other| other == rule), "{fault:?}: {noticed:?}");
+    }
+    let right = scenes.iter().map(|scene| row(scene));
+    right.for_each(|run| keeps_all(&run));
+}
