@@ -33,8 +33,9 @@ const USAGE: &str = "usage: cargo xtask <command>
   mutants     changes the code in one place after the other and looks whether a test notices (hours)
               [qos] [admission] [model] [--file GLOB] [--shard K/N] [--minutes N]
   soak        draws and runs scenarios on all cores and writes those down that exceed a bound, cut to what they fail by:
-              [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--attack N] [--laws] [--with PATH=WORD|TEXT]
-              with --network first, networks of network managers in place of scenarios: [--time 1h] [--from N] [--threads N] [--out DIR]";
+              [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--attack N] [--laws] [--network] [--with PATH=WORD|TEXT]
+              --network: only networks of nodes that establish channels while traffic runs
+              with --protocol first, networks of network managers without a data plane: [--time 1h] [--from N] [--threads N] [--out DIR]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -54,7 +55,7 @@ fn main() -> ExitCode {
         ["bench"] => bench::run(&root, None, &[]),
         ["bench", name, ref options @ ..] => bench::run(&root, Some(name), options),
         ["mutants", ref options @ ..] => mutants::run(&root, options),
-        ["soak", "--network", ref rest @ ..] => {
+        ["soak", "--protocol", ref rest @ ..] => {
             let networks = ["laxity-signalling", "--features", "simulation", "--example", "networks"];
             soak(&root, &networks, rest)
         }

@@ -7,6 +7,8 @@
 //!
 //! With `--laws` no scenario is run. Each scenario is paired with every change of it that can only
 //! help, and admission judges both: see `laxity_lab::dominance`.
+//!
+//! With `--network` only networks of nodes with signalling are drawn.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,7 +27,7 @@ use laxity_lab::property::{Failure, Kept, Property, Tally, Verdict, drawn};
 use laxity_scenario::draw::{self, Table, files, scenario, shrink};
 use laxity_units::Span;
 
-const USAGE: &str = "usage: cargo xtask soak [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--attack N] [--laws] [--with PATH=WORD|TEXT]...";
+const USAGE: &str = "usage: cargo xtask soak [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--attack N] [--laws] [--network] [--with PATH=WORD|TEXT]...";
 /// Attempts at making a failing scenario smaller.
 const TRIES: u32 = 4000;
 /// From one line of progress to the next.
@@ -52,6 +54,8 @@ struct Arguments {
     attack: Option<u64>,
     /// Pairs of scenarios are judged by admission alone.
     laws: bool,
+    /// Only networks of nodes with signalling are drawn.
+    network: bool,
     /// The words that a drawn file must have to be run, as `--words` prints them: a corner of the
     /// space to examine.
     with: Vec<String>,
@@ -83,6 +87,7 @@ fn arguments() -> Result<Arguments, String> {
         words: false,
         attack: None,
         laws: false,
+        network: false,
         with: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
@@ -102,6 +107,7 @@ fn arguments() -> Result<Arguments, String> {
             "--attack" => read.attack = Some(number(value()?)?),
             "--words" => read.words = true,
             "--laws" => read.laws = true,
+            "--network" => read.network = true,
             "--with" => read.with.push(value()?),
             _ => return Err(format!("there is no `{key}`")),
         }
@@ -181,6 +187,7 @@ impl Soak {
         let mut tally = Tally::default();
         while !self.is_over() && !self.over.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let number = if self.arguments.network { draw::network(number) } else { number };
             *self.looks[thread].lock().unwrap() = Some((number, now()));
             let drawn = scenario(self.arguments.seed, number);
             if !self.arguments.with.iter().all(|wanted| says(&drawn.file, wanted)) {
@@ -450,6 +457,9 @@ fn kind(file: &Table, failure: &Failure) -> String {
         Failure::Starved { .. } => "starved",
         Failure::Jittered { .. } => "jittered",
         Failure::Displaced { .. } => "displaced",
+        Failure::Rules { .. } => "broke a rule",
+        Failure::Unkept { .. } => "broke a contract",
+        Failure::Dropped { .. } => "lost a channel",
         Failure::Differs => "differs",
         Failure::Panicked(_) => "panicked",
         Failure::Wordless => "wordless",

@@ -1,5 +1,5 @@
 //! Simulates random networks of managers for as long as asked, and writes down each plan that
-//! breaks an invariant, cut to what it fails by: `cargo xtask soak --network`.
+//! breaks an invariant, cut to what it fails by: `cargo xtask soak --protocol`.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use laxity_signalling::simulation::{Mix, draw, run, shrink};
 use laxity_units::Span;
 
-const USAGE: &str = "usage: cargo xtask soak --network [--time 1h] [--from N] [--threads N] [--out DIR]";
+const USAGE: &str = "usage: cargo xtask soak --protocol [--time 1h] [--from N] [--threads N] [--out DIR]";
 /// Runs that make one failing plan smaller, at most.
 const TRIES: u32 = 5000;
 
