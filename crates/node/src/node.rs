@@ -366,7 +366,7 @@ impl Node {
 
     /// Signalling messages that wait for the link to `to`.
     pub fn signalling_waiting(&self, to: NodeId) -> usize {
-        self.links.get(&to).map_or(0, |link| link.signals)
+        self.links.get(&to).map_or(0, |link| link.signals.len())
     }
 
     /// Frames that wait for the link to `to`.

@@ -67,13 +67,24 @@ fn node(
         latency,
         order,
         frame,
+        shapers,
+        gates,
+        gate_offset,
+        cyclic,
         horizon,
         early_above_best_effort,
         memory,
         shared_memory,
     } = cx.part(part)?.into_inner();
     let (reason, help) = ("nodes with signalling have no host, no adapter and no ports", "remove this");
-    if let Some(span) = host.map(|part| part.span).or(adapter.map(|adapters| adapters.span())) {
+    let selection = [
+        shapers.map(|list| list.span),
+        gates.map(|list| list.span),
+        gate_offset.map(|offset| offset.span),
+        cyclic.map(|list| list.span),
+    ];
+    let parts = [host.map(|part| part.span), adapter.map(|adapters| adapters.span())];
+    if let Some(span) = parts.into_iter().chain(selection).flatten().next() {
         return Err(cx.fault(&span, reason, help));
     }
     cx.foreign(forwarding.as_ref(), reason, help)?;
