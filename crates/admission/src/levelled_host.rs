@@ -472,8 +472,7 @@ mod tests {
     }
 
     /// A timer of 4 each 300: once on the CPU, `α 4`. Interrupts may be pending for 4 and 3 starts
-    /// and one more in the 13 that take 3 each, so in the window of the link there may be one, too,
-    /// and no more.
+    /// and one more in the 13 that take 3 each, so the window of the link has at most one.
     #[test]
     fn what_turns_current_at_the_link_waits_for_interrupts() {
         let timer = Interference {
@@ -484,16 +483,15 @@ mod tests {
             interval: us(300),
         };
         let ahead = Environment { ahead: true, ..host(1, vec![timer]) };
-        let all = LevelledHost::new(ahead.clone()).unwrap();
-        assert_eq!(all.pending(&Population::of_best_effort(&ahead)), Some(us(4)));
-        let mut table = LevelledHost::new(ahead).unwrap();
+        let mut table = LevelledHost::new(ahead.clone()).unwrap();
+        assert_eq!(table.pending(&Population::of_best_effort(&ahead)), Some(us(4)));
         let (_, bound) = admitted(&mut table, asks(1, 300, 300));
         assert_eq!(bound, us(26) + Span::from_ns(4600) + us(46 + 4));
         assert_eq!(table.pending(&table.population()), Some(us(4 + 4 * 3)));
     }
 
     #[test]
-    fn who_has_no_levels_has_no_such_table() {
+    fn a_host_without_levels_has_no_such_table() {
         let none = LevelledHost::new(Environment { levels: None, ..host(1, Vec::new()) });
         assert!(matches!(none, Err(Unrated::Order)));
         let created = LevelledHost::new(Environment { model: ResourceModel::O3, ..host(1, Vec::new()) });

@@ -188,7 +188,15 @@ fn results() -> Results {
     Results {
         provenance: Provenance::default(),
         axes: Vec::new(),
-        runs: vec![bounded, lossy, of(many), of(VIRTUAL.into()), asked, of(CHANCES.into()), of(SIGNALLING.into())],
+        runs: vec![
+            bounded,
+            lossy,
+            of(many),
+            of(VIRTUAL.into()),
+            asked,
+            of(CHANCES.into()),
+            of(SIGNALLING.into()),
+        ],
     }
 }
 

@@ -236,17 +236,15 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         let opened = with_hosts(edges.opened, |host| &host.opened);
         let counted = with_hosts(edges.closed, |host| &host.closed).since(&opened);
         let whole = with_hosts(edges.ended, |host| &host.ended);
-        if let (Some(punctuality), Some(host)) =
-            (&mut meter.punctuality, hosts.iter().find(|host| host.node == spec.route[0]))
-        {
+        let sender = hosts.iter().find(|host| host.node == spec.route[0]);
+        if let (Some(punctuality), Some(host)) = (&mut meter.punctuality, sender) {
             punctuality.hear(&host.said[i], edges.opened.at, edges.closed.at);
         }
         let rate = |bytes: Bytes| if window > 0.0 { bytes.get() as f64 / window } else { 0.0 };
         let real_time = spec.class == Class::RealTime;
         let received = spec.received;
-        let (promise, papers) = (&self.promises[i], &self.papers[i]);
+        let (promise, papers) = (&self.promises[i], self.papers[i].bound().map(Span::as_secs_f64));
         let bound = promise.bound().map(Span::as_secs_f64);
-        let papers = papers.bound().map(Span::as_secs_f64);
         let backlog = self.backlog(i);
         let kept = meter.punctuality.take().and_then(|punctuality| punctuality.kept(edges.ended.at));
         let [latency, laxity, sojourn] = meter.timeliness(curves);
@@ -295,10 +293,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                 .map(|(worst, all)| worst.as_secs_f64() - all.min),
             delay_jitter_bound: jitter.map(Span::as_secs_f64),
             lost_bound: spec.asks.loss.map(|_| share_lost(self.experiment, spec)),
-            late_bound: match promise {
-                Promise::Likely(share) => Some(*share),
-                _ => None,
-            },
+            late_bound: if let Promise::Likely(share) = promise { Some(*share) } else { None },
             jitter_duration: None,
             jitter_fraction: None,
             jitter_fraction_bound: None,
