@@ -1,4 +1,4 @@
-//! The Python package: a wheel, and its tests in an environment of their own.
+//! The Python package: its tests in an environment of their own, and its wheel.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::step::{self, Report, cargo};
 
-/// Builds the wheel, installs it and runs the tests, if there is a Python.
+/// Builds the module and runs the tests, if there is a Python.
 pub(crate) fn check(root: &Path, report: &mut Report) {
     let version =
         Command::new("python3").args(["-c", "import sys; sys.exit(sys.version_info < (3, 10))"]).output();
@@ -54,37 +54,44 @@ fn environment(root: &Path, place: &Path) -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// Builds the wheel of a `profile` of cargo into `place`, and returns its file.
-pub(crate) fn wheel(root: &Path, place: &Path, python: &Path, profile: &str) -> Result<PathBuf, String> {
-    let wheels = place.join("wheels");
-    drop(fs::remove_dir_all(&wheels));
-    let mut build = Command::new(python);
-    build.current_dir(root.join("python")).args(["-m", "maturin", "build", "--quiet", "--profile", profile]);
-    build.arg("--out").arg(&wheels);
-    build.env("CARGO_TARGET_DIR", target(root));
-    step::run(build)?;
-    let found = fs::read_dir(&wheels).ok().and_then(|mut entries| entries.next());
-    let found = found.and_then(Result::ok).ok_or("maturin built no wheel")?;
-    Ok(found.path())
-}
-
-/// The same, with an environment made for it.
+/// Builds the wheel of a release, and imports the package from it.
 pub(crate) fn release(root: &Path) -> Result<PathBuf, String> {
     let place = target(root).join("python");
-    let python = environment(root, &place)?;
-    wheel(root, &place, &python, "dist")
+    let (python, wheels) = (environment(root, &place)?, place.join("wheels"));
+    drop(fs::remove_dir_all(&wheels));
+    let mut build = Command::new(&python);
+    build.current_dir(root.join("python")).args(["-m", "maturin", "build", "--quiet", "--profile", "dist"]);
+    build.arg("--out").arg(&wheels).env("CARGO_TARGET_DIR", target(root));
+    step::run(build)?;
+    let found = fs::read_dir(&wheels).ok().and_then(|mut entries| entries.next());
+    let wheel = found.and_then(Result::ok).ok_or("maturin built no wheel")?.path();
+    let mut install = Command::new(&python);
+    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    install.args(["--force-reinstall", "--no-deps"]).arg(&wheel);
+    step::run(install)?;
+    let mut import = Command::new(&python);
+    import.current_dir(&place).args(["-c", "import laxity; laxity.Scenario, laxity.sweep"]);
+    step::run(import)?;
+    Ok(wheel)
 }
 
+/// Runs the tests with the module that cargo built for the workspace. The wheel would be a build of
+/// its own, since features of dependencies are chosen for the packages that are built together.
 fn tests(root: &Path, place: &Path, python: &Path) -> Result<(), String> {
-    step::run(cargo(root, &["build", "--quiet", "--package", "laxity"]))?;
-    let wheel = wheel(root, place, python, "dev")?;
-    let mut install = Command::new(python);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-    install.args(["--force-reinstall", "--no-deps"]).arg(wheel);
-    step::run(install)?;
+    step::run(cargo(root, &["build", "--quiet", "--package", "laxity", "--package", "laxity-python"]))?;
+    let package = place.join("package");
+    let module = package.join("laxity");
+    let wrong = |why: std::io::Error| format!("{}: {why}", module.display());
+    fs::create_dir_all(&module).map_err(wrong)?;
+    for entry in fs::read_dir(root.join("python/laxity")).map_err(wrong)?.flatten() {
+        if entry.path().is_file() {
+            fs::copy(entry.path(), module.join(entry.file_name())).map_err(wrong)?;
+        }
+    }
+    let built = target(root).join("debug");
+    fs::copy(built.join("lib_laxity.so"), module.join("_laxity.abi3.so")).map_err(wrong)?;
     let mut test = Command::new(python);
     test.current_dir(root.join("python/tests")).args(["-m", "unittest", "discover", "--verbose"]);
-    test.env("LAXITY", target(root).join("debug/laxity"));
-    test.env("MPLBACKEND", "Agg");
+    test.env("LAXITY", built.join("laxity")).env("MPLBACKEND", "Agg").env("PYTHONPATH", package);
     step::run(test)
 }
