@@ -1,5 +1,6 @@
--- Laxity's packets in Wireshark and tshark: the header of 48 bytes behind UDP that crates/qos/src/wire.rs lays down. A packet that
--- is shorter than the headers has as much of this one as fits.
+-- Laxity's packets in Wireshark and tshark, behind UDP: the header of 48 bytes of simulated packets that crates/qos/src/wire.rs
+-- lays down, and that of 72 bytes of the running service (crates/transport/src/header.rs). A packet that is shorter than the
+-- headers has as much of the first one as fits.
 --
 --   wireshark -X lua_script:dissector/laxity.lua camera.pcapng
 --   tshark -X lua_script:dissector/laxity.lua -r camera.pcapng -Y "laxity.laxity < 0"
@@ -24,6 +25,10 @@ fields.payload_length = ProtoField.uint32("laxity.payload_length", "Payload leng
 fields.logical_arrival = ProtoField.uint64("laxity.logical_arrival", "Logical arrival", base.UNIT_STRING, { " ns" })
 fields.deadline = ProtoField.uint64("laxity.deadline", "Deadline", base.UNIT_STRING, { " ns" })
 fields.laxity = ProtoField.double("laxity.laxity", "Laxity when sent, seconds")
+fields.node = ProtoField.uint32("laxity.node", "Node")
+fields.epoch = ProtoField.uint32("laxity.epoch", "Epoch")
+fields.remaining = ProtoField.uint64("laxity.remaining", "Remaining", base.UNIT_STRING, { " ns" })
+fields.age = ProtoField.uint64("laxity.age", "Age", base.UNIT_STRING, { " ns" })
 fields.late = ProtoField.bool("laxity.late", "Late")
 
 local malformed = ProtoExpert.new("laxity.malformed", "Not a header of Laxity", expert.group.MALFORMED, expert.severity.ERROR)
@@ -35,12 +40,42 @@ local function seconds(ns)
   return (ns / 1000000000):tonumber() + (ns % 1000000000):tonumber() * 1e-9
 end
 
+local kinds = { [0xffffffff] = "signalling", [0xfffffffe] = "datagram" }
+
+-- The header of the running service. Its flags: 1 best effort, 2 a remaining time, 4 a deadline, 8 a tag.
+local function service(buffer, packet, tree)
+  local flags, channel = buffer(3, 1):uint(), buffer(8, 4):uint()
+  tree:add(fields.class, buffer(3, 1), flags % 2)
+  tree:add(fields.node, buffer(4, 4))
+  tree:add(fields.channel, buffer(8, 4))
+  tree:add(fields.epoch, buffer(12, 4))
+  tree:add(fields.message, buffer(16, 8))
+  tree:add(fields.fragment, buffer(24, 4))
+  tree:add(fields.fragments, buffer(28, 4))
+  tree:add(fields.message_length, buffer(32, 4))
+  tree:add(fields.payload_length, buffer(36, 4))
+  local text = kinds[channel] and string.format("%s, node %d", kinds[channel], buffer(4, 4):uint())
+    or string.format("%s, channel %d.%d.%d, message %d, fragment %d of %d", classes[flags % 2], buffer(4, 4):uint(),
+      buffer(12, 4):uint(), channel, buffer(20, 4):uint(), buffer(24, 4):uint() + 1, buffer(28, 4):uint())
+  if math.floor(flags / 2) % 4 == 1 then
+    tree:add(fields.remaining, buffer(40, 8))
+    local left = seconds(buffer(40, 8):uint64())
+    if left == 0 then tree:add_proto_expert_info(late) end
+    text = string.format("%s, remaining %.3f ms", text, left * 1e3)
+  end
+  tree:add(fields.age, buffer(64, 8))
+  tree:append_text(": " .. text)
+  packet.cols.info = text
+  return buffer:len()
+end
+
 function laxity.dissector(buffer, packet, root)
   local length = buffer:len()
   if length < 16 or buffer(0, 2):string() ~= "LX" then return 0 end
   packet.cols.protocol = "LAXITY"
   local tree = root:add(laxity, buffer(0, math.min(length, 48)))
   tree:add(fields.version, buffer(2, 1))
+  if buffer(2, 1):uint() == 2 and length >= 72 then return service(buffer, packet, tree) end
   if buffer(2, 1):uint() ~= 1 or buffer(3, 1):uint() > 1 then
     tree:add_proto_expert_info(malformed)
     return buffer:len()

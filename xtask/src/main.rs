@@ -1,5 +1,5 @@
-//! Chores of the workspace: `cargo xtask test`, `generate`, `designer`, `book`, `release`, `bench`, `mutants` and
-//! `soak`.
+//! Chores of the workspace: `cargo xtask test`, `generate`, `designer`, `book`, `release`, `bench`,
+//! `package`, `service-claims`, `mutants` and `soak`.
 //!
 //! `test` decides whether a change is good: all tests, the house style, the rows of every
 //! experiment in virtual time, and the files that are generated from the code. It has no
@@ -11,6 +11,7 @@ mod designer;
 mod elsewhere;
 mod generated;
 mod mutants;
+mod package;
 mod paths;
 mod python;
 mod release;
@@ -30,10 +31,13 @@ const USAGE: &str = "usage: cargo xtask <command>
   book        builds the book into target/book and checks its links; needs mdbook
   release     builds all that a release consists of, for this machine, into target/release-VERSION
   bench       runs a benchmark: NAME and its options; lists all without a name
+  package     makes the Debian package, and installs and removes it in a directory of its own; needs cargo-deb
+  service-claims  runs daemons in network namespaces, and writes the rows of N1 to N8 into docs/reproduction.md; needs root
   mutants     changes the code in one place after the other and looks whether a test notices (hours)
               [qos] [admission] [model] [--file GLOB] [--shard K/N] [--minutes N]
   soak        draws and runs scenarios on all cores and writes those down that exceed a bound, cut to what they fail by:
               [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--attack N] [--laws] [--network] [--with PATH=WORD|TEXT]
+              --service: a million messages of 200 channels of daemons beside floods; needs root
               --network: only networks of nodes that establish channels while traffic runs
               with --protocol first, networks of network managers without a data plane: [--time 1h] [--from N] [--threads N] [--out DIR]";
 
@@ -54,7 +58,10 @@ fn main() -> ExitCode {
         ["release"] => done(release::build(&root).map(|folder| println!("{}", folder.display()))),
         ["bench"] => bench::run(&root, None, &[]),
         ["bench", name, ref options @ ..] => bench::run(&root, Some(name), options),
+        ["package"] => package::run(&root),
+        ["service-claims"] => service_claims(&root),
         ["mutants", ref options @ ..] => mutants::run(&root, options),
+        ["soak", "--service"] => crowd(&root),
         ["soak", "--protocol", ref rest @ ..] => {
             let networks = ["laxity-signalling", "--features", "simulation", "--example", "networks"];
             soak(&root, &networks, rest)
@@ -79,6 +86,31 @@ fn done(outcome: Result<(), String>) -> ExitCode {
             eprintln!("error: {reason}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Runs the long test of daemons beside floods.
+fn crowd(root: &Path) -> ExitCode {
+    let test =
+        ["test", "--quiet", "--package", "laxity", "--test", "suite", "--", "--ignored", "--nocapture"];
+    match cargo(root, &[&test[..], &["service::crowd::"]].concat()).status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}
+
+/// Judges the claims about running daemons, and puts their rows into the table.
+fn service_claims(root: &Path) -> ExitCode {
+    let section = root.join("target/service-claims.md");
+    let Some(path) = section.to_str() else { return ExitCode::FAILURE };
+    let judged = bench::run(root, Some("comparison"), &["--claims", "--section", path]);
+    if judged != ExitCode::SUCCESS {
+        return judged;
+    }
+    let merge = ["run", "--quiet", "--package", "laxity", "--", "reproduce", "--merge", path];
+    match cargo(root, &merge).status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::step::{self, cargo};
-use crate::{book, python};
+use crate::{book, package, python};
 
 /// The crates that are published, each after those that it uses.
 pub(crate) const PUBLISHED: [&str; 6] =
@@ -22,15 +22,13 @@ pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     let changes = changes(root, &version)?;
     let out = root.join(format!("target/release-{version}"));
     drop(fs::remove_dir_all(&out));
-    step::run(cargo(root, &["build", "--profile", "dist", "--package", "laxity"]))?;
-    let program = root.join("target/dist/laxity");
+    let program = program(root)?;
     let folder = out.join(format!("laxity-{version}"));
     copy(&program, &folder.join("laxity"))?;
     for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
         copy(&root.join(file), &folder.join(file))?;
     }
     copy(&root.join("packaging/laxity@.service"), &folder.join("laxity@.service"))?;
-    shell_files(&program, &root.join("target/shell"))?;
     copy_all(&root.join("target/shell"), &folder)?;
     write(&out.join("CHANGES.md"), changes.as_bytes())?;
     let mut pack = Command::new("tar");
@@ -42,9 +40,7 @@ pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     copy(&wheel, &out.join(wheel.file_name().expect("a wheel has a name")))?;
     match is_here("cargo-deb") {
         true => {
-            let mut deb = cargo(root, &["deb", "--no-build", "--profile", "dist", "--package", "laxity"]);
-            deb.arg("--output").arg(&out);
-            step::run(deb)?;
+            package::debian(root, &out)?;
         }
         false => println!("passed over: the Debian package, since `cargo install cargo-deb` was not done"),
     }
@@ -58,6 +54,14 @@ pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     publishable(root)?;
     sums(&out)?;
     Ok(out)
+}
+
+/// The command to hand out, with its man pages and completions in `target/shell`.
+pub(crate) fn program(root: &Path) -> Result<PathBuf, String> {
+    step::run(cargo(root, &["build", "--profile", "dist", "--package", "laxity"]))?;
+    let program = root.join("target/dist/laxity");
+    shell_files(&program, &root.join("target/shell"))?;
+    Ok(program)
 }
 
 /// Checks that the crates can be published; they are built from what would be uploaded.

@@ -15,8 +15,8 @@ use laxity_units::Span;
 pub(crate) use designer::Designer;
 pub(crate) use edits::Settings;
 pub(crate) use service::{
-    Bridge, Channel, ChannelCommand, ContractOptions, Daemon, MakeKeys, Ping, Recv, Send, Serve, ShowNode,
-    Top,
+    Bridge, Capture, Channel, ChannelCommand, Compare, ContractOptions, Daemon, MakeKeys, Ping, Recv, Send,
+    Serve, ShowNode, Top,
 };
 pub(crate) use tools::{
     Adapter, AdapterCheck, AdapterCommand, AdapterShow, Calibrate, Completions, Diff, Explain, Man,
@@ -154,6 +154,18 @@ pub(crate) enum Command {
     /// `/run/laxity/NAME.sock`. Ends in order with SIGINT or SIGTERM, and leaves no discipline,
     /// socket or reservation behind. With `interface` on a link it needs CAP_NET_ADMIN.
     Serve(Serve),
+    /// Writes the frames in the log of a daemon as pcapng, which dissector/laxity.lua decodes.
+    ///
+    /// The node file of the daemon has `log`. Packets on the line are sealed; those of the capture
+    /// are not, and have all of their payload. Times count from the start of the daemon.
+    Capture(Capture),
+    /// Sets prediction and measurement of a network of node files side by side: bound, simulated
+    /// worst and measured worst of each channel.
+    ///
+    /// The channels that run are found by sender and receiver. A message later than its bound is
+    /// explained by stops of the platform on its route, or is a bug: exit code 1. Exit code 4 if no
+    /// daemon has a channel.
+    Compare(Compare),
     /// Makes a test authority, and a certificate and a key for each node.
     Keys(MakeKeys),
     /// Sends standard input over a channel: pieces of `--size` bytes, as fast as the contract lets.
@@ -227,8 +239,11 @@ pub(crate) enum Start {
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// Scenario files, descriptions of adapters, or folders: a folder stands for the files right in
-    /// it that end in `.toml`, and `-` for a scenario from standard input.
+    /// Scenario files, descriptions of adapters, networks of node files, or folders: a folder stands
+    /// for the files right in it that end in `.toml`, and `-` for a scenario from standard input.
+    ///
+    /// Of a network of node files the nodes of daemons are simulated; it stands alone on the command
+    /// line, and only prints a table: the bound of each channel beside its simulated worst case.
     ///
     /// A description is put into a scenario that tries it, in place of its `[adapter] file`: the
     /// scenario of the same name in a folder `trials` beside it, or else
@@ -365,6 +380,9 @@ pub(crate) struct Reproduce {
     /// fails if a verdict depends on the length.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000), conflicts_with = "check")]
     pub(crate) longer: Option<u32>,
+    /// Puts the sections that another command wrote into the table, and runs no experiment.
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["check", "longer", "system"])]
+    pub(crate) merge: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) effort: Effort,
 }

@@ -100,6 +100,8 @@ fn main() -> ExitCode {
         Command::Emulate(options) => emulate::emulate(options, &mut terminal),
         Command::Replay(options) => replay::replay(options, &mut terminal),
         Command::Serve(options) => service::serve(options, &mut terminal),
+        Command::Capture(options) => service::capture::capture(options, &mut terminal),
+        Command::Compare(options) => service::network::compare_with(options, &mut terminal),
         Command::Keys(options) => service::keys(options, &mut terminal),
         Command::Send(options) => service::send::send(options, &mut terminal),
         Command::Recv(options) => service::receive::receive(options, &mut terminal),

@@ -77,7 +77,7 @@ pub(crate) fn replay(arguments: &Replay, terminal: &mut Terminal) -> Exit {
 
 /// The log of a daemon.
 fn daemon(arguments: &Replay, terminal: &mut Terminal) -> Exit {
-    let replayed = match laxity_service::replay(&arguments.log) {
+    let replayed = match laxity_service::replay(&arguments.log, &mut |_| {}) {
         Ok(replayed) => replayed,
         Err(why) => {
             terminal.error(&clean_lines(&why));

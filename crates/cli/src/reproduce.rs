@@ -18,6 +18,9 @@ use crate::run;
 use crate::terminal::{Stopwatch, Terminal};
 
 pub(crate) fn reproduce(arguments: &Reproduce, terminal: &mut Terminal) -> Exit {
+    if let Some(rows) = &arguments.merge {
+        return merge(arguments, rows, terminal);
+    }
     let systems = match systems(&arguments.experiments, arguments.system.as_deref()) {
         Ok(systems) => systems,
         Err(reason) => {
@@ -39,15 +42,7 @@ pub(crate) fn reproduce(arguments: &Reproduce, terminal: &mut Terminal) -> Exit 
     if let Some(times) = arguments.longer {
         return longer(arguments, times, &loaded, terminal);
     }
-    let before = match fs::read_to_string(&arguments.table) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => {
-            terminal.error(&format!("{}: {error}", arguments.table.display()));
-            return Exit::BadInput;
-        }
-    };
-    let table = Table::parse(&before);
+    let Some(table) = table(&arguments.table, terminal) else { return Exit::BadInput };
     if arguments.check {
         return check(arguments, &table, &loaded, terminal);
     }
@@ -55,6 +50,36 @@ pub(crate) fn reproduce(arguments: &Reproduce, terminal: &mut Terminal) -> Exit 
         return terminal.unwritten(&error);
     }
     run_all(arguments, table, &loaded, terminal)
+}
+
+/// The table in a file; an empty one if there is no file.
+fn table(file: &Path, terminal: &Terminal) -> Option<Table> {
+    match fs::read_to_string(file) {
+        Ok(text) => Some(Table::parse(&text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Table::default()),
+        Err(error) => {
+            terminal.error(&format!("{}: {error}", file.display()));
+            None
+        }
+    }
+}
+
+/// Puts the rows that another command wrote into the table.
+fn merge(arguments: &Reproduce, rows: &Path, terminal: &mut Terminal) -> Exit {
+    let Some(mut table) = table(&arguments.table, terminal) else { return Exit::BadInput };
+    let rows = match fs::read_to_string(rows) {
+        Ok(text) => Table::parse(&text),
+        Err(error) => {
+            terminal.error(&format!("{}: {error}", rows.display()));
+            return Exit::BadInput;
+        }
+    };
+    table.merge(rows);
+    terminal.line(&table.summary());
+    match write(&arguments.table, &table.text()) {
+        Ok(()) => Exit::Holds,
+        Err(error) => terminal.unwritten(&error),
+    }
 }
 
 /// How often a point in real time is run again if the machine was too busy for it.
@@ -67,7 +92,7 @@ fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &
     let (mut exit, mut unwritten) = (Exit::Holds, Exit::Holds);
     let before = table.clone();
     if arguments.system.is_none() {
-        table = Table::default();
+        table = table.of_other_commands();
     }
     for (system, (files, scenarios)) in loaded {
         let mut sections = Vec::new();
@@ -169,7 +194,7 @@ fn check(arguments: &Reproduce, table: &Table, loaded: &Loaded, terminal: &mut T
         is.iter().for_each(|line| terminal.line(&format!("+ {}", clean(line))));
     }
     for section in table.sections(arguments.system.as_deref()) {
-        if !files.contains(&section.file) {
+        if section.is_of_file() && !files.contains(&section.file) {
             stale(&format!("has rows of {}, which is not there", clean(&section.file)), terminal);
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! One system can run again without the others. The text therefore has marks for the system of each
 //! section, its files, and how many of its claims hold. It has neither times nor machines: the same
-//! experiments give the same bytes.
+//! experiments give the same bytes. Only the rows of running daemons, which another command writes,
+//! have a date.
 
 use std::collections::BTreeMap;
 
@@ -54,6 +55,9 @@ model contradicts stands here as contradicted, with the figures and the reason.
 Each claim of the papers is counted once; a row `A = B` is a further judgement of claim B. Counted apart are claims of
 other papers, our own, those on real and virtual time, which no paper has, and tests of the implementation, which only
 a bug makes fail: equations that the model is made of are among them.
+
+The rows of `service` are those of running daemons, which `cargo xtask service-claims` writes. They have a date, since
+they depend on the machine.
 ";
 const SYSTEM: &str = "<!-- system ";
 const EXPERIMENT: &str = "<!-- experiment ";
@@ -71,6 +75,11 @@ impl Section {
             text += &row_of(verdict);
         }
         Section { file: entry.file.clone(), hash: entry.hash.clone(), text }
+    }
+
+    /// Whether an experiment file gives it. Another command wrote the others.
+    pub(crate) fn is_of_file(&self) -> bool {
+        self.file.ends_with(".toml")
     }
 
     /// The lines of this section that `other` has not, and those of the other that this one has not.
@@ -114,6 +123,17 @@ impl Table {
     /// Puts the outcome of a system's experiments in place of what was there.
     pub(crate) fn replace(&mut self, system: &str, sections: Vec<Section>) {
         self.systems.insert(system.to_string(), sections);
+    }
+
+    /// Puts all systems of `other` in place of what was there.
+    pub(crate) fn merge(&mut self, other: Table) {
+        self.systems.extend(other.systems);
+    }
+
+    /// The same without the systems of experiment files, which a run writes again.
+    pub(crate) fn of_other_commands(mut self) -> Table {
+        self.systems.retain(|_, sections| sections.iter().any(|section| !section.is_of_file()));
+        self
     }
 
     /// The section of the experiment in `file`.

@@ -12,10 +12,16 @@ use laxity_world::text::{clean, clean_lines};
 
 use crate::arguments::{Effort, Run, Settings};
 use crate::budget;
+use crate::service::network;
 use crate::terminal::{Bar, Terminal};
 use crate::{Exit, files, stamp};
 
 pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Exit {
+    if let [file] = &arguments.files[..]
+        && network::is_network(file)
+    {
+        return network::run(file, terminal);
+    }
     let files = match files::named(&arguments.files) {
         Ok(files) => files,
         Err(reason) => {

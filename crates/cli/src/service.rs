@@ -1,10 +1,13 @@
 //! The running service: the daemon, and commands that are its programs.
 
 pub(crate) mod bridge;
+pub(crate) mod capture;
+pub(crate) mod network;
 pub(crate) mod ping;
 pub(crate) mod receive;
 pub(crate) mod send;
 pub(crate) mod show;
+mod top;
 
 use laxity_client::{Client, Contract, Error};
 use laxity_service::NodeFile;
@@ -24,6 +27,8 @@ pub(crate) fn serve(options: &Serve, terminal: &mut Terminal) -> Exit {
             return Exit::BadInput;
         }
     };
+    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).with_ansi(false);
+    let _ = log.with_max_level(options.log.filter()).try_init();
     let ready = |socket: &std::path::Path| {
         terminal.note(&format!("{}: programs connect at {}", file.name, socket.display()));
     };

@@ -15,6 +15,7 @@ use crate::channel::Channel;
 use crate::error::Error;
 use crate::listener::Listener;
 use crate::outbox::{self, Slot};
+use crate::packed;
 use crate::protocol::{ChannelName, Contract, FromDaemon, LONGEST, NodeStatus, Reply, Request, VERSION};
 use crate::ring::{Producer, Record};
 use crate::socket::{self, Socket};
@@ -51,6 +52,7 @@ pub(crate) struct Inner {
     /// The name of the node.
     node: String,
     largest: u32,
+    datagram: u32,
 }
 
 fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -77,8 +79,8 @@ impl Client {
         socket.send(&hello, &[])?;
         let mut buffer = Box::new([0; LONGEST]);
         let (length, files) = socket.receive(&mut buffer)?.ok_or(Error::Disconnected)?;
-        let (node, largest) = match postcard::from_bytes(&buffer[..length]) {
-            Ok(FromDaemon::Reply(_, Reply::Welcome { node, largest })) => (node, largest),
+        let (node, largest, datagram) = match postcard::from_bytes(&buffer[..length]) {
+            Ok(FromDaemon::Reply(_, Reply::Welcome { node, largest, datagram })) => (node, largest, datagram),
             Ok(FromDaemon::Reply(_, Reply::Failed(why))) => return Err(Error::Failed(why)),
             _ => return Err(Error::Garbled),
         };
@@ -97,6 +99,7 @@ impl Client {
             events: Mutex::new(events),
             node,
             largest,
+            datagram,
         });
         let weak = Arc::downgrade(&inner);
         let reader = inner.socket.as_fd().try_clone_to_owned()?;
@@ -109,6 +112,11 @@ impl Client {
     /// The largest message that the daemon takes, in bytes.
     pub fn largest_message(&self) -> u32 {
         self.0.largest
+    }
+
+    /// The largest datagram that the daemon takes, in bytes.
+    pub fn largest_datagram(&self) -> u32 {
+        self.0.datagram
     }
 
     /// The name of the node.
@@ -142,10 +150,40 @@ impl Client {
     /// [`resolve`](Self::resolve) finds. Datagrams have no guarantee, and full queues drop them.
     ///
     /// # Errors
-    /// [`Error::Excess`] if the outbox is full.
+    /// [`Error::Length`]; [`Error::Excess`] if the outbox is full.
     pub fn datagram(&self, address: (u32, u32), payload: &[u8]) -> Result<(), Error> {
-        let words = [u64::from(address.0), u64::from(address.1), 0];
-        self.0.push(Record { kind: outbox::DATAGRAM, words }, payload).map(drop).ok_or(Error::Excess)
+        if payload.len() > self.0.datagram as usize {
+            return Err(Error::Length);
+        }
+        if self.datagrams(address, [payload]) == 1 { Ok(()) } else { Err(Error::Excess) }
+    }
+
+    /// Sends datagrams to one receiver: short ones share packets. Answers how many the outbox had
+    /// room for, the first ones. It ends before one that is too long.
+    pub fn datagrams<'a>(
+        &self,
+        (node, port): (u32, u32),
+        payloads: impl IntoIterator<Item = &'a [u8]>,
+    ) -> usize {
+        let record = Record { kind: outbox::DATAGRAM, words: [node.into(), port.into(), 0] };
+        let most = self.0.datagram as usize + packed::FRONT;
+        let mut pusher = self.0.pusher();
+        let (mut bytes, mut pushed, mut packed) = (Vec::with_capacity(most), 0, 0);
+        for payload in payloads {
+            if !packed::add(&mut bytes, payload, most) {
+                if packed == 0 || !pusher.push(record, &bytes) {
+                    return pushed;
+                }
+                pushed += packed;
+                packed = 0;
+                bytes.clear();
+                if !packed::add(&mut bytes, payload, most) {
+                    return pushed;
+                }
+            }
+            packed += 1;
+        }
+        if packed > 0 && pusher.push(record, &bytes) { pushed + packed } else { pushed }
     }
 
     /// Node and port of the receiver `name`.
@@ -223,10 +261,14 @@ impl Inner {
 
     /// Puts a record into the outbox; `None` if it is full. Whether the daemon slept.
     pub(crate) fn push(&self, record: Record, payload: &[u8]) -> Option<bool> {
-        let mut producer = guard(&self.producer);
-        let pushed = producer.push(record, payload);
-        let slept = self.bell.ring_if(producer.armed());
+        let mut pusher = self.pusher();
+        let pushed = pusher.push(record, payload);
+        let slept = pusher.ring();
         pushed.then_some(slept)
+    }
+
+    fn pusher(&self) -> Pusher<'_> {
+        Pusher { producer: guard(&self.producer), bell: &self.bell }
     }
 
     pub(crate) fn slot(&self, number: u32) -> Result<Slot, Error> {
@@ -235,6 +277,30 @@ impl Inner {
 
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Acquire)
+    }
+}
+
+/// Puts records into the outbox, and rings once for all of them.
+struct Pusher<'a> {
+    producer: MutexGuard<'a, Producer>,
+    bell: &'a Bell,
+}
+
+impl Pusher<'_> {
+    fn push(&mut self, record: Record, payload: &[u8]) -> bool {
+        self.producer.push(record, payload)
+    }
+
+    /// Whether the daemon slept.
+    fn ring(&self) -> bool {
+        self.bell.ring_if(self.producer.armed())
+    }
+}
+
+impl Drop for Pusher<'_> {
+    fn drop(&mut self) {
+        // The bell of a daemon that is awake does not ring.
+        self.ring();
     }
 }
 

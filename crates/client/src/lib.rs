@@ -31,6 +31,7 @@ mod client;
 mod error;
 pub mod listener;
 pub mod outbox;
+pub mod packed;
 pub mod protocol;
 pub mod ring;
 pub mod socket;

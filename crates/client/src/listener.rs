@@ -10,6 +10,7 @@ use nix::poll::PollTimeout;
 use crate::bell::{Bell, arm};
 use crate::client::Inner;
 use crate::error::Error;
+use crate::packed::Packed;
 use crate::protocol::{ChannelName, Request};
 use crate::ring::{self, Consumer};
 
@@ -18,7 +19,7 @@ pub const CAPACITY: usize = 1 << 20;
 /// Kind of a record: a message of a channel; words: node and epoch, local number, delay in
 /// nanoseconds.
 pub const MESSAGE: u32 = 0;
-/// Kind of a record: a datagram.
+/// Kind of a record: the datagrams of a packet.
 pub const DATAGRAM: u32 = 1;
 /// A sleep is at most so long, so that the end of the daemon is noticed.
 const LOOK: u16 = 50;
@@ -42,6 +43,8 @@ pub struct Listener {
     port: u32,
     consumer: Consumer,
     bell: Bell,
+    /// Datagrams of the last packet.
+    packed: Packed,
 }
 
 impl Listener {
@@ -49,7 +52,7 @@ impl Listener {
         let [memory, bell] = <[OwnedFd; 2]>::try_from(files).map_err(|_| Error::Garbled)?;
         let memory = Arc::new(Memory::map(&memory, ring::bytes(CAPACITY))?);
         let consumer = Consumer::new(&memory, 0, CAPACITY);
-        Ok(Self { inner: inner.clone(), port, consumer, bell: Bell::of(bell) })
+        Ok(Self { inner: inner.clone(), port, consumer, bell: Bell::of(bell), packed: Packed::default() })
     }
 
     /// The next message; waits for it.
@@ -90,21 +93,30 @@ impl Listener {
     /// # Errors
     /// The daemon ended.
     pub fn try_recv(&mut self) -> Result<Option<Message>, Error> {
-        let mut payload = Vec::new();
-        let Some(record) = self.consumer.pop(&mut payload).map_err(|_| Error::Garbled)? else {
-            return if self.inner.is_lost() { Err(Error::Disconnected) } else { Ok(None) };
-        };
-        let [source, local, delay] = record.words;
-        let name = ChannelName { node: source as u32, epoch: (source >> 32) as u32, local: local as u32 };
-        let channel = (record.kind == MESSAGE).then_some(name);
-        Ok(Some(Message { channel, payload, delay: Duration::from_nanos(delay) }))
+        loop {
+            if let Some(payload) = self.packed.next() {
+                return Ok(Some(Message { channel: None, payload, delay: Duration::ZERO }));
+            }
+            let mut payload = Vec::new();
+            let Some(record) = self.consumer.pop(&mut payload).map_err(|_| Error::Garbled)? else {
+                return if self.inner.is_lost() { Err(Error::Disconnected) } else { Ok(None) };
+            };
+            if record.kind == MESSAGE {
+                let [source, local, delay] = record.words;
+                let name =
+                    ChannelName { node: source as u32, epoch: (source >> 32) as u32, local: local as u32 };
+                let delay = Duration::from_nanos(delay);
+                return Ok(Some(Message { channel: Some(name), payload, delay }));
+            }
+            self.packed = Packed::new(payload);
+        }
     }
 
     /// Asks for a ring of the file of [`as_fd`](AsFd::as_fd) at the next message, for an event
     /// loop; false if a message is there already. Call [`silence`](Self::silence) after each ring.
     pub fn arm(&mut self) -> bool {
         arm(self.consumer.armed());
-        self.consumer.is_empty()
+        self.packed.is_empty() && self.consumer.is_empty()
     }
 
     /// Forgets the rings until now.

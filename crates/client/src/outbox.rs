@@ -22,7 +22,7 @@ pub const RING_AT: usize = RING;
 
 /// Kind of a record: a message; words: slot, number, 0.
 pub const MESSAGE: u32 = 0;
-/// Kind of a record: a datagram; words: node, port, 0.
+/// Kind of a record: the datagrams of a packet; words: node, port, 0.
 pub const DATAGRAM: u32 = 1;
 
 /// State of the channel of a slot.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// Version of the protocol; the first request states it.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The longest datagram in bytes.
 pub const LONGEST: usize = 64 * 1024;
 /// The longest name of a receiver in bytes.
@@ -160,6 +160,8 @@ pub enum Reply {
         node: String,
         /// The largest message in bytes.
         largest: u32,
+        /// The largest datagram in bytes.
+        datagram: u32,
     },
     /// Done.
     Done,
@@ -257,4 +259,16 @@ pub struct NodeStatus {
     /// The last stops of the platform, the newest first: begin, in nanoseconds since the start, and
     /// length in nanoseconds.
     pub stalls: Vec<(u64, u64)>,
+    /// When the clock of the node began, in nanoseconds of `CLOCK_MONOTONIC` of its host.
+    pub began_ns: u64,
+    /// Clocks of neighbours: name, their clock less that of the node, and the bound of the error; both
+    /// in nanoseconds. Without a bound a clock has stepped.
+    pub clocks: Vec<(String, i64, Option<u64>)>,
+}
+
+impl NodeStatus {
+    /// A counter by its name; zero if there is none.
+    pub fn counter(&self, name: &str) -> u64 {
+        self.counters.iter().find(|(known, _)| known == name).map_or(0, |(_, value)| *value)
+    }
 }

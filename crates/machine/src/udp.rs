@@ -189,6 +189,8 @@ struct Train {
 #[derive(Debug)]
 pub struct Sender {
     arena: Vec<u8>,
+    /// Bytes of the arena in the batch.
+    used: usize,
     trains: Vec<Train>,
     /// The kernel has trains.
     segments: usize,
@@ -197,26 +199,36 @@ pub struct Sender {
 impl Sender {
     /// A sender; `trains` as [`prepare`] answered.
     pub fn new(trains: bool) -> Self {
-        Self { arena: Vec::new(), trains: Vec::new(), segments: if trains { SEGMENTS } else { 1 } }
+        Self { arena: Vec::new(), used: 0, trains: Vec::new(), segments: if trains { SEGMENTS } else { 1 } }
     }
 
     /// Adds a datagram to the batch.
     pub fn add(&mut self, datagram: &[u8]) {
-        let begin = self.arena.len();
-        self.arena.extend_from_slice(datagram);
-        let end = self.arena.len();
+        self.add_with(datagram.len(), |out| out.copy_from_slice(datagram));
+    }
+
+    /// Adds a datagram of `length` bytes that `fill` writes.
+    pub fn add_with(&mut self, length: usize, fill: impl FnOnce(&mut [u8])) {
+        let begin = self.used;
+        let end = begin + length;
+        // The arena keeps its length, so that its bytes are not set to zero again and again.
+        if self.arena.len() < end {
+            self.arena.resize(end.next_power_of_two(), 0);
+        }
+        fill(&mut self.arena[begin..end]);
+        self.used = end;
         if let Some(train) = self.trains.last_mut()
             && !train.closed
             && train.count < self.segments
-            && datagram.len() <= train.segment
-            && !datagram.is_empty()
+            && length <= train.segment
+            && length > 0
             && end - train.begin <= LONGEST - 28
         {
             (train.end, train.count) = (end, train.count + 1);
-            train.closed = datagram.len() < train.segment;
+            train.closed = length < train.segment;
             return;
         }
-        self.trains.push(Train { begin, end, segment: datagram.len(), count: 1, closed: false });
+        self.trains.push(Train { begin, end, segment: length, count: 1, closed: false });
     }
 
     /// Datagrams and trains in the batch.
@@ -236,7 +248,7 @@ impl Sender {
             lost += send(socket, &self.arena, trains);
         }
         self.trains.clear();
-        self.arena.clear();
+        self.used = 0;
         lost
     }
 }

@@ -1,6 +1,6 @@
 //! `NODE.toml`: one node, its links, and the quotas of its users.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ const ETHERNET: u32 = 14 + 4 + 8 + 12;
 const SHORTEST_SIGNALLING: Span = Span::from_us(50);
 /// Parts per billion by which `CLOCK_MONOTONIC` may be fast or slow: 100 ppm of a crystal, and 500
 /// ppm by which Linux adjusts the clock at most.
-const DRIFT: i64 = 600_000;
+pub(crate) const DRIFT: i64 = 600_000;
 /// Bytes for the channels from one neighbour, or from the programs here.
 const MEMORY: u64 = 1 << 30;
 /// The longest message in bytes.
@@ -173,6 +173,9 @@ pub struct Link {
     /// The rate of the line; with `interface`.
     #[serde(default, deserialize_with = "optional")]
     pub line: Option<Rate>,
+    /// The rate of other traffic that arrives on `interface`; more is dropped. Absent: no limit.
+    #[serde(default, deserialize_with = "optional")]
+    pub ingress: Option<Rate>,
     /// The longest IP packet.
     #[serde(default = "mtu")]
     pub mtu: u32,
@@ -210,7 +213,7 @@ fn propagation() -> Span {
     Span::from_us(10)
 }
 
-fn parsed<'de, D: Deserializer<'de>, T>(from: D) -> Result<T, D::Error>
+pub(crate) fn parsed<'de, D: Deserializer<'de>, T>(from: D) -> Result<T, D::Error>
 where
     T: std::str::FromStr,
     T::Err: fmt::Display,
@@ -218,7 +221,7 @@ where
     String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
 }
 
-fn optional<'de, D: Deserializer<'de>, T>(from: D) -> Result<Option<T>, D::Error>
+pub(crate) fn optional<'de, D: Deserializer<'de>, T>(from: D) -> Result<Option<T>, D::Error>
 where
     T: std::str::FromStr,
     T::Err: fmt::Display,
@@ -278,7 +281,8 @@ impl NodeFile {
         if self.links.is_empty() {
             return Err("a node has at least one `[[link]]`".to_owned());
         }
-        let mut peers = std::collections::BTreeSet::from([self.id]);
+        let mut peers = BTreeSet::from([self.id]);
+        let mut interfaces = BTreeSet::new();
         for link in &self.links {
             let of = |what: &str| format!("the link to `{}`: {what}", link.peer);
             if !is_name(&link.peer) || !peers.insert(link.peer_id) {
@@ -301,6 +305,14 @@ impl NodeFile {
                 }
                 (Some(_), Some(_)) | (None, None) => {}
                 _ => return Err(of("`interface` and `line` belong together")),
+            }
+            if let Some(interface) = &link.interface
+                && (!is_name(interface) || !interfaces.insert(interface))
+            {
+                return Err(of("`interface` names an interface of one link"));
+            }
+            if link.ingress.is_some_and(|rate| rate.is_zero() || link.interface.is_none()) {
+                return Err(of("`ingress` is above zero, and belongs to an `interface`"));
             }
         }
         for owner in self.quota.keys().filter(|owner| *owner != "default") {
@@ -452,6 +464,7 @@ mod tests {
             (FILE.replace("id = 1", "id = 1\npacket = 1400"), "room for 1376 B"),
             (format!("{FILE}\ninterface = \"eth0\""), "belong together"),
             (format!("{FILE}\ninterface = \"eth0\"\nline = \"80 Mbit/s\""), "below `line`"),
+            (format!("{FILE}\ningress = \"1 Mbit/s\""), "belongs to an `interface`"),
             (format!("{FILE}\nspeed = 1"), "speed"),
             (format!("{FILE}\n[quota.alice]\nchannels = 1"), "user's number"),
             (FILE.replace("80 Mbit/s", "80"), "rate"),

@@ -17,6 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::clock::Clock;
 use crate::directory::{Directory, Record};
 use crate::exchange::{FromEngine, Outcome, RequestId, ToEngine};
+use crate::pulse::{Pulse, Reading};
 use crate::seal::MATERIAL;
 use crate::session::Said;
 use crate::watch::{Rung, watch};
@@ -54,6 +55,8 @@ pub(crate) struct State {
     next_program: u32,
     next_port: u32,
     sessions: BTreeMap<NodeId, (u64, mpsc::UnboundedSender<Said>)>,
+    /// The clocks of the neighbours.
+    pulses: BTreeMap<NodeId, Rc<RefCell<Pulse>>>,
     next_session: u64,
     /// The last complaint about each neighbour, so that it is logged once.
     complaints: BTreeMap<String, String>,
@@ -89,6 +92,7 @@ impl Control {
             next_program: 0,
             next_port: 0,
             sessions: BTreeMap::new(),
+            pulses: BTreeMap::new(),
             next_session: 0,
             complaints: BTreeMap::new(),
         };
@@ -122,7 +126,12 @@ impl Control {
 
     /// Writes a sentence to the log.
     pub(crate) fn log(&self, sentence: impl AsRef<str>) {
-        eprintln!("{}: {}", self.name, sentence.as_ref());
+        tracing::info!("{}: {}", self.name, sentence.as_ref());
+    }
+
+    /// Writes a warning to the log.
+    pub(crate) fn warn(&self, sentence: impl AsRef<str>) {
+        tracing::warn!("{}: {}", self.name, sentence.as_ref());
     }
 
     /// Logs what is wrong with a neighbour, once.
@@ -131,7 +140,7 @@ impl Control {
         if state.complaints.get(peer) != Some(&sentence) {
             state.complaints.insert(peer.to_owned(), sentence.clone());
             drop(state);
-            self.log(sentence);
+            self.warn(sentence);
         }
     }
 
@@ -140,7 +149,7 @@ impl Control {
         let mut state = self.state.borrow_mut();
         if state.engine.push(request).is_err() {
             drop(state);
-            self.log("the engine does not take requests");
+            self.warn("the engine does not take requests");
             return;
         }
         state.engine_bell.ring();
@@ -182,7 +191,12 @@ impl Control {
     }
 
     /// A session with a neighbour begins; it replaces an older one. Answers its number.
-    pub(crate) fn session_up(&self, peer: NodeId, tell: mpsc::UnboundedSender<Said>) -> u64 {
+    pub(crate) fn session_up(
+        &self,
+        peer: NodeId,
+        tell: mpsc::UnboundedSender<Said>,
+        pulse: Rc<RefCell<Pulse>>,
+    ) -> u64 {
         let rate = self.rates.get(&peer).copied().unwrap_or(0);
         let session = {
             let mut state = self.state.borrow_mut();
@@ -192,6 +206,7 @@ impl Control {
                 let _ = tell.send(Said::Record(record));
             }
             let known = state.sessions.insert(peer, (session, tell));
+            state.pulses.insert(peer, pulse);
             let complaints = std::mem::take(&mut state.complaints);
             drop(state);
             if known.is_none() || !complaints.is_empty() {
@@ -211,11 +226,26 @@ impl Control {
                 return;
             }
             state.sessions.remove(&peer);
+            state.pulses.remove(&peer);
             let now = self.clock.now();
             let _ = state.directory.set_neighbour(now, peer, None);
         }
-        self.log(format!("session with node {} is down", peer.0));
+        self.warn(format!("session with node {} is down", peer.0));
         self.spread(true);
+    }
+
+    /// The clock of each neighbour beside the own one.
+    pub(crate) fn clocks(&self) -> Vec<(NodeId, Reading)> {
+        let now = self.now();
+        let state = self.state.borrow();
+        let read =
+            |(peer, pulse): (&NodeId, &Rc<RefCell<Pulse>>)| Some((*peer, pulse.borrow_mut().read(now)?));
+        state.pulses.iter().filter_map(read).collect()
+    }
+
+    /// When the clock of the node began, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub(crate) fn began(&self) -> u64 {
+        self.clock.monotonic(Time::ZERO)
     }
 
     /// Whether a session with the neighbour is up.
@@ -303,7 +333,7 @@ impl Control {
                 say(program, ToProgram::Say(FromDaemon::Ended(shown(channel))));
             }
             FromEngine::Hostile(program) => {
-                self.log(format!("program {} does not follow the protocol", program.0));
+                self.warn(format!("program {} does not follow the protocol", program.0));
                 say(program, ToProgram::Hangup);
             }
         }

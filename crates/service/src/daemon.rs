@@ -23,6 +23,8 @@ use crate::engine::{Ends, Engine};
 use crate::exchange::ToEngine;
 use crate::identity::Identity;
 use crate::journal::Journal;
+use crate::notify::{State, notify};
+use crate::policer::Policer;
 use crate::reload::Running;
 use crate::shaper::Shaper;
 use crate::wire::Wire;
@@ -53,10 +55,13 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
     let epoch = next_epoch(&file.state(), &file.name)?;
     let config = file.node(epoch);
     let sealed = matches!(file.security, Security::Keys(_));
-    let (mut wires, mut shapers) = (Vec::new(), Vec::new());
+    let (mut wires, mut shapers, mut policers) = (Vec::new(), Vec::new(), Vec::new());
     for link in &file.links {
         if let (Some(interface), Some(line)) = (&link.interface, link.line) {
             shapers.push(Shaper::install(interface, line, link.rate)?);
+        }
+        if let (Some(interface), Some(rate)) = (&link.interface, link.ingress) {
+            policers.push(Policer::install(interface, link, rate)?);
         }
         let wire = Wire::open(link, config.links[&NodeId(link.peer_id)], sealed);
         wires.push(wire.map_err(|why| format!("the link to `{}`, {}: {why}", link.peer, link.local))?);
@@ -91,10 +96,10 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
     // Held until the daemon ends.
     let awake = file.host.awake.then(keep_awake);
     if let Some(Err(refused)) = &awake {
-        control.log(refused.to_string());
+        control.warn(refused.to_string());
     }
     for refused in &thread.refused {
-        control.log(format!("{refused}"));
+        control.warn(format!("{refused}"));
     }
     let mut tasks = tokio::task::JoinSet::new();
     tasks.spawn_local(hear(control.clone(), from_engine, answer_bell));
@@ -115,9 +120,14 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
         Err(why) => Err(why),
         Ok(mut running) => {
             ready(&path);
+            notify(State::Ready);
             loop {
                 tokio::select! {
-                    _ = hangup.recv() => running.reload().await,
+                    _ = hangup.recv() => {
+                        notify(State::Reloading);
+                        running.reload().await;
+                        notify(State::Ready);
+                    }
                     _ = interrupt.recv() => break Ok(()),
                     _ = terminate.recv() => break Ok(()),
                     Some(ended) = tasks.join_next() => {
@@ -127,6 +137,7 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
             }
         }
     };
+    notify(State::Stopping);
     control.stopping();
     // The programs learn it before their connections end.
     tokio::task::yield_now().await;
@@ -137,7 +148,7 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
         let _ = writer.join();
     }
     let _ = fs::remove_file(&path);
-    drop((shapers, awake));
+    drop((shapers, policers, awake));
     ended
 }
 

@@ -37,11 +37,7 @@ impl Inbox {
             }
             None => Record { kind: DATAGRAM, words: [0; 3] },
         };
-        if !self.ring.push(record, &message.payload) {
-            return Some(message);
-        }
-        self.bell.ring_if(self.ring.armed());
-        None
+        (!self.ring.push(record, &message.payload)).then_some(message)
     }
 }
 
@@ -62,12 +58,15 @@ impl Engine {
         }
         while inbox.kept.is_none() {
             let received = self.node.command(now, inbox.program, Command::Receive(port));
-            let Ok(Response::Received(message)) = received else { return };
+            let Ok(Response::Received(message)) = received else { break };
             if let Some(channel) = message.channel {
                 self.ledger.delivered(channel, message.delay);
             }
             inbox.kept = inbox.put(message);
         }
-        self.full.push(port);
+        if inbox.kept.is_some() {
+            self.full.push(port);
+        }
+        inbox.bell.ring_if(inbox.ring.armed());
     }
 }

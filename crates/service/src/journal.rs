@@ -94,6 +94,13 @@ fn contract([max_message, min_message, min_interval, deadline, burst]: Numbers) 
     }
 }
 
+impl<'a> What<'a> {
+    /// A message.
+    pub(crate) fn send(channel: ChannelId, payload: &'a [u8]) -> Self {
+        Self::Send(name(channel), payload)
+    }
+}
+
 impl<'a> From<&'a Command> for What<'a> {
     fn from(command: &'a Command) -> Self {
         match command {

@@ -16,6 +16,7 @@
 #![cfg(target_os = "linux")]
 
 mod clock;
+pub mod compare;
 pub mod config;
 mod control;
 mod daemon;
@@ -30,8 +31,13 @@ mod journal;
 mod ledger;
 mod logged;
 mod metrics;
+pub mod network;
+mod notify;
 mod outbox;
+mod policer;
+pub mod predict;
 mod programs;
+mod pulse;
 mod reload;
 mod replay;
 mod seal;
@@ -45,4 +51,4 @@ mod wire;
 pub use config::NodeFile;
 pub use daemon::serve;
 pub use identity::make_keys;
-pub use replay::{Replayed, is_log, replay};
+pub use replay::{Passed, Replayed, is_log, replay};

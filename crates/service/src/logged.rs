@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use laxity_node::{Answer, Command, Departure, Failure, Node, Response};
-use laxity_signalling::identity::{NodeId, Program};
+use laxity_signalling::identity::{ChannelId, NodeId, Port, Program};
 use laxity_units::Time;
 
-use crate::journal::{Input, Journal, hash};
+use crate::journal::{Input, Journal, What, hash};
 
 /// A node and its log. Calls that only read the node go through [`Deref`].
 pub(crate) struct Logged {
@@ -38,6 +38,26 @@ impl Logged {
         self.journal.log(|| Input::Command(Journal::at(now), program.0, (&command).into()));
         self.timeout = None;
         self.node.command(now, program, command)
+    }
+
+    pub(crate) fn send(
+        &mut self,
+        now: Time,
+        program: Program,
+        channel: ChannelId,
+        payload: &[u8],
+    ) -> Result<Time, Failure> {
+        self.journal.log(|| Input::Command(Journal::at(now), program.0, What::send(channel, payload)));
+        self.timeout = None;
+        self.node.send_message(now, program, channel, payload)
+    }
+
+    /// A datagram that is not accepted is dropped, and the node counts it.
+    pub(crate) fn datagram(&mut self, now: Time, program: Program, to: NodeId, port: Port, payload: &[u8]) {
+        let what = || What::Datagram { to: to.0, port: port.0, payload };
+        self.journal.log(|| Input::Command(Journal::at(now), program.0, what()));
+        self.timeout = None;
+        let _ = self.node.send_datagram(now, to, port, payload);
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Time) {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use laxity_client::bell::Bell;
 use laxity_client::outbox::{CAPACITY, DATAGRAM, MESSAGE, RING_AT, SLOTS, Slot, SlotState};
 use laxity_client::ring::{Consumer, Garbled, Record};
-use laxity_node::{Command, Failure, Response};
+use laxity_node::Failure;
 use laxity_signalling::contract::Contract;
 use laxity_signalling::identity::{ChannelId, NodeId, Owner, Port, Program};
 use laxity_units::Time;
@@ -143,7 +143,7 @@ impl Engine {
             let Some(outbox) = self.outboxes.get_mut(&program) else { break };
             match outbox.pop(&mut payload) {
                 Ok(None) => break,
-                Ok(Some(record)) => self.take(now, program, record, &mut payload),
+                Ok(Some(record)) => self.take(now, program, record, &payload),
                 Err(Garbled) => {
                     // Its outbox is read no more; control ends the connection.
                     self.remove(program);
@@ -157,45 +157,39 @@ impl Engine {
         taken > 0
     }
 
-    fn take(&mut self, now: Time, program: Program, record: Record, payload: &mut Vec<u8>) {
+    fn take(&mut self, now: Time, program: Program, record: Record, payload: &[u8]) {
         let [first, second, _] = record.words;
         match record.kind {
             MESSAGE => self.take_message(now, program, first as u32, payload),
             DATAGRAM => {
-                let (to, port) = (NodeId(first as u32), Port(second as u32));
-                let command = Command::Datagram { to, port, payload: std::mem::take(payload) };
-                // A datagram that is not accepted is dropped, and the node counts it.
-                let _ = self.node.command(now, program, command);
+                self.node.datagram(now, program, NodeId(first as u32), Port(second as u32), payload);
             }
             _ => {}
         }
     }
 
-    fn take_message(&mut self, now: Time, program: Program, number: u32, payload: &mut Vec<u8>) {
+    fn take_message(&mut self, now: Time, program: Program, number: u32, payload: &[u8]) {
         let open = self.outboxes.get(&program).and_then(|outbox| outbox.channel(number));
-        let Some((channel, contract, slot)) =
-            open.map(|open| (open.channel, open.contract, open.slot.clone()))
-        else {
+        let Some(open) = open else {
             // The channel ended with messages in the outbox, or the program made the number up.
             self.ledger.strays += 1;
             return;
         };
-        let length = payload.len();
-        let sent = self.node.command(now, program, Command::Send(channel, std::mem::take(payload)));
-        match sent {
-            Ok(Response::Accepted { due }) => {
+        let (channel, contract, slot) = (open.channel, open.contract, &open.slot);
+        match self.node.send(now, program, channel, payload) {
+            Ok(due) => {
                 // The next message is within the contract when its logical arrival is at most a
                 // burst ahead.
                 let next = due.saturating_sub(contract.deadline).saturating_add(contract.min_interval);
                 let ahead = contract.min_interval.saturating_mul(contract.burst.into());
                 let room = self.clock.monotonic(next.saturating_sub(ahead));
                 slot.room_at().store(room, Ordering::Relaxed);
-                slot.packets().fetch_add(self.ledger.packets(length), Ordering::Relaxed);
+                slot.packets().fetch_add(self.ledger.packets(payload.len()), Ordering::Relaxed);
                 slot.accepted().fetch_add(1, Ordering::Release);
                 self.ledger.accepted(channel);
             }
             failed => {
-                if matches!(failed, Err(Failure::Excess)) {
+                if failed == Err(Failure::Excess) {
                     self.ledger.exceeded(channel);
                 }
                 slot.refused().fetch_add(1, Ordering::Release);

@@ -13,7 +13,8 @@ use laxity_client::protocol::{
     Acceptable, ChannelName, FromDaemon, LONGEST, LONGEST_NAME, NodeStatus, Refusal, Reply, Request, VERSION,
 };
 use laxity_client::socket::{Peer, Socket};
-use laxity_client::{Contract, outbox, ring};
+use laxity_client::{Contract, outbox, packed, ring};
+use laxity_node::ADDRESS;
 use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program};
 use laxity_signalling::refusal::{self, Refused, Resource};
 use laxity_vi::provider::Memory;
@@ -114,7 +115,9 @@ async fn serve(control: Rc<Control>, connection: Socket, peer: Peer) -> io::Resu
             let program = control.new_program(tell);
             let (owner, memory) = (Owner(peer.uid), Arc::new(memory));
             control.tell(ToEngine::Attach { program, owner, outbox: memory, bell });
-            let welcome = Reply::Welcome { node: control.name().to_owned(), largest: LARGEST_MESSAGE };
+            let datagram = control.packet() - (ADDRESS + packed::FRONT) as u32;
+            let node = control.name().to_owned();
+            let welcome = Reply::Welcome { node, largest: LARGEST_MESSAGE, datagram };
             let greeted = send(FromDaemon::Reply(number, welcome), &[file.as_fd(), theirs.as_fd()]);
             let (ports, requests, is_gone) = (Cell::new(0), Cell::new(0), Cell::new(false));
             let control = control.clone();
@@ -327,21 +330,16 @@ impl Connected {
     }
 
     fn refusal(&self, refused: &Refused) -> Refusal {
-        let shortage = &refused.shortage;
-        let (resource, missing) = described(shortage.resource, shortage.missing);
-        let ns = |span: laxity_units::Span| span.as_ps().div_ceil(1000);
-        let acceptable = match shortage.acceptable {
-            refusal::Acceptable::Unknown => Acceptable::Unknown,
-            refusal::Acceptable::Deadline(span) => Acceptable::Deadline(ns(span)),
-            refusal::Acceptable::Interval(span) => Acceptable::Interval(ns(span)),
-            refusal::Acceptable::Burst(messages) => Acceptable::Burst(messages),
-            refusal::Acceptable::Later => Acceptable::Later,
-        };
-        Refusal { node: self.node_name(refused.node), resource: resource.to_owned(), missing, acceptable }
+        shown(refused, self.node_name(refused.node))
     }
 
     fn status(&self, engine: EngineStatus) -> NodeStatus {
         let control = &self.control;
+        let clocks = control.clocks().into_iter().map(|(peer, clock)| {
+            let error = clock.error.map(|error| error.as_ps().div_ceil(1000));
+            (self.node_name(peer), clock.offset_ns, error)
+        });
+        let clocks = clocks.collect();
         let state = control.state.borrow();
         let named = |(mut row, port): (laxity_client::Row, Port)| {
             if row.direction == laxity_client::Direction::Destination {
@@ -362,6 +360,8 @@ impl Connected {
             names: state.directory.names(),
             counters: engine.counters,
             stalls: engine.stalls,
+            began_ns: control.began(),
+            clocks,
             rows: engine.rows.into_iter().map(named).collect(),
         }
     }
@@ -373,6 +373,21 @@ fn failed(why: &str) -> Reply {
 
 fn unknown(name: &str) -> String {
     format!("no node knows a receiver `{name}`")
+}
+
+/// A refusal by the node with the name `node`, as programs see it.
+pub(crate) fn shown(refused: &Refused, node: String) -> Refusal {
+    let shortage = &refused.shortage;
+    let (resource, missing) = described(shortage.resource, shortage.missing);
+    let ns = |span: laxity_units::Span| span.as_ps().div_ceil(1000);
+    let acceptable = match shortage.acceptable {
+        refusal::Acceptable::Unknown => Acceptable::Unknown,
+        refusal::Acceptable::Deadline(span) => Acceptable::Deadline(ns(span)),
+        refusal::Acceptable::Interval(span) => Acceptable::Interval(ns(span)),
+        refusal::Acceptable::Burst(messages) => Acceptable::Burst(messages),
+        refusal::Acceptable::Later => Acceptable::Later,
+    };
+    Refusal { node, resource: resource.to_owned(), missing, acceptable }
 }
 
 /// A resource, and how much of it is missing.

@@ -46,7 +46,7 @@ impl Running {
         let read = read.and_then(|file| Ok((Identity::of(&file.security)?, file)));
         let (identity, file) = match read {
             Ok(read) => read,
-            Err(why) => return self.control.log(format!("not reloaded: {why}")),
+            Err(why) => return self.control.warn(format!("not reloaded: {why}")),
         };
         let waiting = needs_restart(&self.file, &file);
         if discriminant(&self.file.security) == discriminant(&file.security) {
@@ -61,7 +61,7 @@ impl Running {
                     }
                     self.file.metrics = file.metrics;
                 }
-                Err(why) => self.control.log(why),
+                Err(why) => self.control.warn(why),
             }
         }
         self.file.host.idle = file.host.idle;

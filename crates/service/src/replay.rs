@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use laxity_node::{Node, Response};
 use laxity_signalling::identity::{Epoch, NodeId, Program};
 use laxity_units::{Span, Time};
 
-use crate::config::NodeFile;
+use crate::config::{Link, NodeFile};
 use crate::daemon::jitter;
 use crate::journal::{Head, Input, MAGIC, hash};
 
@@ -39,13 +40,26 @@ pub fn is_log(begin: &[u8]) -> bool {
     begin.starts_with(MAGIC)
 }
 
-/// Repeats the log at `path`.
+/// A frame that a daemon received from or sent to a neighbour, without its seal.
+#[derive(Debug, Clone, Copy)]
+pub struct Passed<'a> {
+    /// When, since the start of the daemon.
+    pub at: Time,
+    /// The addresses of the sender and of the receiver.
+    pub between: [SocketAddr; 2],
+    /// The name of the neighbour.
+    pub neighbour: &'a str,
+    /// The header and the payload.
+    pub bytes: &'a [u8],
+}
+
+/// Repeats the log at `path`, and passes each frame to `watch`.
 ///
 /// # Errors
 /// A sentence: the file is no log of a daemon, or the node does something else than in the run.
-pub fn replay(path: &Path) -> Result<Replayed, String> {
+pub fn replay(path: &Path, watch: &mut dyn FnMut(Passed<'_>)) -> Result<Replayed, String> {
     let bytes = fs::read(path).map_err(|why| format!("{}: {why}", path.display()))?;
-    run(&bytes).map_err(|why| format!("{}: {why}", path.display()))
+    run(&bytes, watch).map_err(|why| format!("{}: {why}", path.display()))
 }
 
 /// The next record, and the rest; `None` if it is cut off.
@@ -54,7 +68,7 @@ fn record(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)
 }
 
-fn run(bytes: &[u8]) -> Result<Replayed, String> {
+fn run(bytes: &[u8], watch: &mut dyn FnMut(Passed<'_>)) -> Result<Replayed, String> {
     let rest = bytes.strip_prefix(MAGIC).ok_or("it is no log of a daemon")?;
     let (head, mut rest) = record(rest).ok_or("it has no begin")?;
     let head: Head = postcard::from_bytes(head).map_err(|why| format!("its begin is none: {why}"))?;
@@ -62,8 +76,8 @@ fn run(bytes: &[u8]) -> Result<Replayed, String> {
     let epoch = Epoch(head.epoch);
     let hosts = file.host.delay;
     let node = Node::new(file.node(epoch), jitter(epoch, file.id)).map_err(|why| why.to_string())?;
-    let mut run =
-        Run { node, hosts, seen: Replayed { version: head.version, name: file.name, ..Replayed::default() } };
+    let seen = Replayed { version: head.version, name: file.name, ..Replayed::default() };
+    let mut run = Run { node, hosts, links: file.links, watch, seen };
     while !rest.is_empty() {
         let Some((input, after)) = record(rest) else {
             run.seen.is_cut = true;
@@ -78,13 +92,25 @@ fn run(bytes: &[u8]) -> Result<Replayed, String> {
     Ok(run.seen)
 }
 
-struct Run {
+struct Run<'a> {
     node: Node,
     hosts: Span,
+    links: Vec<Link>,
+    watch: &'a mut dyn FnMut(Passed<'_>),
     seen: Replayed,
 }
 
-impl Run {
+impl Run<'_> {
+    /// A frame passed the link to `peer`.
+    fn passed(&mut self, at: Time, peer: u32, is_sent: bool, bytes: &[u8]) {
+        let Some(link) = self.links.iter().find(|link| link.peer_id == peer) else { return };
+        let mut between = [link.remote, link.local];
+        if is_sent {
+            between.reverse();
+        }
+        (self.watch)(Passed { at, between, neighbour: &link.peer, bytes });
+    }
+
     fn at(&mut self, now: u64) -> Time {
         self.seen.end = Time::from_ps(now);
         self.seen.end
@@ -96,6 +122,7 @@ impl Run {
             Input::Frame(now, from, frame) => {
                 let now = self.at(now);
                 self.seen.frames.0 += 1;
+                self.passed(now, from, false, frame);
                 self.node.handle_frame(now, NodeId(from), frame);
             }
             Input::Command(now, program, what) => {
@@ -118,6 +145,7 @@ impl Run {
                     return Err(format!("another frame leaves for node {to} at {now}"));
                 }
                 self.seen.frames.1 += 1;
+                self.passed(now, to, true, &frame);
                 self.judge(now);
             }
             Input::Free(to) => self.node.transmitted(NodeId(to)),

@@ -56,20 +56,24 @@ impl Sealer {
         Self { key: Key::new(number, material), counter: 0 }
     }
 
-    /// Writes the sealed `frame` to `out`; false if the counters are used up.
-    pub(crate) fn seal(&mut self, frame: &[u8], out: &mut Vec<u8>) -> bool {
-        if self.counter == MOST {
-            return false;
-        }
+    /// Whether the counters are used up.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.counter == MOST
+    }
+
+    /// Writes the sealed `frame` to `out`, which has [`AROUND`] bytes more. The counters are not
+    /// used up.
+    pub(crate) fn seal(&mut self, frame: &[u8], out: &mut [u8]) {
+        assert!(!self.is_used_up(), "a counter is never used twice");
         let front = (u64::from(self.key.number) << 56 | self.counter).to_be_bytes();
         self.counter += 1;
-        out.clear();
-        out.extend_from_slice(&front);
-        out.extend_from_slice(frame);
+        let (head, rest) = out.split_at_mut(FRONT);
+        let (sealed, end) = rest.split_at_mut(frame.len());
+        head.copy_from_slice(&front);
+        sealed.copy_from_slice(frame);
         let (nonce, aad) = (self.key.nonce(front), Aad::from(front));
-        let tag = self.key.key.seal_in_place_separate_tag(nonce, aad, &mut out[FRONT..]);
-        out.extend_from_slice(tag.expect("a frame is below the limit of the cipher").as_ref());
-        true
+        let tag = self.key.key.seal_in_place_separate_tag(nonce, aad, sealed);
+        end.copy_from_slice(tag.expect("a frame is below the limit of the cipher").as_ref());
     }
 }
 
@@ -161,8 +165,8 @@ mod tests {
     const MATERIALS: [[u8; MATERIAL]; 2] = [[7; MATERIAL], [8; MATERIAL]];
 
     fn sealed(sealer: &mut Sealer, frame: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        assert!(sealer.seal(frame, &mut out));
+        let mut out = vec![0; frame.len() + AROUND];
+        sealer.seal(frame, &mut out);
         out
     }
 
@@ -181,8 +185,9 @@ mod tests {
     #[test]
     fn used_up_counters_end_a_session() {
         let mut sealer = Sealer::new(0, &MATERIALS[0]);
+        assert!(!sealer.is_used_up());
         sealer.counter = MOST;
-        assert!(!sealer.seal(b"", &mut Vec::new()));
+        assert!(sealer.is_used_up());
     }
 
     proptest! {

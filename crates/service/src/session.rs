@@ -5,6 +5,7 @@
 //! lasts [`LIFE`] at most. The next one is set up before it ends, and packets under the keys of both
 //! are accepted meanwhile.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -23,10 +24,11 @@ use crate::config::Link;
 use crate::control::Control;
 use crate::directory::Record;
 use crate::identity::Identity;
+use crate::pulse::Pulse;
 use crate::seal::MATERIAL;
 
 /// Version of the protocol between daemons.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The longest session: below the 2^28 packets of a key (RFC 9001, appendix B.1) at 0.8 million
 /// packets a second.
 const LIFE: Duration = Duration::from_secs(300);
@@ -62,6 +64,8 @@ pub(crate) enum Said {
     Record(Record),
     /// A sign of life.
     Alive,
+    /// A message about clocks.
+    Clock(Vec<u8>),
 }
 
 /// Why a session failed.
@@ -203,7 +207,10 @@ async fn talk(
         control.set_keys(peer, key, own, theirs);
     }
     let (tell, mut heard) = mpsc::unbounded_channel();
-    let session = control.session_up(peer, tell);
+    let pulse = Rc::new(RefCell::new(Pulse::new(control.now())));
+    // A newer session ends this one by dropping its sender, so none is kept here.
+    let own = tell.downgrade();
+    let session = control.session_up(peer, tell, pulse.clone());
     let (mut reader, mut writer) = tokio::io::split(connection.stream);
     let reading = async {
         loop {
@@ -211,6 +218,12 @@ async fn talk(
             match said.map_err(|_| Broken::Peer("no sign of life".to_owned()))?? {
                 Said::Record(record) => control.heard(peer, record),
                 Said::Alive => {}
+                Said::Clock(message) => {
+                    let reply = pulse.borrow_mut().handle(control.now(), &message);
+                    if let (Some(reply), Some(tell)) = (reply, own.upgrade()) {
+                        let _ = tell.send(Said::Clock(reply));
+                    }
+                }
                 Said::Hello { .. } => return Err(Broken::Peer("a second greeting".to_owned())),
             }
         }
@@ -218,9 +231,14 @@ async fn talk(
     let writing = async {
         let mut alive = interval(ALIVE);
         loop {
+            let wait = pulse.borrow().wait(control.now());
             let said = tokio::select! {
                 said = heard.recv() => said.ok_or_else(|| Broken::Peer("a newer session".to_owned()))?,
                 _ = alive.tick() => Said::Alive,
+                () = sleep(wait) => match pulse.borrow_mut().request(control.now()) {
+                    Some(request) => Said::Clock(request),
+                    None => continue,
+                },
             };
             write(&mut writer, &said).await?;
         }
@@ -258,7 +276,7 @@ async fn lead(control: Rc<Control>, link: Link, identity: Rc<Identity>) {
                 let (of, to) = (control.clone(), link.clone());
                 let session = tokio::task::spawn_local(async move {
                     if let Err(why) = talk(connection, &of, &to, (true, number)).await {
-                        of.log(format!("session with {} ended: {why}", to.peer));
+                        of.warn(format!("session with {} ended: {why}", to.peer));
                     }
                 });
                 tokio::select! {

@@ -13,7 +13,7 @@ use nix::time::ClockId;
 
 use crate::clock::nanoseconds;
 use crate::config::Link;
-use crate::seal::{MATERIAL, Opener, Sealer, Unsealed};
+use crate::seal::{AROUND, MATERIAL, Opener, Sealer, Unsealed};
 use crate::session::reserve;
 
 /// Counts of packets by their fate.
@@ -52,7 +52,6 @@ pub(crate) struct Wire {
     pub(crate) busy: bool,
     /// When no frame was there to transmit, at last.
     pub(crate) idle_at: Time,
-    scratch: Vec<u8>,
     /// The counters.
     pub(crate) counters: WireCounters,
 }
@@ -84,7 +83,6 @@ impl Wire {
             free_at: Time::ZERO,
             busy: false,
             idle_at: Time::ZERO,
-            scratch: Vec::new(),
             counters: WireCounters::default(),
         })
     }
@@ -148,12 +146,11 @@ impl Wire {
         self.free_at = begin.saturating_add(self.config.transmission(frame.len()));
         self.busy = true;
         if self.sealed {
-            let sealed = self.sealer.as_mut().is_some_and(|sealer| sealer.seal(frame, &mut self.scratch));
-            if !sealed {
+            let Some(sealer) = self.sealer.as_mut().filter(|sealer| !sealer.is_used_up()) else {
                 self.counters.keyless += 1;
                 return;
-            }
-            self.sender.add(&self.scratch);
+            };
+            self.sender.add_with(frame.len() + AROUND, |out| sealer.seal(frame, out));
         } else {
             self.sender.add(frame);
         }

@@ -3,14 +3,60 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use laxity_units::Span;
+use tracing_subscriber::filter::LevelFilter;
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// The node file.
     #[arg(value_name = "NODE")]
     pub(crate) file: PathBuf,
+    /// The least important messages that standard error gets.
+    #[arg(long, value_name = "LEVEL", env = "LAXITY_LOG", default_value = "info")]
+    pub(crate) log: LogLevel,
+}
+
+/// How important a message of the daemon is.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum LogLevel {
+    /// None.
+    Off,
+    /// Warnings.
+    Warn,
+    /// Sessions and reloads, too.
+    Info,
+}
+
+impl LogLevel {
+    pub(crate) fn filter(self) -> LevelFilter {
+        match self {
+            Self::Off => LevelFilter::OFF,
+            Self::Warn => LevelFilter::WARN,
+            Self::Info => LevelFilter::INFO,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Capture {
+    /// The log of a daemon.
+    #[arg(value_name = "LOG")]
+    pub(crate) log: PathBuf,
+    /// The capture, such as `camera.pcapng`.
+    #[arg(value_name = "FILE")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// The network file.
+    #[arg(value_name = "NETWORK")]
+    pub(crate) file: PathBuf,
+    /// The output of `laxity node --json` at a node. Default: the daemons at the sockets of the node
+    /// files are asked.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) status: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

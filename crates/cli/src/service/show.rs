@@ -8,6 +8,7 @@ use laxity_world::text::clean;
 
 use crate::Exit;
 use crate::arguments::{ChannelCommand, ShowNode, Top};
+use crate::service::top::live;
 use crate::service::{connect, finish, span};
 use crate::terminal::Terminal;
 
@@ -43,14 +44,13 @@ pub(crate) fn node(options: &ShowNode, terminal: &mut Terminal) -> Exit {
 
 pub(crate) fn top(options: &Top, terminal: &mut Terminal) -> Exit {
     let outcome = connect(&options.daemon).and_then(|client| {
-        let screen = console::Term::stdout();
         let every = Duration::from_secs_f64(options.every.as_secs_f64());
+        if console::Term::stdout().is_term() {
+            return live(&client, every, options.count);
+        }
         let mut left = options.count;
         while left != Some(0) {
             let status = client.status()?;
-            if screen.is_term() {
-                let _ = screen.clear_screen();
-            }
             terminal.line(&format!("{}\n{}", headline(&status), table(&status)));
             left = left.map(|left| left - 1);
             if left != Some(0) && matches!(client.event(every), Some(laxity_client::Event::Stopping)) {
@@ -66,11 +66,7 @@ fn json_of<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_string_pretty(value).expect("a status has no value that JSON lacks")
 }
 
-fn count(status: &NodeStatus, name: &str) -> u64 {
-    status.counters.iter().find(|(known, _)| known == name).map_or(0, |(_, value)| *value)
-}
-
-fn headline(status: &NodeStatus) -> String {
+pub(crate) fn headline(status: &NodeStatus) -> String {
     let missed: u64 = status.rows.iter().map(|row| row.missed).sum();
     let attributed: u64 = status.rows.iter().map(|row| row.attributed).sum();
     format!(
@@ -80,13 +76,22 @@ fn headline(status: &NodeStatus) -> String {
         status.id,
         status.uptime_s,
         status.channels,
-        count(status, "stalls"),
-        span(count(status, "stall_longest_us") * 1000),
+        status.counter("stalls"),
+        span(status.counter("stall_longest_us") * 1000),
     )
 }
 
+/// Which end of a channel is at the node.
+pub(crate) fn here(row: &Row) -> &'static str {
+    match row.direction {
+        Direction::Source => "source",
+        Direction::Relay => "relay",
+        Direction::Destination => "destination",
+    }
+}
+
 /// The bound of a row.
-fn bound(row: &Row) -> u64 {
+pub(crate) fn bound(row: &Row) -> u64 {
     match row.direction {
         Direction::Destination => row.contract.deadline_ns,
         Direction::Source | Direction::Relay => row.local_ns,
@@ -101,16 +106,11 @@ fn table(status: &NodeStatus) -> String {
         "missed", "by stops",
     ]);
     for row in &status.rows {
-        let here = match row.direction {
-            Direction::Source => "source",
-            Direction::Relay => "relay",
-            Direction::Destination => "destination",
-        };
         let worst =
             if row.worst_ns > bound(row) { format!("{} !", span(row.worst_ns)) } else { span(row.worst_ns) };
         table.add_row([
             row.channel.to_string(),
-            here.to_owned(),
+            here(row).to_owned(),
             clean(&row.name),
             row.contract.max_message.to_string(),
             span(row.contract.interval_ns),
@@ -139,6 +139,12 @@ fn node_text(status: &NodeStatus) -> String {
             clean(peer),
             f64::from(*share) / 1e4
         ));
+    }
+    for (peer, offset, error) in &status.clocks {
+        let sign = if *offset < 0 { '-' } else { '+' };
+        let error = error
+            .map_or_else(|| "an unknown error".to_owned(), |error| format!("at most {} off", span(error)));
+        lines.push(format!("clock of {:<15} {sign}{}, {error}", clean(peer), span(offset.unsigned_abs())));
     }
     lines.push(String::new());
     for (name, node) in &status.names {

@@ -108,3 +108,20 @@ fn every_row_names_its_line_its_draws_and_its_setting() {
     }
     assert!(rows > 200 && papers > 100, "{papers} of {rows} rows");
 }
+
+/// Rows of daemons stay when the experiments run again, and no experiment file is missed for them.
+#[test]
+fn rows_of_another_command_are_put_in_and_stay() {
+    let here = here("merge");
+    let rows = "<!-- system service -->\n## service\n\n### Channels\n\n\
+        <!-- experiment crates/service 2026-11-27 -->\n`cargo xtask service-claims`\n\n\
+        | claim | line | says | verdict | draws | range | figures |\n|---|---|---|---|---|---|---|\n\
+        | N1 | T607 | Real and virtual time: x | holds |  |  | 3 |\n";
+    here.write("rows.md", rows);
+    assert_eq!(here.laxity("reproduce --merge rows.md").status.code(), Some(0));
+    let merged = here.read("docs/reproduction.md");
+    assert!(merged.contains(rows) && merged.contains("1 of 1 on real and virtual time"), "{merged}");
+    assert_eq!(here.laxity("reproduce --check").status.code(), Some(0));
+    assert!(here.laxity("reproduce").status.success());
+    assert_eq!(here.read("docs/reproduction.md"), merged);
+}

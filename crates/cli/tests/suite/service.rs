@@ -1,9 +1,11 @@
 //! The running service as a user has it: daemons of `laxity serve`, and programs of the client.
 
 mod chaos;
+mod crowd;
 mod line;
 mod lossy;
 mod net;
+mod network;
 mod reload;
 mod replay;
 mod steady;

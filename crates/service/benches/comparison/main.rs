@@ -2,7 +2,8 @@
 //! UDP with a class of HTB for each flow, and a channel of the service.
 //!
 //! `cargo xtask bench comparison [--seconds N] [--rows | --claims]` prints the tables of
-//! docs/comparison.md. Root is needed: all runs in network namespaces, which are removed at the end.
+//! docs/comparison.md, and `--section FILE` writes the claims as a section of docs/reproduction.md.
+//! Root is needed: all runs in network namespaces, which are removed at the end.
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the machine's clock")]
 
@@ -41,14 +42,15 @@ fn node(file: &Path) -> Result<(), String> {
 }
 
 fn compare(words: &[&str]) -> Result<(), String> {
-    let (mut seconds, mut rows, mut claims) = (10, true, true);
+    let (mut seconds, mut rows, mut claims, mut section) = (10, true, true, None);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match (*word, words.as_slice().first().and_then(|next| next.parse().ok())) {
             ("--seconds", Some(number)) if number > 0 => (seconds, _) = (number, words.next()),
             ("--rows", _) => claims = false,
             ("--claims", _) => rows = false,
-            _ => return Err("the options are --seconds N, --rows and --claims".to_owned()),
+            ("--section", _) => section = words.next().map(|word| Path::new(*word)),
+            _ => return Err("the options are --seconds N, --rows, --claims and --section FILE".to_owned()),
         }
     }
     let owner = Owner::claim().map_err(|why| why.to_string())?;
@@ -65,7 +67,12 @@ fn compare(words: &[&str]) -> Result<(), String> {
         table::print(&outcomes, seconds);
     }
     if claims {
-        claims::print(&owner, seconds)?;
+        let judged = claims::judge(&owner, seconds)?;
+        table::print_claims(&judged);
+        if let Some(path) = section {
+            let written = std::fs::write(path, table::section(&judged, seconds));
+            written.map_err(|why| format!("{}: {why}", path.display()))?;
+        }
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::cases::{CASES, Case, Outcome, SENDERS, Sender};
+use crate::claims::Row as Claim;
 use crate::streams::{BULK, Delays, STREAM, Stream};
 
 type Row = (Case, Sender, Outcome);
@@ -64,4 +65,40 @@ fn line(case: &str, sender: &str, delays: &Delays, stream: Stream, carried: f64)
     let [p50, p999, worst] = [0.5, 0.999, 1.0].map(|of| ms(delays.quantile(of)));
     let lost = share(delays.lost());
     println!("| {case} | {sender} | {late} | {lost} | {p50} | {p999} | {worst} | {carried:.1} Mbit/s |");
+}
+
+/// Prints the claims.
+pub(crate) fn print_claims(rows: &[Claim]) {
+    println!("\n| claim | says | verdict | figures |\n|---|---|---|---|");
+    for row in rows {
+        println!("| {} | {} | {} | {} |", row.id, row.says, row.verdict, row.figures);
+    }
+}
+
+/// The claims as a section of docs/reproduction.md, with date and machine.
+pub(crate) fn section(rows: &[Claim], seconds: u64) -> String {
+    let date = output("date", &["-u", "+%F"]);
+    let release = output("uname", &["-r"]);
+    let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let models = processors.lines().filter_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = models.clone().next().map_or("an unknown processor", |(_, model)| model.trim());
+    let count = models.count();
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').next().unwrap_or_default();
+    let mut text = format!(
+        "<!-- system service -->\n## service\n\n### Channels of daemons on three nodes, beside floods of both \
+         lines\n\n<!-- experiment crates/service/benches/comparison/claims.rs {date} -->\n\
+         `cargo xtask service-claims` on {date}, {seconds} s: {count} cores of {model}, Linux {release}, a load \
+         of {load}\n\n| claim | line | says | verdict | draws | range | figures |\n|---|---|---|---|---|---|---|\n"
+    );
+    for Claim { id, line, says, verdict, figures } in rows {
+        text += &format!("| {id} | {line} | Real and virtual time: {says} | {verdict} |  |  | {figures} |\n");
+    }
+    text
+}
+
+/// The output of a program.
+fn output(program: &str, arguments: &[&str]) -> String {
+    let output = std::process::Command::new(program).args(arguments).output();
+    output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
 }

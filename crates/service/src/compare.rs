@@ -1,0 +1,150 @@
+//! Prediction and measurement side by side, channel by channel.
+
+use laxity_client::{Direction, NodeStatus, Row};
+use laxity_units::Span;
+
+use crate::network::{Channel, Network};
+use crate::predict::Predicted;
+
+/// What daemons counted of a channel at its destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measured {
+    /// Messages that were delivered.
+    pub messages: u64,
+    /// Messages later than the bound.
+    pub missed: u64,
+    /// The longest delay.
+    pub worst: Span,
+}
+
+/// The judgement of a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// No message is later than the bound, simulated or measured.
+    Within,
+    /// Messages are late by no more than the longest stop of each node on the route: name and stop.
+    Stopped(Vec<(String, Span)>),
+    /// Messages are later than what explains it: a bug.
+    Bug,
+    /// The prediction refuses the channel.
+    Refused,
+    /// No daemon has the channel.
+    Unmeasured,
+}
+
+/// Judges each channel of the network by its prediction and the states of its nodes.
+pub fn compare(
+    network: &Network,
+    predicted: &[Predicted],
+    states: &[NodeStatus],
+) -> Vec<(Option<Measured>, Verdict)> {
+    let each = network.channels.iter().zip(predicted);
+    each.map(|(channel, predicted)| judge(network, channel, predicted, states)).collect()
+}
+
+fn judge(
+    network: &Network,
+    channel: &Channel,
+    predicted: &Predicted,
+    states: &[NodeStatus],
+) -> (Option<Measured>, Verdict) {
+    let from = network.node(&channel.from).map(|node| node.id);
+    let is_it = |row: &&Row| {
+        row.direction == Direction::Destination && row.name == channel.name && Some(row.channel.node) == from
+    };
+    let at = states.iter().filter(|state| state.name == channel.to).flat_map(|state| &state.rows);
+    let rows: Vec<&Row> = at.filter(is_it).collect();
+    let measured = (!rows.is_empty()).then(|| Measured {
+        messages: rows.iter().map(|row| row.messages).sum(),
+        missed: rows.iter().map(|row| row.missed).sum(),
+        worst: Span::from_ns(rows.iter().map(|row| row.worst_ns).max().unwrap_or(0)),
+    });
+    let late = |worst: Span| worst.saturating_sub(channel.deadline);
+    let verdict = match measured {
+        _ if predicted.delivered.1 > 0 => Verdict::Bug,
+        None if predicted.refused.is_some() => Verdict::Refused,
+        None => Verdict::Unmeasured,
+        Some(measured) if late(measured.worst).is_zero() => Verdict::Within,
+        Some(measured) => explained(late(measured.worst), predicted, states),
+    };
+    (measured, verdict)
+}
+
+/// Whether stops of the nodes on the route explain that a message is `late`.
+fn explained(late: Span, predicted: &Predicted, states: &[NodeStatus]) -> Verdict {
+    let on_route: Vec<&NodeStatus> =
+        states.iter().filter(|state| predicted.route.contains(&state.name)).collect();
+    let unexplained: u64 = on_route.iter().map(|state| state.counter("late_unexplained")).sum();
+    let longest = |state: &&NodeStatus| Span::from_us(state.counter("stall_longest_us"));
+    let stops: Vec<(String, Span)> = on_route
+        .iter()
+        .map(|state| (state.name.clone(), longest(state)))
+        .filter(|(_, stop)| !stop.is_zero())
+        .collect();
+    let all = stops.iter().map(|(_, stop)| *stop).fold(Span::ZERO, Span::saturating_add);
+    if unexplained == 0 && late <= all { Verdict::Stopped(stops) } else { Verdict::Bug }
+}
+
+#[cfg(test)]
+mod tests {
+    use laxity_client::protocol::ChannelName;
+
+    use super::*;
+    use crate::network::tests::row;
+    use crate::predict::predict;
+
+    const FILM: &str = "time = \"100 ms\"\n[[channel]]\nfrom = \"n1\"\nto = \"n3\"\nname = \"film\"\nsize = 1000\n\
+        interval = \"10 ms\"\ndeadline = \"40 ms\"\n";
+
+    fn state(name: &str, worst: Option<u64>, counters: &[(&str, u64)]) -> NodeStatus {
+        let contract = laxity_client::Contract::periodic(
+            1000,
+            std::time::Duration::from_millis(10),
+            std::time::Duration::from_millis(40),
+        );
+        let row = |ms: u64| Row {
+            channel: ChannelName { node: 1, epoch: 7, local: 0 },
+            direction: Direction::Destination,
+            name: "film".to_owned(),
+            contract,
+            local_ns: 0,
+            messages: 10,
+            excess: 0,
+            worst_ns: ms * 1_000_000,
+            missed: u64::from(ms > 40),
+            attributed: 0,
+        };
+        NodeStatus {
+            name: name.to_owned(),
+            id: 0,
+            uptime_s: 0,
+            channels: 0,
+            rows: worst.map(row).into_iter().collect(),
+            links: Vec::new(),
+            names: Vec::new(),
+            counters: counters.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect(),
+            stalls: Vec::new(),
+            began_ns: 0,
+            clocks: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_stops_do_not_cover_is_a_bug() {
+        let network = row(FILM).unwrap();
+        let predicted = predict(&network).unwrap();
+        let verdict = |states: &[NodeStatus]| compare(&network, &predicted, states)[0].1.clone();
+        assert_eq!(verdict(&[state("n1", Some(9), &[])]), Verdict::Unmeasured, "it ends at n3");
+        assert_eq!(verdict(&[state("n3", Some(40), &[])]), Verdict::Within);
+        assert_eq!(verdict(&[state("n3", Some(41), &[])]), Verdict::Bug);
+        let stopped = state("n2", None, &[("stall_longest_us", 1000)]);
+        let stops = vec![("n2".to_owned(), Span::from_ms(1))];
+        assert_eq!(verdict(&[state("n3", Some(41), &[]), stopped.clone()]), Verdict::Stopped(stops));
+        assert_eq!(verdict(&[state("n3", Some(42), &[]), stopped.clone()]), Verdict::Bug);
+        let late = state("n3", Some(41), &[("late_unexplained", 1)]);
+        assert_eq!(verdict(&[late, stopped]), Verdict::Bug);
+        let refused = row(&FILM.replace("40 ms", "1 ms")).unwrap();
+        let predicted = predict(&refused).unwrap();
+        assert_eq!(compare(&refused, &predicted, &[])[0], (None, Verdict::Refused));
+    }
+}
