@@ -39,7 +39,7 @@ impl Gates {
     /// window: windows in a row are one. `None` if the level is always open.
     pub fn of(&self, level: u8) -> Option<Vec<(Span, Span)>> {
         let open = |window: &Window| window.open >> level & 1 == 1;
-        let Some(shut) = self.windows.iter().position(|window| !open(window)) else { return None };
+        let shut = self.windows.iter().position(|window| !open(window))?;
         let mut found: Vec<(Span, Span)> = Vec::new();
         let before = self.windows[..shut].iter().fold(Span::ZERO, |sum, window| sum + window.length);
         let (mut at, mut goes_on) = (before, false);
