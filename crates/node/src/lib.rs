@@ -75,6 +75,3 @@ pub use counters::{Counters, Dropped};
 pub use data::ADDRESS;
 pub use line::Lines;
 pub use node::Node;
-
-/// Bytes of a datagram that say where it goes.
-pub const ADDRESS_LEN: usize = data::ADDRESS;

@@ -338,7 +338,7 @@ pub(super) fn fits(
 ) -> Result<(), Reported> {
     let Some(spec) = &around.managed else { return Ok(()) };
     let name = &channel.name;
-    let datagram = Bytes::new(u64::from(spec.packet) - laxity_node::ADDRESS_LEN as u64);
+    let datagram = Bytes::new(u64::from(spec.packet) - laxity_node::ADDRESS as u64);
     let contracts = || {
         let changes = match &channel.asked {
             Asked::Once { changes, .. } => &changes[..],

@@ -176,7 +176,7 @@ impl Managed<'_> {
         if end.0 as usize == to {
             let tally = &mut self.counted[channel].meter.tally;
             tally.packets += 1;
-            tally.transmitted += Bytes::new((payload.len() - laxity_node::ADDRESS_LEN) as u64);
+            tally.transmitted += Bytes::new((payload.len() - laxity_node::ADDRESS) as u64);
         }
         let spec = &self.experiment.channels[channel];
         if spec.route[0] == from && spec.source.is_endless() {
