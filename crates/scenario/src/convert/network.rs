@@ -106,10 +106,13 @@ pub(super) fn waits(adapter: &Adapter) -> bool {
     matches!(adapter, Adapter::Described(adapter) if adapter.asks_for_medium())
 }
 
+/// The keys of a file for THT: one for all stations, and one each.
+type Holdings = (Option<Written<Bounded<Interval>>>, Option<List<Written<Bounded<Interval>>>>);
+
 /// THT of each station of a token ring: one for all, or one each.
 fn holdings(
     cx: &mut Context<'_>,
-    (one, each): (Option<Written<Bounded<Interval>>>, Option<List<Written<Bounded<Interval>>>>),
+    (one, each): Holdings,
     span: &Range<usize>,
     stations: usize,
 ) -> Result<Vec<Span>, Reported> {
