@@ -226,13 +226,18 @@ impl Steps {
         Service::one(rate, debt).busy(padded)
     }
 
-    /// Longest time until a frame of `own` at least begins, for arrivals of whole frames by `stairs`.
-    pub(crate) fn start(&self, stairs: &[Stair], own: Bytes) -> Option<Span> {
+    /// Longest time until a frame of `own` begins, for arrivals of whole frames by `stairs`. A frame of
+    /// up to `most` begins as much sooner as it is longer.
+    ///
+    /// By bits that is so, since less is before it. A count of frames says nothing of its length, so
+    /// the difference is added.
+    pub(crate) fn start(&self, stairs: &[Stair], own: Bytes, most: Bytes) -> Option<Span> {
+        let longer = picobits(most).saturating_sub(picobits(own)).div_ceil(self.link);
         let own = picobits(own);
         let wait = |&(at, bits, frames): &Stair| {
             let by_bits = self.begins(bits.saturating_sub(own), |step| step.bits);
             let before = frames.saturating_sub(1).saturating_mul(self.longest);
-            let by_frames = self.begins(before, |step| step.frames);
+            let by_frames = self.begins(before, |step| step.frames).map(|begins| begins + longer);
             let least = by_bits.into_iter().chain(by_frames).min()?;
             Some(least.saturating_sub(at))
         };
@@ -290,7 +295,7 @@ mod tests {
         let piece = alone.service.expect("a rate").pieces()[0];
         assert_eq!((piece.rate, piece.debt.div_ceil(piece.rate) / US), (6_000_000, 940));
         let stairs = [(0, 1000 * BYTE, 2), (700 * US, 2000 * BYTE, 4)];
-        assert_eq!(steps.start(&stairs, Bytes::new(500)), Some(Span::from_us(1280)));
+        assert_eq!(steps.start(&stairs, Bytes::new(500), Bytes::new(500)), Some(Span::from_us(1280)));
     }
 
     /// A lower class that is open in the window can block it once at its begin: one frame of 250 B
@@ -310,7 +315,10 @@ mod tests {
         let none = server(&[(0, &[(200, 100)]), (Gates::BELOW, &[(0, 1000)])]);
         let closed = timed(&none, 500, &[(Gates::BELOW, Bytes::new(751))]);
         assert!(closed.service.is_none(), "no frame fits");
-        assert_eq!(closed.steps.expect("windows").start(&[(0, 500 * BYTE, 1)], Bytes::new(500)), None);
+        assert_eq!(
+            closed.steps.expect("windows").start(&[(0, 500 * BYTE, 1)], Bytes::new(500), Bytes::new(500)),
+            None
+        );
     }
 
     /// Frames of up to 500 B: a window of 100 us sends at least 60 us of them, and one of 300 us 260 us.

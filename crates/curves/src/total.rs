@@ -22,7 +22,7 @@ use crate::arrival::{Arrival, Bucket, Line, picobits};
 use crate::credit::{self, Above};
 use crate::cyclic::Sends;
 use crate::gates::{self, Gates, Stair, Steps};
-use crate::network::{Network, Server, Visit};
+use crate::network::{Flow, Network, Server, Visit};
 use crate::service::Service;
 
 /// Rounds over a ring before the analysis gives up.
@@ -68,10 +68,11 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Longest time until a frame of `own` at least begins to be sent.
-    pub(crate) fn start(&self, own: Bytes) -> Option<Span> {
+    /// Longest time until a frame of `own` begins to be sent; one of up to `most` begins as much sooner
+    /// as it is longer.
+    pub(crate) fn start(&self, own: Bytes, most: Bytes) -> Option<Span> {
         let straight = self.service.as_ref().and_then(|service| service.start(&self.arrival, own));
-        let stepwise = self.steps.as_ref().and_then(|(steps, stairs)| steps.start(stairs, own));
+        let stepwise = self.steps.as_ref().and_then(|(steps, stairs)| steps.start(stairs, own, most));
         straight.into_iter().chain(stepwise).min()
     }
 }
@@ -120,10 +121,10 @@ impl Total {
                 self.sent[server].insert(visits[share.visits.start].level, sent);
             }
             let visits = &visits[share.visits.clone()];
-            let mut starts: BTreeMap<Bytes, Option<Span>> = BTreeMap::new();
+            let mut starts: BTreeMap<(Bytes, Bytes), Option<Span>> = BTreeMap::new();
             for visit in visits {
-                let own = network.flows[visit.flow].shortest;
-                let start = *starts.entry(own).or_insert_with(|| share.start(own));
+                let Flow { shortest: own, longest: most, .. } = network.flows[visit.flow];
+                let start = *starts.entry((own, most)).or_insert_with(|| share.start(own, most));
                 let Some(start) = start else {
                     changed |= self.refuse(&[*visit]);
                     continue;
@@ -224,7 +225,7 @@ impl Total {
                 shares.iter().zip(&levels).filter(|(_, visits)| gates.together(level, visits[0].level));
             // The frames that they send have arrived no longer ago than their longest delay.
             let sends = |(share, visits): (&Share, &&[Visit])| {
-                let begins = share.start(shortest(network, visits))?;
+                let begins = share.start(shortest(network, visits), share.longest)?;
                 let delay = begins.saturating_add(spec.rate.time_for_ceil(share.longest));
                 Some(share.arrival.clone().late(u128::from(delay.as_ps())))
             };
