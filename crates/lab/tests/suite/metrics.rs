@@ -130,6 +130,8 @@ at = "9 s"
 [[channel]]
 name = "film"
 class = "real_time"
+from = "a"
+to = "c"
 max_message = "4 kB"
 burst = 1
 min_interval = "40 ms"
