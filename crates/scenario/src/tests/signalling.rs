@@ -34,6 +34,8 @@ at = "4 s"
 [[channel]]
 name = "film"
 class = "real_time"
+from = "a"
+to = "c"
 max_message = "4 kB"
 burst = 2
 rate = "200 kB/s"
