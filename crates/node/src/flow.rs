@@ -44,7 +44,7 @@ pub(crate) struct Flow {
     pub(crate) place: Place,
     /// The local deadline; `None` while it is tentative.
     pub(crate) deadline: Option<Span>,
-    /// At the source: the local deadlines of all nodes together.
+    /// At the source: the local deadlines of the nodes that send, together.
     pub(crate) total: Span,
     /// Least logical arrival of the next message.
     pub(crate) next: Time,

@@ -28,7 +28,7 @@ pub struct Held {
     pub reservation: ReservationId,
     /// The local deadline; `None` while the reservation is tentative.
     pub deadline: Option<Span>,
-    /// At the source and the destination: the local deadlines of all nodes together.
+    /// At the source and the destination: the local deadlines of the nodes that send, together.
     pub total: Option<Span>,
     /// The latest local deadline that the node can use.
     pub latest: Span,
@@ -127,7 +127,9 @@ fn held(channel: ChannelId, hop: &Hop, slot: &Slot) -> Held {
         place: Place { from: hop.prev, to: hop.next, port: hop.port },
         reservation: slot.reservation,
         deadline: slot.deadline,
-        total: slot.answer.as_ref().map(|all| all.iter().fold(Span::ZERO, |sum, d| sum.saturating_add(*d))),
+        total: slot.answer.as_ref().and_then(|all| all.split_last()).map(|(_, sending)| {
+            sending.iter().fold(Span::ZERO, |sum, deadline| sum.saturating_add(*deadline))
+        }),
         latest: slot.needs.latest,
         way: slot.way,
     }
