@@ -39,11 +39,13 @@ pub(super) const TRACES: [(&str, &str); 2] =
     [("sizes.txt", "1\n700\n4096\n20000\n64\n9000\n300\n4097\n"), ("even.txt", "2000\n2000\n2000\n")];
 
 pub(super) fn source(dice: &mut Dice, theme: &Theme, contract: &Contract) -> Drafted<RawSource> {
+    // Of a message of one packet, or of the first of several.
+    let free = theme.costs.first_packet.min(theme.costs.single_packet).is_zero();
     let kind = match kind(dice, contract) {
         // A source that never waits for room sends without end at one instant.
         "continuous" if !(theme.enforced || theme.careless) => "periodic",
         "continuous" | "closed" if contract.decays && !theme.careless => "periodic",
-        "continuous" if contract.drops && theme.costs.first_packet.is_zero() => "periodic",
+        "continuous" if contract.drops && free => "periodic",
         kind => kind,
     };
     let timed = matches!(kind, "periodic" | "bursty" | "poisson" | "adversary");

@@ -213,7 +213,8 @@ impl Theme {
             let stages = Span::from_us(150) + Span::from_ns(60) * packet;
             let least = if null { link.transmit(Bytes::new(packet)) } else { stages };
             if said {
-                for cost in [&mut costs.first_packet, &mut costs.packet, &mut costs.receive_packet] {
+                let HostCosts { first_packet, single_packet, packet, receive_packet, .. } = &mut costs;
+                for cost in [first_packet, single_packet, packet, receive_packet] {
                     *cost = (*cost).max(least);
                 }
             } else if null {
@@ -409,9 +410,8 @@ fn costs(dice: &mut Dice, place: Place) -> (bool, HostCosts) {
             false => Span::ZERO,
         },
         single_packet: match said && dice.newest().chance(0.2) {
-            // Without any, an endless source might send for ever at one instant.
-            true if !packet.is_zero() => first_packet.min(packet),
-            _ => first_packet,
+            true => first_packet.min(packet),
+            false => first_packet,
         },
     };
     (said, costs)
