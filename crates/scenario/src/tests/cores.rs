@@ -174,6 +174,7 @@ fn several_cores_have_bounds_where_they_share_the_way_out_only() {
 #[test]
 fn several_cores_before_several_adapters_have_bounds() {
     let text = include_str!("../../../../experiments/networks/cores.toml");
+    let text = text.replace("formula = \"off\"", "formula = \"corrected\"");
     let slow = text.replace(
         "min_interval = \"2 ms\"\ndeadline = \"2 ms\"",
         "min_interval = \"20 ms\"\ndeadline = \"40 ms\"",
