@@ -10,7 +10,8 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_spanned::Spanned;
 
-use super::written::{Either, Entries, Fault, Leaf, List, Part, Written, keys};
+use super::leaf::Name;
+use super::written::{Either, Entries, Fault, Leaf, List, Part, Scalar, Written, keys};
 use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source, list, nearest};
 use crate::edits::EDITS_AT;
 use crate::files::LARGEST;
@@ -201,6 +202,14 @@ impl<'a> Context<'a> {
             None => Ok(Vec::new()),
             Some(Entries { value: Ok(entries), .. }) => Ok(entries),
             Some(Entries { span, value: Err(fault) }) => Err(self.invalid(&span, fault)),
+        }
+    }
+
+    /// Reports a key of a user's table that is no [`Name`].
+    pub(crate) fn named(&mut self, key: &Spanned<String>) -> Result<(), Reported> {
+        match Name::read(Scalar::Text(key.get_ref().clone())) {
+            Ok(_) => Ok(()),
+            Err(fault) => Err(self.fault(&key.span(), fault.reason, format!("valid is {}", fault.valid))),
         }
     }
 

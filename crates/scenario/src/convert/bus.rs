@@ -25,9 +25,7 @@ pub(super) fn buses(
 }
 
 fn bus(cx: &mut Context<'_>, name: Spanned<String>, part: Part<RawBus>) -> Result<BusSpec, Reported> {
-    if let Err(fault) = Name::read(Scalar::Text(name.get_ref().clone())) {
-        return Err(cx.fault(&name.span(), fault.reason, format!("valid is {}", fault.valid)));
-    }
+    cx.named(&name)?;
     let RawBus { preemptive, urgent, cpu } = cx.part(part)?.into_inner();
     let (preemptive, urgent, cpu) = (cx.or(preemptive, true), cx.or(urgent, false), cx.or(cpu, false));
     Ok(BusSpec { name: name.into_inner(), preemptive: preemptive?, urgent: urgent?, cpu: cpu? })

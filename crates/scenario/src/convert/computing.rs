@@ -31,9 +31,7 @@ fn application(
     part: Part<RawComputing>,
     cores: u8,
 ) -> Result<ComputingSpec, Reported> {
-    if let Err(fault) = Name::read(Scalar::Text(name.get_ref().clone())) {
-        return Err(cx.fault(&name.span(), fault.reason, format!("valid is {}", fault.valid)));
-    }
+    cx.named(name)?;
     let part = cx.part(part)?;
     let (owner, raw) = (part.span(), part.into_inner());
     let RawComputing { core, budget, period, deadline, start, level, slice } = raw;

@@ -87,9 +87,7 @@ pub(super) fn of_channel(
 type Read = (String, Vtick, Option<Spanned<Name>>);
 
 fn group(cx: &mut Context<'_>, name: &Spanned<String>, part: Part<RawGroup>) -> Result<Read, Reported> {
-    if let Err(fault) = Name::read(Scalar::Text(name.get_ref().clone())) {
-        return Err(cx.fault(&name.span(), fault.reason, format!("valid is {}", fault.valid)));
-    }
+    cx.named(name)?;
     let part = cx.part(part)?;
     let (owner, RawGroup { rate, within }) = (part.span(), part.into_inner());
     let rate = cx.required(rate, "rate", &owner, "this group");

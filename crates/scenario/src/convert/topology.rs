@@ -1,5 +1,6 @@
 //! `[node.NAME]` and `[network.NAME]`: unlike nodes, switches, and what joins them.
 
+mod foreign;
 mod joins;
 mod managed;
 
@@ -12,6 +13,7 @@ use laxity_qos::discipline::Selection;
 use laxity_units::{ByteTime, Bytes, Rate};
 use laxity_world::experiment::{Forwarding, Outlet, SwitchSpec};
 
+use self::foreign::of_switch;
 use super::selection::{self, Raw};
 use super::way::{Graph, Place, Way};
 use super::*;
@@ -194,12 +196,10 @@ impl Builder {
         part: Part<RawNode>,
         has_common_host: bool,
     ) -> Result<(), Reported> {
-        let good = Name::read(Scalar::Text(name.get_ref().clone()));
-        if let Err(fault) = good {
-            return Err(cx.fault(&name.span(), fault.reason, format!("valid is {}", fault.valid)));
-        }
+        cx.named(name)?;
         let part = cx.part(part)?;
         let raw = part.into_inner();
+        let of_switch = of_switch(&raw);
         let RawNode {
             kind,
             count,
@@ -229,20 +229,10 @@ impl Builder {
         let (kind, count) = (kind?, count?);
         let place = match kind {
             NodeKind::Host => {
-                let (reason, help) = ("this is a switch's", "remove this, or say `kind = \"switch\"`");
-                cx.foreign(forwarding.as_ref(), reason, help)?;
-                cx.foreign(latency.as_ref(), reason, help)?;
-                cx.foreign(order.as_ref(), reason, help)?;
-                cx.foreign(frame.as_ref(), reason, help)?;
-                cx.foreign(gate_offset.as_ref(), reason, help)?;
-                let selection = shapers.map(|list| list.span).or(gates.map(|list| list.span));
-                if let Some(span) = selection.or(cyclic.map(|list| list.span)) {
-                    return Err(cx.fault(&span, reason, help));
+                if let Some(span) = of_switch {
+                    let help = "remove this, or say `kind = \"switch\"`";
+                    return Err(cx.fault(&span, "this is a switch's", help));
                 }
-                cx.foreign(horizon.as_ref(), reason, help)?;
-                cx.foreign(early_above_best_effort.as_ref(), reason, help)?;
-                cx.foreign(memory.as_ref(), reason, help)?;
-                cx.foreign(shared_memory.as_ref(), reason, help)?;
                 let host = match host {
                     Some(host) => {
                         self.hosts.push(host::host(cx, library, host)?);
@@ -345,9 +335,7 @@ impl Builder {
         named.sort_by(|(one, _), (other, _)| one.get_ref().cmp(other.get_ref()));
         let mut attached = Vec::new();
         for (name, mut part) in named {
-            if let Err(fault) = Name::read(Scalar::Text(name.get_ref().clone())) {
-                return Err(cx.fault(&name.span(), fault.reason, format!("valid is {}", fault.valid)));
-            }
+            cx.named(&name)?;
             let said = adapter::interrupts(cx, &mut part)?;
             let interrupts = adapter::steered(cx, &said, cores)?;
             let adapter = self.new_adapter(cx, library, part)?;

@@ -28,10 +28,7 @@ impl Builder {
         name: &Spanned<String>,
         part: Part<RawNetwork>,
     ) -> Result<(), Reported> {
-        let good = Name::read(Scalar::Text(name.get_ref().clone()));
-        if let Err(fault) = good {
-            return Err(cx.fault(&name.span(), fault.reason, format!("valid is {}", fault.valid)));
-        }
+        cx.named(name)?;
         let part = cx.part(part)?;
         let (owner, mut raw) = (part.span(), part.into_inner());
         if let Some(stations) = &raw.stations {

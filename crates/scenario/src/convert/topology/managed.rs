@@ -54,47 +54,18 @@ fn node(
     name: &Spanned<String>,
     part: Part<RawNode>,
 ) -> Result<(usize, ClockSpec), Reported> {
-    if let Err(fault) = Name::read(Scalar::Text(name.get_ref().clone())) {
-        return Err(cx.fault(&name.span(), fault.reason, format!("valid is {}", fault.valid)));
-    }
-    let RawNode {
-        kind,
-        count,
-        clock,
-        host,
-        adapter,
-        forwarding,
-        latency,
-        order,
-        frame,
-        shapers,
-        gates,
-        gate_offset,
-        cyclic,
-        horizon,
-        early_above_best_effort,
-        memory,
-        shared_memory,
-    } = cx.part(part)?.into_inner();
-    let (reason, help) = ("nodes with signalling have no host, no adapter and no ports", "remove this");
-    let selection = [
-        shapers.map(|list| list.span),
-        gates.map(|list| list.span),
-        gate_offset.map(|offset| offset.span),
-        cyclic.map(|list| list.span),
-    ];
-    let parts = [host.map(|part| part.span), adapter.map(|adapters| adapters.span())];
-    if let Some(span) = parts.into_iter().chain(selection).flatten().next() {
+    cx.named(name)?;
+    let raw = cx.part(part)?.into_inner();
+    let help = "remove this";
+    cx.foreign(raw.memory.as_ref(), "the `memory` of nodes is under `[signalling]`", help)?;
+    let of_switch = of_switch(&raw);
+    // The other keys are those of switches.
+    let RawNode { kind, count, clock, host, adapter, .. } = raw;
+    let of_host = host.map(|part| part.span).or(adapter.map(|adapters| adapters.span()));
+    if let Some(span) = of_host.or(of_switch) {
+        let reason = "nodes with signalling have no host, no adapter and no ports";
         return Err(cx.fault(&span, reason, help));
     }
-    cx.foreign(forwarding.as_ref(), reason, help)?;
-    cx.foreign(latency.as_ref(), reason, help)?;
-    cx.foreign(order.as_ref(), reason, help)?;
-    cx.foreign(frame.as_ref(), reason, help)?;
-    cx.foreign(horizon.as_ref(), reason, help)?;
-    cx.foreign(early_above_best_effort.as_ref(), reason, help)?;
-    cx.foreign(memory.as_ref(), "the `memory` of nodes is under `[signalling]`", help)?;
-    cx.foreign(shared_memory.as_ref(), reason, help)?;
     if let Some(kind) = cx.optional(kind)?
         && *kind.get_ref() == NodeKind::Switch
     {
@@ -119,9 +90,7 @@ fn joined(
     name: &Spanned<String>,
     (part, frame): (Part<RawNetwork>, Bytes),
 ) -> Result<(), Reported> {
-    if let Err(fault) = Name::read(Scalar::Text(name.get_ref().clone())) {
-        return Err(cx.fault(&name.span(), fault.reason, format!("valid is {}", fault.valid)));
-    }
+    cx.named(name)?;
     let part = cx.part(part)?;
     let (owner, mut raw) = (part.span(), part.into_inner());
     let what = format!("network `{}`", name.get_ref());
