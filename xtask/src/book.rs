@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-use crate::step;
+use crate::step::{self, target};
 
 /// Whether mdBook is here.
 pub(crate) fn can_build() -> bool {
@@ -17,7 +17,7 @@ pub(crate) fn can_build() -> bool {
 
 /// Builds the book into `target/book` and returns the page to open first.
 pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
-    let site = root.join("target/book");
+    let site = target(root).join("book");
     let mut build = Command::new("mdbook");
     build.arg("build").arg(root.join("book"));
     step::run(build)?;

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::step::{self, Report, cargo};
+use crate::step::{self, Report, cargo, target};
 
 /// The target of WebAssembly.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
@@ -177,11 +177,6 @@ fn driver(place: &Path) -> Result<(), String> {
 fn found(name: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;
     std::env::split_paths(&paths).map(|folder| folder.join(name)).find(|path| path.is_file())
-}
-
-/// Where cargo builds.
-pub(crate) fn target(root: &Path) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |place| root.join(place))
 }
 
 #[cfg(test)]

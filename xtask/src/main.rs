@@ -101,7 +101,7 @@ fn crowd(root: &Path) -> ExitCode {
 
 /// Judges the claims about running daemons, and puts their rows into the table.
 fn service_claims(root: &Path) -> ExitCode {
-    let section = root.join("target/service-claims.md");
+    let section = step::target(root).join("service-claims.md");
     let Some(path) = section.to_str() else { return ExitCode::FAILURE };
     let judged = bench::run(root, Some("comparison"), &["--claims", "--section", path]);
     if judged != ExitCode::SUCCESS {

@@ -15,7 +15,7 @@ use std::process::{Command, ExitCode};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::step::cargo;
+use crate::step::{cargo, target};
 
 /// Where survivors are listed with their reasons.
 const REASONS: &str = "docs/mutants.md";
@@ -115,7 +115,7 @@ fn install(root: &Path) -> Result<(), String> {
 
 /// Runs cargo-mutants on a package, for as long as is allowed.
 fn mutate(root: &Path, package: &Package, options: &Options) -> Result<Outcome, String> {
-    let output = root.join("target/mutants").join(package.name);
+    let output = target(root).join("mutants").join(package.name);
     fs::create_dir_all(&output).map_err(|error| format!("{}: {error}", output.display()))?;
     let mut command = cargo(root, &["mutants", "--shuffle", "--package"]);
     command.arg(format!("laxity-{}", package.name)).arg("--output").arg(&output);

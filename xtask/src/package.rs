@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::release;
-use crate::step::{self, cargo};
+use crate::step::{self, cargo, target};
 
 /// Files that the package brings.
 const FILES: [&str; 4] = [
@@ -34,7 +34,7 @@ fn make(root: &Path) -> Result<PathBuf, String> {
     if step::printed(cargo(root, &["deb", "--version"])).is_err() {
         return Err("`cargo deb` is not here: `cargo install cargo-deb`".to_owned());
     }
-    let package = root.join("target/laxity.deb");
+    let package = target(root).join("laxity.deb");
     release::program(root)?;
     debian(root, &package)?;
     Ok(package)
@@ -49,7 +49,7 @@ pub(crate) fn debian(root: &Path, out: &Path) -> Result<(), String> {
 
 /// Installs the package, looks at its files, and removes it.
 fn check(root: &Path, package: &Path) -> Result<PathBuf, String> {
-    let own = root.join("target/package-root");
+    let own = target(root).join("package-root");
     let wrong = |why: std::io::Error| format!("{}: {why}", own.display());
     if own.exists() {
         std::fs::remove_dir_all(&own).map_err(wrong)?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::step::{self, Report, cargo};
+use crate::step::{self, Report, cargo, target};
 
 /// Builds the module and runs the tests, if there is a Python.
 pub(crate) fn check(root: &Path, report: &mut Report) {
@@ -28,11 +28,6 @@ pub(crate) fn check(root: &Path, report: &mut Report) {
         }
     };
     report.check("the Python package", || tests(root, &place, &python));
-}
-
-/// Where builds go.
-fn target(root: &Path) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |place| root.join(place))
 }
 
 /// The Python of an environment with everything that the tests need, made if it is not there or is

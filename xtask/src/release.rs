@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::step::{self, cargo};
+use crate::step::{self, cargo, target};
 use crate::{book, package, python};
 
 /// The crates that are published, each after those that it uses.
@@ -20,7 +20,7 @@ const SHELLS: [(&str, &str); 3] = [("bash", "laxity.bash"), ("zsh", "_laxity"), 
 pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     let version = version(root)?;
     let changes = changes(root, &version)?;
-    let out = root.join(format!("target/release-{version}"));
+    let out = target(root).join(format!("release-{version}"));
     drop(fs::remove_dir_all(&out));
     let program = program(root)?;
     let folder = out.join(format!("laxity-{version}"));
@@ -29,7 +29,7 @@ pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
         copy(&root.join(file), &folder.join(file))?;
     }
     copy(&root.join("packaging/laxity@.service"), &folder.join("laxity@.service"))?;
-    copy_all(&root.join("target/shell"), &folder)?;
+    copy_all(&target(root).join("shell"), &folder)?;
     write(&out.join("CHANGES.md"), changes.as_bytes())?;
     let mut pack = Command::new("tar");
     pack.current_dir(&out).args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "-czf"]);
@@ -47,7 +47,7 @@ pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     match book::can_build() {
         true => {
             book::build(root)?;
-            copy_all(&root.join("target/book"), &out.join("book"))?;
+            copy_all(&target(root).join("book"), &out.join("book"))?;
         }
         false => println!("passed over: the book, since `cargo install mdbook` was not done"),
     }
@@ -59,8 +59,8 @@ pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
 /// The command to hand out, with its man pages and completions in `target/shell`.
 pub(crate) fn program(root: &Path) -> Result<PathBuf, String> {
     step::run(cargo(root, &["build", "--profile", "dist", "--package", "laxity"]))?;
-    let program = root.join("target/dist/laxity");
-    shell_files(&program, &root.join("target/shell"))?;
+    let program = target(root).join("dist/laxity");
+    shell_files(&program, &target(root).join("shell"))?;
     Ok(program)
 }
 

@@ -1,8 +1,9 @@
 //! Steps of a test run, and their count.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
 
 /// Passed and failed steps so far.
 #[derive(Default)]
@@ -16,6 +17,7 @@ impl Report {
     /// Runs the test harnesses that `command` starts and counts every test in them.
     pub(crate) fn tests(&mut self, name: &str, mut command: Command) {
         println!("== {name}");
+        let begin = Instant::now();
         let counted = command.stdout(Stdio::piped()).spawn().and_then(|mut child| {
             let output = child.stdout.take().expect("the output is piped");
             let mut count = (0, 0);
@@ -34,11 +36,11 @@ impl Report {
             Ok(((passed, failed), success)) => {
                 // A command that does not build, or is killed, has no tests to count and fails.
                 let failed = if success { failed } else { failed.max(1) };
-                self.add(name, passed, failed);
+                self.add(name, begin, passed, failed);
             }
             Err(error) => {
                 eprintln!("error: {error}");
-                self.add(name, 0, 1);
+                self.add(name, begin, 0, 1);
             }
         }
     }
@@ -46,21 +48,23 @@ impl Report {
     /// Runs a check, which counts as one test.
     pub(crate) fn check(&mut self, name: &str, check: impl FnOnce() -> Result<(), String>) {
         println!("== {name}");
+        let begin = Instant::now();
         match check() {
-            Ok(()) => self.add(name, 1, 0),
+            Ok(()) => self.add(name, begin, 1, 0),
             Err(reason) => {
                 eprintln!("error: {reason}");
-                self.add(name, 0, 1);
+                self.add(name, begin, 0, 1);
             }
         }
     }
 
-    fn add(&mut self, name: &str, passed: u64, failed: u64) {
+    fn add(&mut self, name: &str, begin: Instant, passed: u64, failed: u64) {
+        let took = begin.elapsed().as_secs();
         self.passed += passed;
         self.failed += failed;
         self.lines.push(match failed {
-            0 => format!("  ok      {name} ({passed})"),
-            _ => format!("  FAILED  {name} ({failed} of {})", passed + failed),
+            0 => format!("  ok      {name} ({passed}), {took} s"),
+            _ => format!("  FAILED  {name} ({failed} of {}), {took} s", passed + failed),
         });
     }
 
@@ -79,6 +83,11 @@ fn outcome(line: &str) -> Option<(u64, u64)> {
         before.trim_end().rsplit([' ', ';', '.']).next()?.parse().ok()
     };
     Some((count(" passed")?, count(" failed")?))
+}
+
+/// Where builds go.
+pub(crate) fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |place| root.join(place))
 }
 
 /// A cargo command in the workspace, with the cargo that started us.

@@ -122,9 +122,9 @@ fn solve(basis: &[Vec<f64>], points: &[Point]) -> Option<Vec<f64>> {
         }
         for k in (0..n).filter(|k| *k != i) {
             let factor = matrix[k][i] / matrix[i][i];
-            for j in i..=n {
-                let above = matrix[i][j];
-                matrix[k][j] -= factor * above;
+            let above = matrix[i].clone();
+            for (entry, above) in matrix[k].iter_mut().zip(above).skip(i) {
+                *entry -= factor * above;
             }
         }
     }

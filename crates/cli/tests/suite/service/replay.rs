@@ -6,6 +6,9 @@ use super::net::Net;
 use super::steady::{beside_a_stream, numbered};
 use super::{MS, film, until};
 
+/// The number of a message that is waited for: of those that are posted some are refused.
+const ACCEPTED: u64 = 100;
+
 fn replayed(net: &Net, log: &str) -> Output {
     net.laxity().args(["replay", log]).output().unwrap()
 }
@@ -34,6 +37,7 @@ fn a_log_repeats_all_that_a_daemon_did() {
     beside_a_stream(&net, "a", "b", || {
         let program = net.client("b");
         let mut own = program.open("film", film()).unwrap();
+        own.send(&numbered(ACCEPTED, 800)).unwrap();
         for number in 0..20 {
             through.send(&numbered(number, 1000)).unwrap();
             let _ = own.post(&numbered(number, 800));
@@ -53,7 +57,7 @@ fn a_log_repeats_all_that_a_daemon_did() {
     assert!(sent >= super::steady::count(&status, "frames_sent"), "{text}");
     // A changed byte of a message is another frame.
     let mut bytes = std::fs::read(net.path("b.log.bin")).unwrap();
-    let message = numbered(7, 800);
+    let message = numbered(ACCEPTED, 800);
     let at = bytes.windows(message.len()).position(|window| window == message).unwrap();
     bytes[at + 100] ^= 1;
     std::fs::write(net.path("changed.bin"), &bytes).unwrap();
