@@ -45,17 +45,11 @@ fn channels(
 ) -> Vec<Value> {
     let of = |(i, promise): (usize, &Promise)| {
         let channel = &experiment.channels[i];
-        let (verdict, reason) = match promise {
-            Promise::BestEffort if channel.class == Class::BestEffort => ("best effort", None),
-            Promise::BestEffort => ("no deadline", None),
-            Promise::Admitted(_) | Promise::Received(_) | Promise::Connected(_) | Promise::Likely(_) => {
-                ("admitted", None)
-            }
-            Promise::Unbounded(why, _) => ("not analysed", Some(why.0.to_string())),
-            Promise::Refused(refused) => ("refused", Some(refused.in_words(experiment))),
-            Promise::Unreceived(refusal) => ("refused", Some(refusal.missing.to_string())),
-            Promise::Unconnected(reason) | Promise::Unkept(reason) => ("refused", Some(reason.clone())),
+        let verdict = match promise {
+            Promise::BestEffort if channel.class != Class::BestEffort => "no deadline",
+            promise => promise.verdict(),
         };
+        let reason = promise.unbounded(experiment, i);
         let terms = terms(experiment, promise);
         let mut row = json!({
             "name": channel.name,

@@ -157,25 +157,11 @@ impl Answer {
             }
             match answer {
                 Promise::BestEffort => text += &format!("\nchannel {name}: best effort, promised nothing\n"),
-                Promise::Refused(refusal) => {
-                    let reason = refusal.in_words(experiment);
-                    exit =
-                        exit.max(refused(&mut text, (experiment, view), &mut advice, i, (&reason, answer)));
-                }
-                Promise::Unreceived(refusal) => {
-                    let reason = match refusal.whose == i {
-                        true => refusal.missing.to_string(),
-                        false => format!(
-                            "with it the promise of {} would not hold: {}",
-                            clean(&experiment.channels[refusal.whose].name),
-                            refusal.missing
-                        ),
-                    };
-                    exit =
-                        exit.max(refused(&mut text, (experiment, view), &mut advice, i, (&reason, answer)));
-                }
-                Promise::Unconnected(reason) | Promise::Unkept(reason) => {
-                    exit = exit.max(refused(&mut text, (experiment, view), &mut advice, i, (reason, answer)));
+                Promise::Refused(_)
+                | Promise::Unreceived(_)
+                | Promise::Unconnected(_)
+                | Promise::Unkept(_) => {
+                    exit = exit.max(refused(&mut text, (experiment, view), &mut advice, i, answer));
                 }
                 Promise::Likely(share) => {
                     text += &format!(
@@ -234,9 +220,10 @@ fn refused(
     (experiment, view): (&Experiment, &View<'_>),
     advice: &mut Advice<'_>,
     i: usize,
-    (reason, answer): (&str, &Promise),
+    answer: &Promise,
 ) -> Exit {
     let channel = &experiment.channels[i];
+    let reason = clean(&answer.refusal(experiment, i).unwrap_or_default());
     *text += &format!("\nchannel {}: refused\n  {reason}\n", clean(&channel.name));
     let Fit { shortfall, interval, room } = advice.fit(i, answer);
     if !room.is_empty() {

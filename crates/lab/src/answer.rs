@@ -26,15 +26,13 @@ impl Row {
     pub fn of(experiment: &Experiment, promises: &Promises, i: usize) -> Option<Row> {
         let promise = &promises.channels[i];
         let bound = promise.end_to_end_bound();
-        let (verdict, station) = match promise {
+        let station = match promise {
             Promise::BestEffort => return None,
-            Promise::Refused(Refused { node, .. }) => ("refused", Some(experiment.place(*node))),
-            Promise::Unreceived(_) | Promise::Unconnected(_) | Promise::Unkept(_) => ("refused", None),
-            Promise::Unbounded(..) => ("not analysed", None),
-            Promise::Admitted(hops) => ("admitted", least_margin(experiment, hops)),
-            Promise::Received(_) | Promise::Connected(_) | Promise::Likely(_) => ("admitted", None),
+            Promise::Refused(Refused { node, .. }) => Some(experiment.place(*node)),
+            Promise::Admitted(hops) => least_margin(experiment, hops),
+            _ => None,
         };
-        Some(Row { verdict, asked: experiment.channels[i].deadline, bound, station })
+        Some(Row { verdict: promise.verdict(), asked: experiment.channels[i].deadline, bound, station })
     }
 
     /// The margin: deadline minus bound, in seconds.
@@ -80,13 +78,6 @@ fn channel(experiment: &Experiment, channel: &ChannelSpec, promises: &Promises, 
     };
     let promise = &promises.channels[i];
     let hops = promise.hops();
-    let reason = match promise {
-        Promise::Refused(refused) => Some(refused.in_words(experiment)),
-        Promise::Unreceived(refusal) => Some(refusal.missing.to_string()),
-        Promise::Unconnected(reason) | Promise::Unkept(reason) => Some(reason.clone()),
-        Promise::Unbounded(why, _) => Some(why.0.to_string()),
-        _ => None,
-    };
     json!({
         "name": channel.name,
         "verdict": row.verdict,
@@ -94,7 +85,7 @@ fn channel(experiment: &Experiment, channel: &ChannelSpec, promises: &Promises, 
         "bound": row.bound.map(|span| span.as_secs_f64()),
         "margin": row.margin(),
         "station": row.station,
-        "reason": reason,
+        "reason": promise.unbounded(experiment, i),
         "hops": (0..hops.len()).map(|hop| self::hop(experiment, hops, hop)).collect::<Vec<_>>(),
     })
 }

@@ -131,14 +131,14 @@ pub fn pair(before: &Experiment, first: &Promises, change: &Change) -> Judgement
         }
         Err(panic) => return breach("admission", Harm::Panicked(crate::property::message(&*panic))),
     };
-    let by_name: BTreeMap<&str, &Promise> =
-        after.channels.iter().map(|channel| channel.name.as_str()).zip(&second.channels).collect();
+    let names = after.channels.iter().map(|channel| channel.name.as_str());
+    let by_name: BTreeMap<&str, (usize, &Promise)> = names.zip(second.channels.iter().enumerate()).collect();
     if let Some(why) = anomaly::told_apart((before, first), (&after, &second)) {
         return Judgement::Unjudged(why);
     }
     let mut kept = 0;
     for (channel, was) in before.channels.iter().zip(&first.channels) {
-        let Some(is) = by_name.get(channel.name.as_str()) else { continue };
+        let Some(&(i, is)) = by_name.get(channel.name.as_str()) else { continue };
         let bound_before = anomaly::bounds_of(before, channel, was, change);
         if bound_before.is_empty() {
             continue;
@@ -146,7 +146,7 @@ pub fn pair(before: &Experiment, first: &Promises, change: &Change) -> Judgement
         if is.is_refused() {
             return match anomaly::excuse(&after, channel, is, change) {
                 Some(why) => Judgement::Unjudged(why),
-                None => breach(&channel.name, Harm::Refused(refusal(&after, is))),
+                None => breach(&channel.name, Harm::Refused(is.refusal(&after, i).unwrap_or_default())),
             };
         }
         let bound_after = anomaly::bounds_of(&after, channel, is, change);
@@ -171,15 +171,6 @@ pub fn pair(before: &Experiment, first: &Promises, change: &Change) -> Judgement
 fn bounds(promise: &Promise) -> Vec<(&'static str, Span)> {
     let both = [("departs", promise.bound()), ("arrives", promise.delivery_bound())];
     both.into_iter().filter_map(|(which, bound)| Some((which, bound?))).collect()
-}
-
-fn refusal(experiment: &Experiment, promise: &Promise) -> String {
-    match promise {
-        Promise::Refused(refused) => refused.in_words(experiment),
-        Promise::Unreceived(refusal) => refusal.missing.to_string(),
-        Promise::Unconnected(why) | Promise::Unkept(why) => why.clone(),
-        _ => String::new(),
-    }
 }
 
 fn reason(promise: &Promise) -> String {

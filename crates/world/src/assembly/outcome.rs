@@ -451,21 +451,7 @@ pub(super) fn refused(
     promise: &Promise,
     advice: &mut Option<Advice<'_>>,
 ) -> Option<Refused> {
-    let reason = match promise {
-        Promise::Refused(refusal) => refusal.in_words(experiment),
-        Promise::Unreceived(refusal) if refusal.whose == i => refusal.missing.to_string(),
-        Promise::Unreceived(refusal) => {
-            let other = &experiment.channels[refusal.whose].name;
-            format!("with it the promise of `{other}` would not hold: {}", refusal.missing)
-        }
-        Promise::Unconnected(reason) | Promise::Unkept(reason) => reason.clone(),
-        Promise::BestEffort
-        | Promise::Admitted(_)
-        | Promise::Unbounded(..)
-        | Promise::Received(_)
-        | Promise::Connected(_)
-        | Promise::Likely(_) => return None,
-    };
+    let reason = promise.refusal(experiment, i)?;
     let shortfall = advice.as_mut()?.shortfall(i);
     Some(Refused {
         reason,

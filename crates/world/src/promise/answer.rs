@@ -124,10 +124,48 @@ impl Promise {
 
     /// Whether it was refused, so that the channel is not there.
     pub fn is_refused(&self) -> bool {
-        matches!(
-            self,
-            Promise::Refused(_) | Promise::Unreceived(_) | Promise::Unconnected(_) | Promise::Unkept(_)
-        )
+        self.verdict() == "refused"
+    }
+
+    /// Why channel `i`, with this promise, was refused: `None` if it was not.
+    pub fn refusal(&self, experiment: &Experiment, i: usize) -> Option<String> {
+        match self {
+            Promise::Refused(refused) => Some(refused.in_words(experiment)),
+            Promise::Unreceived(refusal) if refusal.whose == i => Some(refusal.missing.to_string()),
+            Promise::Unreceived(refusal) => {
+                let other = &experiment.channels[refusal.whose].name;
+                Some(format!("with it the promise of `{other}` would not hold: {}", refusal.missing))
+            }
+            Promise::Unconnected(reason) | Promise::Unkept(reason) => Some(reason.clone()),
+            Promise::BestEffort
+            | Promise::Admitted(_)
+            | Promise::Unbounded(..)
+            | Promise::Received(_)
+            | Promise::Connected(_)
+            | Promise::Likely(_) => None,
+        }
+    }
+
+    /// Why channel `i` has no bound: its refusal, or what no analysis covers.
+    pub fn unbounded(&self, experiment: &Experiment, i: usize) -> Option<String> {
+        match self {
+            Promise::Unbounded(why, _) => Some(why.0.to_string()),
+            other => other.refusal(experiment, i),
+        }
+    }
+
+    /// The answer in a word or two.
+    pub fn verdict(&self) -> &'static str {
+        match self {
+            Promise::BestEffort => "best effort",
+            Promise::Unbounded(..) => "not analysed",
+            Promise::Admitted(_) | Promise::Received(_) | Promise::Connected(_) | Promise::Likely(_) => {
+                "admitted"
+            }
+            Promise::Refused(_) | Promise::Unreceived(_) | Promise::Unconnected(_) | Promise::Unkept(_) => {
+                "refused"
+            }
+        }
     }
 
     /// Whether it was refused for too little room.
