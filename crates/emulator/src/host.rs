@@ -21,7 +21,7 @@ use laxity_engine::Epoch;
 use laxity_machine::ring::{Consumer, Producer};
 use laxity_machine::signal::Interrupt;
 use laxity_model::adapter::{Command, Response};
-use laxity_model::host::{Use, Uses, cost_of, further_of, use_of};
+use laxity_model::host::{Use, Uses, cost_of, use_of};
 use laxity_model::node::Watchdog;
 use laxity_qos::channel::{ChannelId, CoreId, Packet, Slot, Slots, Step, Subsystem, Thread};
 use laxity_qos::costs::HostCosts;
@@ -125,8 +125,7 @@ impl<'a> Host<'a> {
                     self.workshop
                         .process(work, self.experiment.channels[channel.0 as usize].spec.max_message);
                     let real_time = self.subsystem.is_real_time(channel);
-                    let further = if real_time { further_of(&self.costs, work) } else { Span::ZERO };
-                    let cost = cost_of(&self.costs, work, bytes) + further;
+                    let cost = cost_of(&self.costs, work, bytes, real_time);
                     self.spend(began, cost, use_of(work), true);
                     self.subsystem.finish(CoreId::FIRST, self.epoch.now(), &mut self.packets);
                 }

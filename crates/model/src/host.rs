@@ -44,7 +44,7 @@ use laxity_units::{Bytes, Span, Time};
 use self::core::{Core, Pending};
 use crate::around::Around;
 use account::Account;
-pub use activity::{Busy, Use, Uses, cost_of, cost_of_transmit, further_of, use_of};
+pub use activity::{Busy, Use, Uses, cost_of, cost_of_transmit, use_of};
 pub use applications::{Applications, Endless, Senders};
 
 /// Event that an interrupt announces; `P` names a packet.

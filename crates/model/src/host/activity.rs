@@ -184,11 +184,12 @@ impl Activity {
     }
 }
 
-/// Cost of a piece of work on a packet of `bytes`.
+/// Cost of a piece of work on a packet of `bytes`, of a real-time channel or of best effort.
 #[inline]
-pub fn cost_of(costs: &HostCosts, work: Work, bytes: Bytes) -> Span {
+pub fn cost_of(costs: &HostCosts, work: Work, bytes: Bytes, real_time: bool) -> Span {
     let (sent, received) = (costs.send_byte * bytes.get(), costs.receive_byte * bytes.get());
-    match work {
+    let further = if real_time { costs.real_time_packet } else { Span::ZERO };
+    let of_kind = match work {
         Work::FirstPacket { new_thread, single } => {
             let created = if new_thread { costs.thread_creation } else { Span::ZERO };
             created + if single { costs.single_packet } else { costs.first_packet } + sent
@@ -196,17 +197,9 @@ pub fn cost_of(costs: &HostCosts, work: Work, bytes: Bytes) -> Span {
         Work::Packet => costs.packet + sent,
         Work::Receive { completes: true } => costs.receive_packet + costs.receive_message + received,
         Work::Receive { completes: false } | Work::Relay => costs.receive_packet + received,
-        Work::Signal => Span::ZERO,
-    }
-}
-
-/// Additional cost of a piece of work on a packet of a real-time channel.
-#[inline]
-pub fn further_of(costs: &HostCosts, work: Work) -> Span {
-    match work {
-        Work::Signal => Span::ZERO,
-        _ => costs.real_time_packet,
-    }
+        Work::Signal => return Span::ZERO,
+    };
+    of_kind + further
 }
 
 /// The part of that cost that is copying.

@@ -6,7 +6,7 @@ use laxity_qos::costs::HostCosts;
 use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::{Span, Time};
 
-use super::activity::{Activity, Kind, Use, copied_in, cost_of, cost_of_transmit, further_of, use_of};
+use super::activity::{Activity, Kind, Use, copied_in, cost_of, cost_of_transmit, use_of};
 use super::core::{Core, Pending};
 use super::{Entry, Host, Interrupt, Output, answers};
 use crate::around::Around;
@@ -203,13 +203,9 @@ impl Host {
                 let left = if seldom(resumed) { self.left.remove(&thread) } else { None };
                 let cost = left.unwrap_or_else(|| {
                     copies(copied_in(&self.costs, work, bytes), around);
-                    let cost = cost_of(&self.costs, work, bytes);
-                    if seldom(!self.costs.real_time_packet.is_zero()) && self.subsystem.is_real_time(channel)
-                    {
-                        cost + further_of(&self.costs, work)
-                    } else {
-                        cost
-                    }
+                    let real_time = seldom(!self.costs.real_time_packet.is_zero())
+                        && self.subsystem.is_real_time(channel);
+                    cost_of(&self.costs, work, bytes, real_time)
                 });
                 (thread, cost, use_of(work), Kind::Process(channel))
             }
