@@ -31,14 +31,10 @@ impl Interface {
         if *used < before {
             return true;
         }
-        let slots = self.queues[queue].iter().enumerate().filter(|(_, command)| in_slot(command));
         // Of equal deadlines the newest.
-        let last = slots.max_by_key(|(n, command)| (command.packet.due, *n)).map(|(n, _)| n);
-        let Some(last) = last.filter(|n| self.queues[queue][*n].packet.due > due) else { return false };
-        let displaced = self.queues[queue].remove(last).expect("it is there").packet;
-        self.used[queue] -= 1;
-        lost(displaced, Dropped::Displaced);
-        true
+        let last = self.in_slots(queue).max_by_key(|(n, packet)| (packet.due, *n));
+        let displaced = last.filter(|(_, packet)| packet.due > due).map(|(n, _)| n);
+        self.discard(queue, displaced, lost)
     }
 
     /// Removes the packet of `queue` with the least importance, the newest of equals, if that is
@@ -49,15 +45,28 @@ impl Interface {
         importance: u8,
         lost: &mut dyn FnMut(Arrived, Dropped),
     ) -> bool {
-        let handshake = self.handshake;
-        let in_slot = |command: &Command| command.is_in_slot() || !handshake;
-        let slots = self.queues[queue].iter().enumerate().filter(|(_, command)| in_slot(command));
-        let least = slots.min_by_key(|(n, command)| (command.packet.importance, usize::MAX - *n));
-        let least = least.filter(|(_, command)| command.packet.importance < importance);
-        let Some(place) = least.map(|(n, _)| n) else { return false };
-        let displaced = self.queues[queue].remove(place).expect("it is there").packet;
+        let least = self.in_slots(queue).min_by_key(|(n, packet)| (packet.importance, usize::MAX - *n));
+        let displaced = least.filter(|(_, packet)| packet.importance < importance).map(|(n, _)| n);
+        self.discard(queue, displaced, lost)
+    }
+
+    /// The packets of `queue` that are in slots, and their places in it.
+    fn in_slots(&self, queue: usize) -> impl Iterator<Item = (usize, &Arrived)> {
+        let all = self.queues[queue].iter().enumerate();
+        all.filter(|(_, command)| command.is_in_slot() || !self.handshake)
+            .map(|(n, command)| (n, &command.packet))
+    }
+
+    /// Removes the packet at that place of `queue`; returns whether there is one.
+    fn discard(
+        &mut self,
+        queue: usize,
+        place: Option<usize>,
+        lost: &mut dyn FnMut(Arrived, Dropped),
+    ) -> bool {
+        let Some(command) = place.and_then(|place| self.queues[queue].remove(place)) else { return false };
         self.used[queue] -= 1;
-        lost(displaced, Dropped::Displaced);
+        lost(command.packet, Dropped::Displaced);
         true
     }
 }
