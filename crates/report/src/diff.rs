@@ -89,11 +89,12 @@ type Place = (String, Option<String>, String);
 pub fn compare(a: &Results, b: &Results, metrics: &[Metric]) -> Comparison {
     let metrics = if metrics.is_empty() { defaults(a, b) } else { metrics.to_vec() };
     let (before, after) = (Sampled::of(a, &metrics), Sampled::of(b, &metrics));
-    let mut comparison = Comparison {
-        removed: before.rows.iter().filter(|row| !after.rows.contains(row)).map(words).collect(),
-        added: after.rows.iter().filter(|row| !before.rows.contains(row)).map(words).collect(),
-        ..Comparison::default()
+    let only = |of: &Sampled, other: &Sampled| {
+        let known: BTreeSet<_> = other.rows.iter().collect();
+        of.rows.iter().filter(|row| !known.contains(row)).map(words).collect()
     };
+    let mut comparison =
+        Comparison { removed: only(&before, &after), added: only(&after, &before), ..Comparison::default() };
     for place in &before.order {
         let (kind, first) = &before.samples[place];
         let Some((_, second)) = after.samples.get(place) else { continue };
@@ -145,12 +146,12 @@ struct Sampled {
 
 impl Sampled {
     fn of(results: &Results, metrics: &[Metric]) -> Sampled {
-        let mut sampled = Sampled::default();
+        let (mut sampled, mut known) = (Sampled::default(), BTreeSet::new());
         for run in &results.runs {
             let (point, seed) = point(results, run);
             for channel in &run.channels {
                 let row = (point.clone(), Some(channel.name.clone()));
-                if !sampled.rows.contains(&row) {
+                if known.insert(row.clone()) {
                     sampled.rows.push(row);
                 }
             }
