@@ -5,7 +5,8 @@
 //! more.
 
 use laxity_world::results::{Results, Ruling, Run, Verdict};
-use laxity_world::text::clean;
+
+use super::svg::escaped;
 
 /// The file's text.
 pub fn text(results: &Results, verdicts: &[Verdict]) -> String {
@@ -78,12 +79,6 @@ fn place(results: &Results, run: &Run) -> String {
 }
 
 /// `text` as the value of an attribute.
-fn escaped(text: &str) -> String {
-    let clean = clean(text);
-    let escapes = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;")];
-    escapes.iter().fold(clean, |text, (plain, escape)| text.replace(*plain, escape))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::sample;

@@ -136,7 +136,7 @@ fn stroke(pen: Pen) -> String {
 }
 
 /// `text` with XML's special characters escaped and forbidden characters replaced.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean(text).chars() {
         match c {
