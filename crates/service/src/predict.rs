@@ -42,7 +42,7 @@ enum Item {
     Arrive { to: NodeId, from: NodeId, frame: Vec<u8> },
     Transmitted { at: NodeId, to: NodeId },
     Open(usize),
-    Send(usize),
+    Send(ChannelId),
     Flood(usize),
 }
 
@@ -68,6 +68,8 @@ struct Run<'a> {
     channels: BTreeMap<ChannelId, usize>,
     outcomes: Vec<Predicted>,
     end: Time,
+    /// Until when nodes are woken: messages that were accepted at the end are delivered by then.
+    limit: Time,
 }
 
 /// Runs the network: the outcome of each channel, in the order of the file.
@@ -123,6 +125,7 @@ impl<'a> Run<'a> {
             channels: BTreeMap::new(),
             outcomes,
             end: Time::ZERO.saturating_add(network.time),
+            limit: limit(network),
         };
         for (number, channel) in network.channels.iter().enumerate() {
             run.command(Time::ZERO, run.id(&channel.to), Command::Listen(port(number)));
@@ -170,7 +173,7 @@ impl<'a> Run<'a> {
                 self.settle(now, at);
             }
             Item::Open(number) => self.open(now, number),
-            Item::Send(number) => self.send(now, number),
+            Item::Send(id) => self.send(now, id),
             Item::Flood(number) => self.flood(now, number),
         }
     }
@@ -190,9 +193,9 @@ impl<'a> Run<'a> {
 
     /// A program that runs until the end of the time; its channel stays open, so that no message is
     /// lost.
-    fn send(&mut self, now: Time, number: usize) {
+    fn send(&mut self, now: Time, id: ChannelId) {
+        let Some(number) = self.channels.get(&id).copied() else { return };
         let channel = &self.network.channels[number];
-        let Some(id) = self.channels.iter().find(|(_, of)| **of == number).map(|(id, _)| *id) else { return };
         let node = self.id(&channel.from);
         let payload = vec![0; channel.size as usize];
         let accepted = self.command(now, node, Command::Send(id, payload)).is_some();
@@ -204,7 +207,7 @@ impl<'a> Run<'a> {
         }
         let next = now.saturating_add(channel.every.unwrap_or(channel.interval));
         if next < self.end {
-            self.at(next, Item::Send(number));
+            self.at(next, Item::Send(id));
         }
     }
 
@@ -259,8 +262,7 @@ impl<'a> Run<'a> {
                 outcome.delivered.1 += u64::from(message.delay > self.network.channels[*number].deadline);
             }
         }
-        let limit = limit(self.network);
-        if let Some(wake) = node.poll_timeout(now).filter(|wake| *wake < limit)
+        if let Some(wake) = node.poll_timeout(now).filter(|wake| *wake < self.limit)
             && self.wakes.get(&at) != Some(&wake)
         {
             self.wakes.insert(at, wake);
@@ -277,9 +279,7 @@ impl<'a> Run<'a> {
     fn hear(&mut self, now: Time, event: &Event) {
         match event {
             Event::Established { channel, .. } => {
-                if let Some(number) = self.channels.get(channel).copied() {
-                    self.at(now, Item::Send(number));
-                }
+                self.at(now, Item::Send(*channel));
             }
             Event::Refused { channel, refused } => {
                 if let Some(number) = self.channels.remove(channel) {
@@ -292,7 +292,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Until when nodes are woken: messages that were accepted at the end are delivered by then.
+/// See [`Run::limit`].
 fn limit(network: &Network) -> Time {
     let longest = network.channels.iter().map(|channel| {
         channel.deadline.saturating_add(channel.interval.saturating_mul(u64::from(channel.burst) + 1))
