@@ -1,4 +1,4 @@
-// What the page shows, and who is to know when that changes.
+// The state that the page shows, and its listeners.
 
 export const state = {
   /** The scenario; all else follows from this text. */

@@ -2,7 +2,7 @@
 
 use laxity_units::{Bytes, Span};
 
-/// What a channel asks for beside its deadline; nothing by default.
+/// Requests of a channel beside its deadline; none by default.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Asks {
     /// The longest delay less the shortest, at most.
