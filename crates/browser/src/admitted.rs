@@ -26,7 +26,7 @@ pub(crate) fn admission(experiment: &Experiment, advice: bool) -> Value {
     }
     let promises = match promise::promises(experiment, formula) {
         Ok(promises) => promises,
-        Err(uncovered) => return none(uncovered.0),
+        Err(uncovered) => return none(uncovered.sentence()),
     };
     let mut advised = Advice::of(experiment, formula);
     let advised = advice.then_some(&mut advised);

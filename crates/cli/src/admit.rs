@@ -14,7 +14,7 @@ use laxity_qos::traffic::TrafficSpec;
 use laxity_scenario::PointIndex;
 use laxity_units::Span;
 use laxity_world::experiment::{Experiment, LocalDeadline, Refusal, Task};
-use laxity_world::promise::{self, Advice, Fit, Hop, Promise, Room};
+use laxity_world::promise::{self, Advice, Fit, Hop, Promise, Room, Uncovered};
 use laxity_world::text::clean;
 
 use crate::arguments::Admit;
@@ -117,7 +117,7 @@ impl Answer {
         match promise::promises(experiment, formula) {
             Ok(promises) => Answer::from_promises(experiment, &promises, view),
             Err(uncovered) => {
-                let text = format!("nothing can be promised: {}", uncovered.0);
+                let text = format!("nothing can be promised: {}", in_words(uncovered));
                 Answer { exit: Exit::NotJudged, ..Answer::none(&text) }
             }
         }
@@ -150,8 +150,10 @@ impl Answer {
                 if let (Promise::Admitted(_), None, Some(why)) =
                     (answer, answer.delivery_bound(), undelivered[i])
                 {
-                    text +=
-                        &format!("  to the last transmission, and not to the receiving host: {}\n", why.0);
+                    text += &format!(
+                        "  to the last transmission, and not to the receiving host: {}\n",
+                        why.sentence()
+                    );
                 }
                 continue;
             }
@@ -192,7 +194,7 @@ impl Answer {
                 }
                 Promise::Unbounded(why, hops) => {
                     exit = exit.max(Exit::NotJudged);
-                    text += &format!("\nchannel {name}: nothing can be promised: {}\n", why.0);
+                    text += &format!("\nchannel {name}: nothing can be promised: {}\n", in_words(*why));
                     at_hosts(&mut text, experiment, hops, true);
                 }
                 Promise::Admitted(hops) => {
@@ -203,7 +205,7 @@ impl Answer {
                     if let (None, Some(why)) = (answer.delivery_bound(), undelivered[i]) {
                         text += &format!(
                             "  to the last transmission, and not to the receiving host: {}\n",
-                            why.0
+                            why.sentence()
                         );
                     }
                     at_hosts(&mut text, experiment, hops, hops.len() > 1);
@@ -212,6 +214,11 @@ impl Answer {
         }
         Answer { text, exit }
     }
+}
+
+/// The reason, and the key to read about.
+fn in_words(why: Uncovered) -> String {
+    format!("{why} (`laxity explain {}`)", why.key())
 }
 
 /// Why channel `i` is refused, and what would fit.

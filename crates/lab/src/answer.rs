@@ -5,7 +5,7 @@
 use laxity_admission::Term;
 use laxity_units::Span;
 use laxity_world::experiment::{ChannelSpec, Experiment};
-use laxity_world::promise::{self, Hop, Promise, Promises, Refused};
+use laxity_world::promise::{self, Hop, Promise, Promises, Refused, Uncovered};
 use serde_json::{Value, json};
 
 /// The answer to a channel that asks for a bound.
@@ -66,7 +66,7 @@ pub fn channels(experiment: &Experiment, shows: impl Fn(&str) -> bool) -> (Vec<V
     let Some(formula) = experiment.admission.formula else { return (Vec::new(), Some("admission is off")) };
     let promises = match promise::promises(experiment, formula) {
         Ok(promises) => promises,
-        Err(uncovered) => return (Vec::new(), Some(uncovered.0)),
+        Err(uncovered) => return (Vec::new(), Some(uncovered.sentence())),
     };
     let shown = experiment.channels.iter().enumerate().filter(|(_, channel)| shows(&channel.name));
     (shown.map(|(i, channel)| self::channel(experiment, channel, &promises, i)).collect(), None)
@@ -78,6 +78,7 @@ fn channel(experiment: &Experiment, channel: &ChannelSpec, promises: &Promises, 
     };
     let promise = &promises.channels[i];
     let hops = promise.hops();
+    let uncovered = if let Promise::Unbounded(why, _) = promise { Some(*why) } else { None };
     json!({
         "name": channel.name,
         "verdict": row.verdict,
@@ -86,6 +87,8 @@ fn channel(experiment: &Experiment, channel: &ChannelSpec, promises: &Promises, 
         "margin": row.margin(),
         "station": row.station,
         "reason": promise.unbounded(experiment, i),
+        "code": uncovered.map(Uncovered::code),
+        "key": uncovered.map(Uncovered::key),
         "hops": (0..hops.len()).map(|hop| self::hop(experiment, hops, hop)).collect::<Vec<_>>(),
     })
 }

@@ -82,13 +82,13 @@ fn answer(file: &str, hop: usize) -> Answer {
         }
     };
     let experiment = scenario.first();
-    let promised = promises(&experiment, Formula::Corrected).map_err(|why| why.0.to_string())?;
+    let promised = promises(&experiment, Formula::Corrected).map_err(|why| why.sentence().to_string())?;
     match &promised.channels[0] {
         Promise::Admitted(_) | Promise::Received(_) | Promise::Connected(_) => {
             let station = experiment.channels[0].route.get(hop).copied().unwrap_or(0);
-            proofs(&experiment, station).map_err(|why| why.0.to_string())
+            proofs(&experiment, station).map_err(|why| why.sentence().to_string())
         }
-        Promise::Unbounded(why, _) => Err(why.0.to_string()),
+        Promise::Unbounded(why, _) => Err(why.sentence().to_string()),
         // No numbers help for ticks that can follow each other at once, nor for a processor that
         // waits for each transfer beside best effort that posts again at once.
         Promise::Unreceived(refusal) => Err(refusal.missing.to_string()),
@@ -107,7 +107,16 @@ fn words(path: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use laxity_world::promise::Uncovered;
+
     use super::*;
+
+    #[test]
+    fn every_reason_names_a_key_that_is_explained() {
+        for why in Uncovered::ALL {
+            assert!(explain(why.key()).is_ok(), "{}: {}", why.code(), why.key());
+        }
+    }
 
     /// Every discipline has a row, and the page has both bounds and reasons.
     #[test]

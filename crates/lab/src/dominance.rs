@@ -125,7 +125,7 @@ pub fn pair(before: &Experiment, first: &Promises, change: &Change) -> Judgement
                 return Judgement::Unjudged(why);
             }
             return match left.find(|(_, promise)| !bounds(promise).is_empty()) {
-                Some((name, _)) => breach(name, Harm::Unbounded(why.0.to_string())),
+                Some((name, _)) => breach(name, Harm::Unbounded(why.sentence().to_string())),
                 None => Judgement::Kept(0),
             };
         }
@@ -175,7 +175,7 @@ fn bounds(promise: &Promise) -> Vec<(&'static str, Span)> {
 
 fn reason(promise: &Promise) -> String {
     match promise {
-        Promise::Unbounded(why, _) => why.0.to_string(),
+        Promise::Unbounded(why, _) => why.sentence().to_string(),
         other => format!("{other:?}").chars().take(60).collect(),
     }
 }

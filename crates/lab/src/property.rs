@@ -313,13 +313,13 @@ fn is_promised_anything(experiment: &Experiment) -> bool {
 fn why_unbounded(experiment: &Experiment) -> &'static str {
     match experiment.admission.formula.map(|formula| promises(experiment, formula)) {
         None => "admission is off",
-        Some(Err(uncovered)) => uncovered.0,
+        Some(Err(uncovered)) => uncovered.sentence(),
         Some(Ok(promises)) => {
             let some = |promise: &Promise| {
                 matches!(promise, Promise::Admitted(_) | Promise::Received(_) | Promise::Connected(_))
             };
             let unbounded = promises.channels.iter().find_map(|promise| match promise {
-                Promise::Unbounded(why, _) => Some(why.0),
+                Promise::Unbounded(why, _) => Some(why.sentence()),
                 _ => None,
             });
             match promises.channels.iter().any(some) {

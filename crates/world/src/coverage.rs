@@ -50,6 +50,7 @@ mod incoming;
 mod lines;
 mod medium;
 mod policing;
+mod reason;
 mod receiving;
 mod row;
 mod sources;
@@ -70,14 +71,13 @@ use crate::experiment::{
     SourceSpec, SwitchSpec, Task,
 };
 
-pub use covered::Uncovered;
 pub(crate) use covered::{Coverage, Covered, Row};
 pub(crate) use faults::stalls;
 pub(crate) use fifo::{delivers_at_once, passes, queue, way as keeps_order};
 use host::{by_level, clock_of_host, host_policies, levels, patient};
 pub(crate) use host::{spaced, thread_per_message};
 pub(crate) use incoming::{Frames, frames_apart, incoming, notice, notices};
-pub(crate) use medium::COLLISIONS;
+pub use reason::Uncovered;
 pub(crate) use receiving::receiving;
 pub(crate) use sources::sources;
 pub(crate) use via::{Cluster, Taken, cluster, server_name};
@@ -119,13 +119,13 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         misses: _,
     } = experiment;
     if signalling.is_some() {
-        return Err(crate::promise::BY_NODES);
+        return Err(Uncovered::Signalled);
     }
     if via.is_some() {
-        return Err(Uncovered("virtual interfaces have an analysis of their own"));
+        return Err(Uncovered::Interfaces);
     }
     if !interfaces.is_empty() {
-        return Err(Uncovered("what a host receives at interfaces has an analysis of its own"));
+        return Err(Uncovered::Receiver);
     }
     clock_of_host(emulation)?;
     let covered = |(node, NodeSpec { name: _, host, adapters: attached }): (usize, &NodeSpec)| {
@@ -152,9 +152,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
                 Link::Alone(*link)
             }
             Adapter::Described(_) if covered.rates.is_some() => {
-                return Err(Uncovered(
-                    "no analysis covers a link that is shared by rates before an adapter of stages",
-                ));
+                return Err(Uncovered::Sharing);
             }
             Adapter::Described(described) => return station::covered(experiment, node, described, &covered),
         };
@@ -173,10 +171,10 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
             continue;
         }
         if *test == Test::Demand && covered.levels.is_some() {
-            *station = Err(Uncovered(match covered.by_level || covered.is_levelled() {
-                true => "the demand test is about EDF; fixed priorities are admitted by `d_order`",
-                false => "the demand test is about EDF, and not about adapters that go by another order",
-            }));
+            *station = Err(match covered.by_level || covered.is_levelled() {
+                true => Uncovered::DemandLevels,
+                false => Uncovered::DemandOrder,
+            });
         }
     }
     for channel in channels {
@@ -208,14 +206,10 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
         | ResourceModel::Ideal
         | ResourceModel::Core => {}
         ResourceModel::Handed | ResourceModel::ApartHanded => {
-            return Err(Uncovered(
-                "no analysis covers several adapters that are handed each packet as it is made",
-            ));
+            return Err(Uncovered::HandOverEach);
         }
         ResourceModel::Apart | ResourceModel::ApartByThread => {
-            return Err(Uncovered(
-                "hosts with several adapters are analysed where links go by the order of the CPU",
-            ));
+            return Err(Uncovered::SeveralLinks);
         }
     }
     if let Some(levels) = covered.levels {
@@ -228,9 +222,7 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
         let Attached { name: _, adapter, networks: _, interrupts: _ } = attached;
         match &experiment.adapters[*adapter] {
             Adapter::Null(link) => patient(experiment.host(node), *link).map(|()| Link::Alone(*link)),
-            Adapter::Described(_) => {
-                Err(Uncovered("no analysis covers an adapter of stages beside others of its host"))
-            }
+            Adapter::Described(_) => Err(Uncovered::StagesBeside),
         }
     };
     let mut links = experiment.nodes[node].adapters.iter().map(link).collect::<Result<Vec<_>, _>>()?;
@@ -252,9 +244,7 @@ fn apart(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     buses.dedup();
     match buses.len() == seats {
         true => Ok(()),
-        false => {
-            Err(Uncovered("no analysis covers adapters that wait for each other at a bus of their host"))
-        }
+        false => Err(Uncovered::HostBus),
     }
 }
 
@@ -268,7 +258,7 @@ fn agree(experiment: &Experiment, node: usize, levels: u32) -> Result<(), Uncove
     let known = !matches!(experiment.task, Task::Fill(_));
     match known && asking <= levels as usize {
         true => Ok(()),
-        false => Err(Uncovered("more channels than levels are not the same to the tables of several links")),
+        false => Err(Uncovered::SeveralLevels),
     }
 }
 
@@ -283,7 +273,7 @@ fn medium(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
             MediumSpec::TokenRing(_) | MediumSpec::Csma(_)
                 if members.contains(&node) && experiment.channels.iter().any(sends) =>
             {
-                return Err(Uncovered("no analysis covers a medium that stations share"));
+                return Err(Uncovered::Contended);
             }
             MediumSpec::TokenRing(_) | MediumSpec::Csma(_) => {}
         }
@@ -300,10 +290,10 @@ fn way(network: &Network) -> Result<(), Uncovered> {
     let ImpairmentParameters { delay: _, jitter: _, loss: _, corruption: _, duplication, reordering } =
         impairments;
     if *duplication > Probability::NEVER {
-        return Err(Uncovered("duplicated packets are work that no contract has"));
+        return Err(Uncovered::Duplication);
     }
     if reordering.probability > Probability::NEVER {
-        return Err(Uncovered("packets that overtake each other hold up their channel at the next host"));
+        return Err(Uncovered::Reordering);
     }
     Ok(())
 }
@@ -325,9 +315,7 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
         (Some(by_level), _) => by_level,
         (None, Some(_)) => false,
         (None, None) => {
-            return Err(Uncovered(
-                "bounds hold at ports under multi-class EDF, fixed priorities, or what keeps rates apart",
-            ));
+            return Err(Uncovered::PortOrders);
         }
     };
     let (link, levels) = ((*link).into(), levels(by_level));
@@ -339,12 +327,10 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
 /// channel leaves the station again.
 fn policies_at(channel: &ChannelSpec, leaves: bool, at: &Covered) -> Result<(), Uncovered> {
     if (at.by_level || at.is_levelled()) && channel.level.is_some() {
-        return Err(Uncovered("levels chosen by hand are not those that admission proves bounds for"));
+        return Err(Uncovered::LevelsByHand);
     }
     match channel.packet_overflow {
-        PacketOverflow::DecayDeadline if leaves && at.ahead => {
-            Err(Uncovered("a handler that works ahead decays the deadlines of what it was promised"))
-        }
+        PacketOverflow::DecayDeadline if leaves && at.ahead => Err(Uncovered::AheadDecay),
         PacketOverflow::Block | PacketOverflow::Drop | PacketOverflow::DecayDeadline => Ok(()),
     }
 }
@@ -398,22 +384,16 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
     } = channel;
     match (host.applications, source) {
         (Applications::Separate, _) => Ok(()),
-        (Applications::Shared, _) if carries.is_some() => {
-            Err(Uncovered("a program outside sends on this CPU at times that nothing bounds"))
-        }
+        (Applications::Shared, _) if carries.is_some() => Err(Uncovered::Outside),
         (Applications::Shared, SourceSpec::Timed { .. }) if *message_overflow == MessageOverflow::Block => {
-            Err(Uncovered(
-                "an application on this CPU that waited for room sends at times that nothing bounds",
-            ))
+            Err(Uncovered::WaitedForRoom)
         }
         // Endless messages are sent whenever there is a free slot, by an application that needs no
         // CPU.
         (Applications::Shared, SourceSpec::Continuous(_) | SourceSpec::Closed { .. } | SourceSpec::None) => {
             Ok(())
         }
-        (Applications::Shared, SourceSpec::Rounds { .. }) => {
-            Err(Uncovered("rounds are of virtual interfaces, which have an analysis of their own"))
-        }
+        (Applications::Shared, SourceSpec::Rounds { .. }) => Err(Uncovered::Rounds),
         // Whether its times are bounded is seen where they are counted.
         (Applications::Shared, SourceSpec::Timed { parameters: _, jitter: _ }) => Ok(()),
     }

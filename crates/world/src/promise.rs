@@ -32,10 +32,6 @@ mod via;
 
 pub use crate::coverage::Uncovered;
 
-/// Why an experiment with signalling has no bounds before its run: nodes admit its channels when
-/// they are asked for, and the run has the bound of each.
-pub(crate) const BY_NODES: Uncovered =
-    Uncovered("nodes admit channels when they are asked for; a run shows what each was promised");
 pub use admit::{Filled, fill, of_channels, of_computing, promises, service};
 pub use analyses::Reading;
 pub use answer::{Connection, Hop, Promise, Promises, Refused, Room};

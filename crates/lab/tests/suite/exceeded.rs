@@ -32,7 +32,7 @@ fn broken(experiment: &Experiment) -> Vec<String> {
     for (i, channel) in run.channels.iter().enumerate().filter(|(_, channel)| channel.class == "real_time") {
         match (channel.bound, &promises) {
             (Some(_), _) => {}
-            (None, Err(uncovered)) => assert!(!uncovered.0.is_empty()),
+            (None, Err(uncovered)) => assert!(!uncovered.sentence().is_empty()),
             (None, Ok(promises)) if promises.channels[i].is_refused() => {
                 assert_eq!(channel.completed, 0, "{}: refused, and sends all the same", channel.name);
             }

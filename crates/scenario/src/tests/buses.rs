@@ -135,9 +135,9 @@ fn a_missing_bus_is_shown_where_it_is_named() {
 fn who_waits_for_another_at_a_bus_has_no_bound() {
     let bound = |text: &str| {
         let experiment = right(text).first();
-        let promises = promises(&experiment, Formula::Corrected).map_err(|why| why.0.to_string())?;
+        let promises = promises(&experiment, Formula::Corrected).map_err(|why| why.sentence().to_string())?;
         match &promises.channels[0] {
-            laxity_world::promise::Promise::Unbounded(why, _) => Err(why.0.to_string()),
+            laxity_world::promise::Promise::Unbounded(why, _) => Err(why.sentence().to_string()),
             promise => Ok(promise.bound()),
         }
     };

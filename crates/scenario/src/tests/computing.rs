@@ -62,7 +62,7 @@ fn a_budget_is_promised_beside_channels() {
     assert_eq!(bounds(&beside(film)), [[Some(Span::from_ms(20))]]);
     let demand = bounds(&beside(&format!("{film}[admission]\ntest = \"demand\"")));
     assert!(demand[0][0].is_some_and(|bound| bound < Span::from_ms(20)), "{demand:?}");
-    let why = |text: &str| promises(&right(text).first(), Formula::Corrected).err().map(|why| why.0);
+    let why = |text: &str| promises(&right(text).first(), Formula::Corrected).err().map(|why| why.sentence());
     assert_eq!(why(&beside(film)), None);
     let full = "[host.compute.film]\nbudget = \"20 ms\"\nperiod = \"20 ms\"\nslice = \"1 ms\"\n";
     assert_eq!(why(&beside(full)), Some("the CPU cannot keep the budgets of its applications"));
@@ -73,7 +73,7 @@ fn a_budget_is_promised_beside_channels() {
     );
     assert_eq!(
         why(&format!("{by_level}\n{film}")),
-        Some("levels of budgets are not those that admission proves bounds for")
+        Some("admission proves bounds for levels that it chooses, and not for those of budgets")
     );
     let rest = "[host.compute.rest]\nslice = \"1 ms\"\n";
     assert_eq!(why(&format!("{by_level}\n{rest}")), None);

@@ -126,10 +126,10 @@ fn cores_that_are_not_there_are_said() {
 #[test]
 fn several_cores_have_bounds_where_they_share_the_way_out_only() {
     let of = |text: &str| match promises(&right(text).first(), Formula::Corrected) {
-        Err(why) => why.0.to_string(),
+        Err(why) => why.sentence().to_string(),
         Ok(promises) => match &promises.channels[0] {
             Promise::Admitted(_) => String::new(),
-            Promise::Unbounded(why, _) => why.0.to_string(),
+            Promise::Unbounded(why, _) => why.sentence().to_string(),
             other => panic!("{other:?}"),
         },
     };
@@ -143,7 +143,7 @@ fn several_cores_have_bounds_where_they_share_the_way_out_only() {
     assert_eq!(of(&here("cores = 3")), "");
     assert_eq!(of(&here("cores = 3\nsubsystem = { link = { paradigm = \"O2\" } }")), "");
     let refused = [
-        ("cores = 3\napplications = \"shared\"", "each time that a handler on another has room"),
+        ("cores = 3\napplications = \"shared\"", "each time that a handler on another core has room"),
         ("cores = 3\nsubsystem = { link = { paradigm = \"O3\" } }", "under O1"),
         (
             "cores = 3\nsubsystem = { cpu = \"fixed_priority\", link = { order = \"fixed_priority\" } }",

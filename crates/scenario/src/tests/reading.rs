@@ -57,7 +57,7 @@ fn a_deadline_beyond_the_interval_brings_its_room_along() {
     let levels = "profile = \"mc68040\"\nsubsystem = { cpu = \"fixed_priority\", link = { order = \"fixed_priority\" } }";
     let experiment = only(&text.replacen("profile = \"mc68040\"", levels, 1));
     let uncovered = laxity_world::promise::promises(&experiment, Formula::Corrected).unwrap_err();
-    assert!(uncovered.0.contains("EDF"), "{}", uncovered.0);
+    assert!(uncovered.sentence().contains("EDF"), "{}", uncovered.sentence());
 }
 
 #[test]

@@ -135,12 +135,16 @@ fn each_reason_for_no_bound_is_said() {
     ] {
         match promises(&only(&with(from, to)), Formula::Corrected) {
             Ok(_) => assert_eq!(why, "", "{to}"),
-            Err(uncovered) => assert!(!why.is_empty() && uncovered.0.contains(why), "{to}: {}", uncovered.0),
+            Err(uncovered) => assert!(
+                !why.is_empty() && uncovered.sentence().contains(why),
+                "{to}: {}",
+                uncovered.sentence()
+            ),
         }
     }
     let both = with("order = \"class\"\n", "").replacen("program = \"rest\"\n", "", 1);
     let uncovered = promises(&only(&both), Formula::Corrected).unwrap_err();
-    assert!(uncovered.0.contains("goes by arrival"), "{}", uncovered.0);
+    assert!(uncovered.sentence().contains("takes them by arrival"), "{}", uncovered.sentence());
 }
 
 #[test]
@@ -160,7 +164,7 @@ fn commands_begin_and_end_what_comes_and_change_how_it_is_taken() {
     let back = "[[command]]\nkind = \"mode_intr\"\nat = \"25 ms\"\ninterface = \"lan\"\n";
     assert_eq!(only(&format!("{quiet}{poll}{back}")).commands.len(), 2);
     let uncovered = promises(&only(&format!("{quiet}{poll}")), Formula::Corrected).unwrap_err();
-    assert!(uncovered.0.contains("during the run"), "{}", uncovered.0);
+    assert!(uncovered.sentence().contains("during the run"), "{}", uncovered.sentence());
 }
 
 #[test]

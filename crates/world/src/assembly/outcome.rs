@@ -12,7 +12,7 @@ use laxity_units::{Bytes, Span, Time};
 
 use super::state::Snapshot;
 use super::{Assembly, Outside, Said, buses, parts};
-use crate::coverage::COLLISIONS;
+use crate::coverage::Uncovered;
 use crate::experiment::{Adapter, Experiment, Misses, Refusal};
 use crate::measure::{Kept, Tally};
 use crate::promise::{self, Advice, Hop, Promise, jitter_bound, share_lost};
@@ -334,7 +334,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             attempts += report.stations.iter().map(|station| station.attempts).sum::<u64>();
             collisions += report.stations.iter().map(|station| station.collisions).sum::<u64>();
         }
-        if !why.starts_with(COLLISIONS) || attempts == 0 || whole.completed == 0 {
+        if !why.starts_with(Uncovered::Collisions.sentence()) || attempts == 0 || whole.completed == 0 {
             return why;
         }
         let share = |part: u64, of: u64| format!("{:.3} %", 100.0 * part as f64 / of as f64);
@@ -470,7 +470,7 @@ pub(super) fn no_bound(
     advice: &mut Option<Advice<'_>>,
 ) -> String {
     match promise {
-        Promise::Unbounded(why, _) => return why.0.into(),
+        Promise::Unbounded(why, _) => return why.sentence().into(),
         Promise::Likely(share) => return format!("at most {share:.2e} of its messages are late or dropped"),
         Promise::BestEffort if experiment.channels[i].deadline.is_some() => {}
         // A virtual interface requests a bandwidth.
@@ -480,6 +480,6 @@ pub(super) fn no_bound(
     }
     match advice {
         None => "admission is off".into(),
-        Some(advice) => advice.uncovered().map_or("", |uncovered| uncovered.0).into(),
+        Some(advice) => advice.uncovered().map_or("", |uncovered| uncovered.sentence()).into(),
     }
 }

@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 
 use laxity_admission::ResourceModel;
 
-use super::covered::{Covered, Uncovered};
+use super::covered::Covered;
+use super::reason::Uncovered;
 use crate::experiment::{Adapter, ChannelSpec, Experiment};
 
 /// The stations that some channel visits more than once.
@@ -39,8 +40,6 @@ pub(super) fn counted(experiment: &Experiment, station: usize, covered: &Covered
     let plain = covered.rates.is_none() && covered.row.is_none() && !covered.is_levelled();
     match one_null_adapter && by_requests && plain && experiment.cores(station) == 1 {
         true => Ok(()),
-        false => Err(Uncovered(
-            "a channel that comes again is analysed at a null adapter and a port by deadlines or levels",
-        )),
+        false => Err(Uncovered::Passes),
     }
 }

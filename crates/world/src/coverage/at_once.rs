@@ -16,10 +16,10 @@ use laxity_qos::discipline::{Class, Tag};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Span, Time};
 
-use super::covered::Uncovered;
 use super::faults::faults_at;
 use super::incoming::incoming;
 use super::lines::Window;
+use super::reason::Uncovered;
 use super::row::{plain, row};
 use super::sources::largest;
 use crate::experiment::Experiment;
@@ -69,22 +69,16 @@ pub(super) fn rated(
         false => makes(experiment, node).saturating_add(host.costs.transmit(host.subsystem.link.paradigm)),
     };
     if held_up(experiment, node)? {
-        return Err(Uncovered("what keeps a part of the adapter makes its rates uneven"));
+        return Err(Uncovered::UnevenRates);
     }
     let lines: Vec<Line> = description.transmit.iter().map(line).collect();
-    let rated = Rated::new(Arc::new(open), &lines, spacing, !filled).map_err(|unrated| {
-        Uncovered(match unrated {
-            Unrated::None => "no stage of the adapter goes by rates",
-            Unrated::Order => "no analysis covers stages by rates beside stages by another order",
-            Unrated::Fluid => "the fluid server of WFQ is told that the adapter's stage is faster than it is",
-            Unrated::HeldUp => {
-                "an order that reckons with the stage's speed is not told of the stage behind that holds it up"
-            }
-            Unrated::Slow => {
-                "a stage that is first come, first served may be slower than packets come to it, and best effort fills it"
-            }
-            Unrated::Medium => "no analysis covers stages by rates before a medium that stations share",
-        })
+    let rated = Rated::new(Arc::new(open), &lines, spacing, !filled).map_err(|unrated| match unrated {
+        Unrated::None => Uncovered::StageNone,
+        Unrated::Order => Uncovered::StageMixed,
+        Unrated::Fluid => Uncovered::StageFluid,
+        Unrated::HeldUp => Uncovered::StageHeldUp,
+        Unrated::Slow => Uncovered::StageSlow,
+        Unrated::Medium => Uncovered::StageMedium,
     })?;
     Ok((Arc::new(rated), shared))
 }
@@ -113,21 +107,21 @@ fn at_once(
     window: &Window,
 ) -> Result<AtOnce, Uncovered> {
     if experiment.host(node).driver.reset_after.is_some() {
-        return Err(Uncovered("the driver resets the adapter while it does what it was given"));
+        return Err(Uncovered::DriverResets);
     }
     if !window.nothing_early {
-        return Err(Uncovered("a queue in the adapter takes what is ahead of its time for urgent"));
+        return Err(Uncovered::EarlyUrgent);
     }
     plain(description)?;
     if description.transmit.iter().any(|stage| stage.ahead.is_some()) {
-        return Err(Uncovered("without a window, no analysis covers a stage that chooses so far ahead"));
+        return Err(Uncovered::AheadWithoutWindow);
     }
     let (station, passing) = row(experiment, node, description, window)?;
     let best_effort = best_effort(experiment, node);
-    let (last, before) = description.transmit.split_last().ok_or(Uncovered("an adapter without stages"))?;
+    let (last, before) = description.transmit.split_last().ok_or(Uncovered::NoStages)?;
     let prefetched = station.stages.last().is_some_and(|stage| stage.places.is_some());
     if prefetched && last.queues.len() > 1 {
-        return Err(Uncovered("no analysis covers a prefetch into several queues"));
+        return Err(Uncovered::Prefetch);
     }
     let alone = if prefetched { None } else { Some(last) };
     let (mut ranked, mut filled) = (!passing.alike, passing.shared);
@@ -137,22 +131,12 @@ fn at_once(
         filled |= fifo && real_time == best && best_effort;
         ranked &= !fifo;
     }
-    let open = Open::new(station, largest(experiment, node)).map_err(|closed| {
-        Uncovered(match closed {
-            Closed::NoRoom => {
-                "without a window, packets wait for room in the adapter in the order in which they come"
-            }
-            Closed::Entangled => {
-                "without a window, stages before the last that hold each other up have no bound"
-            }
-            Closed::Talkative => {
-                "without a window, no analysis covers what tells the host of more than completions"
-            }
-            Closed::Together => {
-                "without a window, no analysis covers packets that an adapter serves together"
-            }
-            Closed::Token => "the token leaves while the adapter has frames for it",
-        })
+    let open = Open::new(station, largest(experiment, node)).map_err(|closed| match closed {
+        Closed::NoRoom => Uncovered::RoomInOrder,
+        Closed::Entangled => Uncovered::Entangled,
+        Closed::Talkative => Uncovered::Talkative,
+        Closed::Together => Uncovered::ServedTogether,
+        Closed::Token => Uncovered::TokenLeaves,
     })?;
     Ok(AtOnce { open, ranked, filled, shared: passing.shared })
 }
@@ -164,7 +148,7 @@ pub(super) fn at_a_link(
     link: LinkCosts,
 ) -> Result<(Link, bool), Uncovered> {
     let open = Open::new(Station::of_link(link), largest(experiment, node));
-    let open = open.map_err(|_| Uncovered("no analysis covers a null device that is no link of its own"))?;
+    let open = open.map_err(|_| Uncovered::NullLink)?;
     let (open, ranked) = fed_or_alike(experiment, node, open, false, best_effort(experiment, node))?;
     Ok((Link::Open(Arc::new(open)), ranked))
 }
@@ -204,7 +188,7 @@ fn fed(experiment: &Experiment, node: usize, open: Open, passing: bool) -> Resul
     let ahead = !host.subsystem.early.horizon.is_zero();
     let fed =
         if immediate || ahead || held_up(experiment, node)? { None } else { open.fed(spacing, passing) };
-    fed.ok_or(Uncovered("best effort may fill the adapter's queue before whoever has a deadline"))
+    fed.ok_or(Uncovered::BestEffortFills)
 }
 
 /// Whether what comes in, or a fault, may keep what goes out from a part of the adapter.
@@ -220,7 +204,7 @@ fn lines(stage: &Stage) -> Result<(Vec<&Queue>, usize, usize), Uncovered> {
     let of = |class| lines.iter().position(|queue| queue.takes.admits(&tag(class)));
     match (of(Class::RealTime), of(Class::BestEffort)) {
         (Some(real_time), Some(best_effort)) => Ok((lines, real_time, best_effort)),
-        _ => Err(Uncovered("a class has no queue")),
+        _ => Err(Uncovered::NoQueue),
     }
 }
 

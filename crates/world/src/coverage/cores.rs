@@ -7,37 +7,34 @@ use laxity_model::host::Applications;
 use laxity_qos::channel::{ChannelId, LinkId};
 use laxity_qos::discipline::Class;
 
-use super::covered::{Covered, Uncovered};
+use super::covered::Covered;
 use super::faults::stalls;
+use super::reason::Uncovered;
 use crate::experiment::{Adapter, Experiment, Placement, Task};
 
 /// Whether `node`, a host with several cores that are to work so, is covered.
 pub(super) fn covered(experiment: &Experiment, node: usize, host: &Covered) -> Result<(), Uncovered> {
     if host.model != ResourceModel::Core || host.by_level {
-        return Err(Uncovered(
-            "several cores are analysed under O1 and O2, with CPU and link by multi-class EDF",
-        ));
+        return Err(Uncovered::CoresOrder);
     }
     for link in experiment.links_of(node) {
         let adapter = experiment.adapter_of(node, link);
         if matches!(adapter, Adapter::Described(_)) {
-            return Err(Uncovered("no analysis covers several cores before an adapter of stages"));
+            return Err(Uncovered::CoresStages);
         }
         if adapter.notification() != Notification::Interrupt {
-            return Err(Uncovered("no analysis covers several cores of which one looks for responses"));
+            return Err(Uncovered::CoresPoll);
         }
         if stalls(experiment, (node, link)).next().is_some() {
-            return Err(Uncovered("no analysis covers several cores beside an adapter that stalls"));
+            return Err(Uncovered::CoresStall);
         }
     }
     // Which core a copy is placed on is known when it is there.
     if matches!(experiment.task, Task::Fill(_)) {
-        return Err(Uncovered("nobody knows yet on which core copies will be"));
+        return Err(Uncovered::CoresCopies);
     }
     if experiment.host(node).applications == Applications::Shared {
-        return Err(Uncovered(
-            "an application may take its core each time that a handler on another has room",
-        ));
+        return Err(Uncovered::CoresRoom);
     }
     let placement = Placement::new(experiment);
     let hears = |link: LinkId| experiment.nodes[node].adapters[usize::from(link.0)].interrupts[0];
@@ -47,17 +44,13 @@ pub(super) fn covered(experiment: &Experiment, node: usize, host: &Covered) -> R
     for (number, channel, hop) in passages {
         let placed = placement.of(node, ChannelId(number));
         if channel.reader.is_some() && placed.reader != placed.handler {
-            return Err(Uncovered(
-                "no analysis follows a message from its handler to a program on another core",
-            ));
+            return Err(Uncovered::CoresProgram);
         }
         let came_by = hop.checked_sub(1).map(|before| {
             channel.ways.get(before).map_or(LinkId::FIRST, |way| experiment.link_to(node, *way))
         });
         if channel.class == Class::RealTime && came_by.is_some_and(|link| placed.handler != hears(link)) {
-            return Err(Uncovered(
-                "what is guaranteed and comes in is analysed on the core that its adapter interrupts",
-            ));
+            return Err(Uncovered::CoresIncoming);
         }
     }
     Ok(())

@@ -7,11 +7,8 @@ use laxity_admission::station::{Link, Rated};
 use laxity_qos::channel::Order;
 use laxity_qos::discipline::Class;
 
+use super::reason::Uncovered;
 use crate::experiment::Experiment;
-
-/// Why no analysis covers an experiment's policies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Uncovered(pub &'static str);
 
 /// The stations that an analysis covers by their policies: the nodes, then the ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,9 +77,7 @@ impl Coverage {
                     let late = channel.class == Class::RealTime && stations[from].is_err();
                     let why = match (&stations[to], self.networks[*way]) {
                         (Ok(_), Err(why)) => why,
-                        (Ok(_), Ok(())) if late => {
-                            Uncovered("channels come there from a station that keeps no bound")
-                        }
+                        (Ok(_), Ok(())) if late => Uncovered::Unkept,
                         _ => continue,
                     };
                     (stations[to], spreads) = (Err(why), true);

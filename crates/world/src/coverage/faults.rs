@@ -48,7 +48,7 @@ use laxity_model::adapter::Breakdown;
 use laxity_qos::channel::LinkId;
 use laxity_units::Span;
 
-use super::covered::Uncovered;
+use super::reason::Uncovered;
 use super::sources::sources_by;
 use crate::experiment::{Adapter, Experiment, Fault, FaultSpec};
 
@@ -59,16 +59,16 @@ pub(super) fn bounded(experiment: &Experiment, node: usize) -> Result<(), Uncove
         let (Fault::Breakdown(Breakdown::Stall(resource)), Adapter::Described(description), Some(_)) =
             (fault, experiment.adapter_of(node, *link), length)
         else {
-            return Err(Uncovered("nothing bounds what a fault keeps from happening"));
+            return Err(Uncovered::FaultKeeps);
         };
         let mut comes_in = description.receive.iter().flat_map(|stage| &stage.phases);
         if !sources_by(experiment, node, *link).is_empty()
             && comes_in.any(|phase| phase.holds.contains(resource))
         {
-            return Err(Uncovered("a stall holds up what comes in"));
+            return Err(Uncovered::StallIncoming);
         }
         if experiment.host(node).driver.reset_after.is_some() {
-            return Err(Uncovered("the driver may reset the adapter while a part of it stands still"));
+            return Err(Uncovered::StallReset);
         }
     }
     Ok(())

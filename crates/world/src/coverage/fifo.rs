@@ -19,9 +19,9 @@ use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::{Class, Cyclic, LEVELS, Selection};
 use laxity_units::Span;
 
-use super::covered::Uncovered;
 use super::faults::faults_at;
 use super::host::{clock_of_host, patient};
+use super::reason::Uncovered;
 use crate::experiment::{
     Adapter, ChannelSpec, Experiment, Forwarding, Host, HostPlace, MediumSpec, Network, SwitchSpec,
 };
@@ -110,9 +110,7 @@ fn port(experiment: &Experiment, station: usize) -> Result<(), Uncovered> {
         cycles(experiment, station, cyclic)?;
     }
     if *forwarding == Forwarding::CutThrough {
-        return Err(Uncovered(
-            "FIFO ports have a bound where switches wait for whole frames: `forwarding = \"store_and_forward\"`",
-        ));
+        return Err(Uncovered::FifoForwarding);
     }
     served(experiment, station, link, *order)
 }
@@ -128,11 +126,11 @@ fn cycles(experiment: &Experiment, station: usize, cyclic: &[Cyclic]) -> Result<
         passes && cyclic.iter().all(|class| class.level != level)
     };
     if experiment.channels.iter().any(other) {
-        return Err(Uncovered("cyclic classes have a bound where a port has no other class but best effort"));
+        return Err(Uncovered::CyclicOthers);
     }
     match cyclic.iter().all(|class| class.cycle == cyclic[0].cycle) {
         true => Ok(()),
-        false => Err(Uncovered("cyclic classes of a port have a bound if they have one `cycle`")),
+        false => Err(Uncovered::CyclicCycle),
     }
 }
 
@@ -140,25 +138,23 @@ fn host(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     clock_of_host(&experiment.emulation)?;
     let host = experiment.host(node);
     let Adapter::Null(link) = experiment.adapter(node) else {
-        return Err(Uncovered("a FIFO host has a bound before an adapter without stages: `kind = \"null\"`"));
+        return Err(Uncovered::FifoAdapter);
     };
     patient(host, *link)?;
     if experiment.links_of(node).any(|link| faults_at(experiment, (node, link)).next().is_some()) {
-        return Err(Uncovered("nothing bounds what a fault keeps from happening"));
+        return Err(Uncovered::FaultKeeps);
     }
     if !host.subsystem.enforcement {
-        return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
+        return Err(Uncovered::Enforcement);
     }
     let program = |channel: &ChannelSpec| {
         channel.reader.is_some_and(|it| !it.takes(channel.spec.max_message).is_zero())
     };
     if experiment.channels.iter().any(|channel| program(channel) && ends_at(channel, node)) {
-        return Err(Uncovered(
-            "a FIFO host has a bound where no receiving program delays the CPU's next packet: `reader.work = \"0 us\"`",
-        ));
+        return Err(Uncovered::FifoReader);
     }
     if experiment.channels.iter().any(|channel| channel.comes_to(node) && !ends_at(channel, node)) {
-        return Err(Uncovered("no analysis covers a host with a FIFO link that relays"));
+        return Err(Uncovered::FifoRelay);
     }
     served(experiment, node, link, Order::Fifo)
 }
@@ -168,22 +164,16 @@ fn host(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
 fn served(experiment: &Experiment, station: usize, link: &LinkCosts, order: Order) -> Result<(), Uncovered> {
     let LinkCosts { startup, per_byte, shortest: _, around: _, gap: _ } = link;
     if !startup.is_zero() || per_byte.is_zero() {
-        return Err(Uncovered(
-            "FIFO queues have a bound where each byte takes a time on the link, and a packet no other: `startup = \"0 us\"`",
-        ));
+        return Err(Uncovered::FifoStartup);
     }
     for channel in &experiment.channels {
         for hop in channel.passages_from(station) {
             let guaranteed = channel.class == Class::RealTime;
             if channel.has_best_effort() && order == Order::Fifo || guaranteed && channel.deadline.is_none() {
-                return Err(Uncovered(
-                    "best effort shares a FIFO queue, and no contract bounds it: `order = \"strict_priority\"` has a bound beside it",
-                ));
+                return Err(Uncovered::FifoBestEffort);
             }
             if guaranteed && order == Order::StrictPriority && channel.level == Some(LOWEST) {
-                return Err(Uncovered(
-                    "the lowest level of a port is that of best effort: `level = 30` at most",
-                ));
+                return Err(Uncovered::LowestLevel);
             }
             if let Some(way) = channel.ways.get(hop) {
                 self::way(&experiment.networks[*way])?;
@@ -200,13 +190,11 @@ pub(crate) fn way(network: &Network) -> Result<(), Uncovered> {
     let ImpairmentParameters { delay: _, jitter, loss: _, corruption: _, duplication, reordering } =
         impairments;
     if *medium != MediumSpec::PointToPoint {
-        return Err(Uncovered("no analysis covers a medium that stations share"));
+        return Err(Uncovered::Contended);
     }
     let varies = *jitter > Span::ZERO || reordering.probability > Probability::NEVER;
     match varies || *duplication > Probability::NEVER {
-        true => Err(Uncovered(
-            "FIFO queues have a bound where networks keep the order, the number and the distance of frames: no `jitter`, `reordering` or `duplication`",
-        )),
+        true => Err(Uncovered::FifoImpairments),
         false => Ok(()),
     }
 }

@@ -6,7 +6,8 @@ use laxity_qos::channel::{Block, Config, LinkConfig, LinkParadigm, Order, Oversi
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{EarlyPolicy, LEVELS};
 
-use super::covered::{Covered, Uncovered};
+use super::covered::Covered;
+use super::reason::Uncovered;
 use crate::experiment::{ComputingSpec, Emulation, Experiment, Host, HostPlace, Pace};
 
 /// Whether what a host takes is what its profile says.
@@ -14,12 +15,8 @@ pub(super) fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
     let Emulation { host, pace, transfer: _, core: _, host_core: _ } = emulation;
     match (host, pace) {
         (HostPlace::Model, _) | (HostPlace::Thread, Pace::Profile) => Ok(()),
-        (HostPlace::Thread, Pace::Native) => {
-            Err(Uncovered("a host at its own pace takes what it takes, and the profile says nothing of it"))
-        }
-        (HostPlace::Kernel, _) => {
-            Err(Uncovered("a real kernel takes what it takes, and the profile says nothing of it"))
-        }
+        (HostPlace::Thread, Pace::Native) => Err(Uncovered::NativePace),
+        (HostPlace::Kernel, _) => Err(Uncovered::Kernel),
     }
 }
 
@@ -28,9 +25,7 @@ pub(super) fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
 pub(crate) fn spaced(experiment: &Experiment) -> Result<(), Uncovered> {
     match experiment.hosts.iter().all(|host| host.subsystem.oversize == Oversize::Intervals) {
         true => Ok(()),
-        false => Err(Uncovered(
-            "after an oversize message that is spaced by its packets, more arrives in an interval than a contract has",
-        )),
+        false => Err(Uncovered::OversizeByPackets),
     }
 }
 
@@ -71,7 +66,7 @@ pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         link_config;
     let model = match (paradigm, immediate) {
         (LinkParadigm::O1, true) if *ideal => ResourceModel::Ideal,
-        (_, true) => return Err(Uncovered("immediate preemption is analysed for ideal resources under O1")),
+        (_, true) => return Err(Uncovered::Immediate),
         (LinkParadigm::O1, false) => ResourceModel::O1,
         (LinkParadigm::O2, false) => ResourceModel::O2,
         (LinkParadigm::O3, false) => ResourceModel::O3,
@@ -95,32 +90,26 @@ pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         model => model,
     };
     let one_order = passes || rates.is_some() || levelled || by_level == at_link;
-    let by_level = by_level.filter(|_| one_order).ok_or(Uncovered(
-        "bounds hold for CPU and link both under multi-class EDF, both under fixed priorities, or, under O1 or O2, the one by these and the other by EDF",
-    ))?;
+    let by_level = by_level.filter(|_| one_order).ok_or(Uncovered::Orders)?;
     let EarlyPolicy { horizon, above_best_effort: _ } = early;
     let ahead = !horizon.is_zero();
     if ahead && rates.is_some() {
-        return Err(Uncovered(
-            "no analysis covers handlers that work ahead before a link that is shared by rates",
-        ));
+        return Err(Uncovered::AheadByRates);
     }
     if ahead && early_block != real_time {
-        return Err(Uncovered("early handlers are analysed if they yield as often as current ones"));
+        return Err(Uncovered::EarlyYields);
     }
     if ahead && *real_time == Block::Never {
-        return Err(Uncovered(
-            "a handler that works ahead and never yields does so for as long as messages come",
-        ));
+        return Err(Uncovered::NeverYields);
     }
     // An application without a budget is one more lower block; a budget is one more deadline (see
     // `promise/computing.rs`).
     let budgeted = |ComputingSpec { name: _, core: _, slice: _, budget }: &ComputingSpec| budget.is_some();
     if by_level && computing.iter().any(budgeted) {
-        return Err(Uncovered("levels of budgets are not those that admission proves bounds for"));
+        return Err(Uncovered::BudgetLevels);
     }
     if !enforcement {
-        return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
+        return Err(Uncovered::Enforcement);
     }
     let link = LinkCosts::default().into();
     let (levels, further) = (levels(by_level), Vec::new());
@@ -137,21 +126,13 @@ fn by_rates(
     processing: Processing,
 ) -> Result<(), Uncovered> {
     let why = match (model, by_level, processing) {
-        _ if !order.goes_by_what_is_served() => {
-            "an order that reckons with the link's speed, or with frames of time, is not told of the CPU between two packets"
-        }
+        _ if !order.goes_by_what_is_served() => Uncovered::ServedOrder,
         (ResourceModel::O1, Some(false), Processing::PerChannel) => return Ok(()),
-        (ResourceModel::O1, Some(false), Processing::PerMessage) => {
-            "a thread for each message lets messages pass each other before a link that is shared by rates"
-        }
-        (ResourceModel::O1, Some(true) | None, _) => {
-            "a link that is shared by rates is analysed behind a CPU that goes by multi-class EDF"
-        }
-        _ => {
-            "a link that is shared by rates is analysed where completions interrupt and start the next packet (O1)"
-        }
+        (ResourceModel::O1, Some(false), Processing::PerMessage) => Uncovered::ThreadEach,
+        (ResourceModel::O1, Some(true) | None, _) => Uncovered::RatesBehindEdf,
+        _ => Uncovered::RatesByO1,
     };
-    Err(Uncovered(why))
+    Err(why)
 }
 
 /// Whether `order` is fixed priorities (`true`), or EDF of current work before best effort
@@ -190,7 +171,7 @@ pub(super) fn patient(host: &Host, link: LinkCosts) -> Result<(), Uncovered> {
     let DriverConfig { watchdog: _, reset_after } = host.driver;
     let longest = link.transmit(*packet).saturating_mul(u64::from(*depth));
     match reset_after.is_some_and(|after| after <= longest) {
-        true => Err(Uncovered("the driver resets the adapter while it does what it was given")),
+        true => Err(Uncovered::DriverResets),
         false => Ok(()),
     }
 }

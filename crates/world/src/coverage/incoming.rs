@@ -13,8 +13,8 @@ use laxity_model::adapter::{
 use laxity_qos::channel::{LinkConfig, LinkId, LinkParadigm};
 use laxity_units::{Bytes, Span};
 
-use super::covered::Uncovered;
 use super::medium::medium;
+use super::reason::Uncovered;
 use super::sources::{Sources, largest, sources_by};
 use super::stage::{phase, served};
 use crate::experiment::{Adapter, Experiment};
@@ -48,14 +48,14 @@ fn incoming_by(experiment: &Experiment, node: usize, link: LinkId) -> Result<Inc
     let interface = &description.interface;
     let said = interface.responses.iter().filter(|queue| queue.answers != Answers::Sent);
     if said.clone().any(|queue| queue.slots.is_some() && queue.overload == Overload::Block) {
-        return Err(Uncovered("what comes in waits for the host to read what came before"));
+        return Err(Uncovered::IncomingRead);
     }
     if description.receive.is_empty() {
         return Ok(Incoming { notice: waits, ..Incoming::default() });
     }
     let longest = sources.values().map(|(_, most)| *most).max().unwrap_or(Bytes::ZERO);
     let row = row(experiment, node, description, sources)?;
-    let stay = row.stay().map_err(|_| Uncovered("frames may come in faster than the adapter takes them"))?;
+    let stay = row.stay().map_err(|_| Uncovered::IncomingFast)?;
     let held = match medium(experiment, (node, link), description)? {
         Medium::Own => row.holding(longest),
         // Where the token stays for what goes out, it stays for what that waits for.
@@ -79,7 +79,7 @@ fn row(
     // The row has to be busy while anything is in it.
     let mut queues = description.receive.iter().flat_map(|stage| &stage.queues);
     if queues.any(|queue| queue.order.holds()) {
-        return Err(Uncovered("no analysis covers an adapter that holds back what comes in"));
+        return Err(Uncovered::IncomingHeld);
     }
     let (shared, held) = shared(description, largest(experiment, node))?;
     Ok(station::Incoming {
@@ -164,22 +164,20 @@ fn shared(description: &Description, largest: Bytes) -> Result<(Vec<usize>, Span
     let goes_out =
         || description.transmit.iter().flat_map(|stage| stage.phases.iter().map(move |phase| (stage, phase)));
     if comes_in().any(|phase| phase.tells != Tells::Nothing) {
-        return Err(Uncovered("no analysis covers what tells the host of a frame before it is there"));
+        return Err(Uncovered::IncomingAnnounced);
     }
     let both = |r: &usize| goes_out().any(|(_, phase)| phase.holds.contains(r));
     let (mut shared, mut longest) = (Vec::new(), Span::ZERO);
     for phase in comes_in().filter(|phase| phase.holds.iter().any(both)) {
         let [resource] = phase.holds[..] else {
-            return Err(Uncovered(
-                "what comes in waits for several resources while others have one after the other",
-            ));
+            return Err(Uncovered::IncomingSeveral);
         };
         for (stage, other) in goes_out().filter(|(_, other)| other.holds.contains(&resource)) {
             if other.medium {
-                return Err(Uncovered("what comes in waits for what is on the medium"));
+                return Err(Uncovered::IncomingMedium);
             }
             if other.priority < phase.priority {
-                return Err(Uncovered("what goes out goes before what comes in where both want a resource"));
+                return Err(Uncovered::IncomingAfter);
             }
             let each = other.delay.of(other.up_to.map_or(largest, |most| most.min(largest)));
             longest = longest.max(each.saturating_mul(u64::from(stage.batch)));
@@ -207,7 +205,7 @@ fn spacing(experiment: &Experiment, (before, network): (usize, usize)) -> Result
         return Ok(Spacing::Link(link));
     }
     let Adapter::Described(description) = experiment.adapter_of(before, link) else {
-        return Err(Uncovered("frames come in as close as they like"));
+        return Err(Uncovered::IncomingClose);
     };
     let phases: Vec<_> = description.transmit.iter().flat_map(|stage| &stage.phases).collect();
     let on_medium = phases.iter().position(|phase| phase.medium);
@@ -222,7 +220,7 @@ fn spacing(experiment: &Experiment, (before, network): (usize, usize)) -> Result
         (last, _) if alone => of(&phases[..last.map_or(phases.len(), |last| last + 1)]),
         (Some(medium), _) => of(&phases[medium..=medium]),
         (None, Some(last)) if last.servers == 1 && last.batch == 1 => served(last),
-        _ => return Err(Uncovered("frames come in as close as they like")),
+        _ => return Err(Uncovered::IncomingClose),
     };
     Ok(Spacing::Stage(stage))
 }

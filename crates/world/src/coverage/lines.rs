@@ -40,7 +40,7 @@ use laxity_qos::discipline::{Class, LEVELS, Tag};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Time;
 
-use super::covered::Uncovered;
+use super::reason::Uncovered;
 use crate::experiment::Experiment;
 
 /// The packets that a node may have under way, and how its host orders them.
@@ -157,7 +157,7 @@ impl Window {
             return Ok(Passing::default());
         }
         if !queues.iter().all(|queue| self.holds(queue.slots)) {
-            return Err(Uncovered("the host's driver waits for room in a command queue"));
+            return Err(Uncovered::CommandQueue);
         }
         let line = |queue: &CommandQueue| {
             let CommandQueue { takes, priority, slots: _, release: _, spread } = *queue;
@@ -174,13 +174,13 @@ impl Window {
         description: &Description,
     ) -> Result<(Passing, Option<u32>), Uncovered> {
         if stage.queues.iter().any(|queue| queue.order.holds()) {
-            return Err(Uncovered("no analysis covers an adapter that holds packets back"));
+            return Err(Uncovered::HeldBack);
         }
         if self.is_one() {
             return Ok((Passing::default(), None));
         }
         if stage.servers > 1 && !keeps_order(stage, description) {
-            return Err(Uncovered("packets that are served side by side may pass each other"));
+            return Err(Uncovered::SideBySide);
         }
         let line = |queue: &Queue| {
             // Packets dropped for lateness have no bound: see `policing.rs`.
@@ -198,7 +198,7 @@ impl Window {
             let queue = queues.iter().find(|queue| queue.takes.admits(&tag));
             let Some(queue) = queue.filter(|queue| !self.holds(queue.slots)) else { continue };
             if queue.overload != Overload::Block {
-                return Err(Uncovered("the adapter loses packets for want of places in a queue"));
+                return Err(Uncovered::LosesPlaces);
             }
             places = places.min(queue.slots).or(queue.slots);
         }
@@ -224,7 +224,7 @@ impl Window {
         used.sort_unstable();
         used.dedup();
         for tag in self.tags() {
-            let own = of(&tag).ok_or(Uncovered("a class has no queue"))?;
+            let own = of(&tag).ok_or(Uncovered::NoQueue)?;
             if tag.class == Class::BestEffort {
                 continue;
             }
@@ -233,15 +233,15 @@ impl Window {
             passing.alike |= matches!(way, Way::ByRate | Way::Otherwise);
             passing.shared |= way == Way::ByRate && self.rated().any(|tag| of(&tag) == Some(own));
             for other in self.tags().filter(|_| selection == Selection::Priority) {
-                let line = of(&other).ok_or(Uncovered("a class has no queue"))?;
+                let line = of(&other).ok_or(Uncovered::NoQueue)?;
                 if place(line) >= place(own) {
                     continue;
                 }
                 if other.class == Class::BestEffort {
-                    return Err(Uncovered("best effort passes real time within the adapter"));
+                    return Err(Uncovered::BestEffortPasses);
                 }
                 if !self.by_level || other.level >= tag.level {
-                    return Err(Uncovered("the adapter's queues go by another order than the host"));
+                    return Err(Uncovered::QueueOrder);
                 }
             }
         }
@@ -263,16 +263,12 @@ impl Window {
         match order {
             Order::Fifo => Ok(Way::AsCome),
             // Even alone: see `stage`.
-            _ if order.holds() => Err(Uncovered("no analysis covers an adapter that holds packets back")),
-            _ if !self.nothing_early => {
-                Err(Uncovered("a queue in the adapter takes what is ahead of its time for urgent"))
-            }
+            _ if order.holds() => Err(Uncovered::HeldBack),
+            _ if !self.nothing_early => Err(Uncovered::EarlyUrgent),
             Order::Edf | Order::MultiClassEdf if !self.by_level => Ok(Way::Urgent),
             Order::FixedPriority if self.by_level => Ok(Way::Urgent),
             // Levels that admission did not assign may put best effort before guaranteed packets.
-            Order::FixedPriority | Order::StrictPriority => {
-                Err(Uncovered("host and adapter go by different orders"))
-            }
+            Order::FixedPriority | Order::StrictPriority => Err(Uncovered::OtherOrder),
             _ if order.serves_rates_first() => Ok(Way::ByRate),
             _ => Ok(Way::Otherwise),
         }

@@ -6,13 +6,10 @@ use laxity_model::network::TokenRingParameters;
 use laxity_qos::channel::LinkId;
 use laxity_units::Span;
 
-use super::covered::Uncovered;
 use super::faults::faults_at;
+use super::reason::Uncovered;
 use super::sources::largest;
 use crate::experiment::{Adapter, Experiment, MediumSpec, Network};
-
-/// Why there is no bound where frames may collide.
-pub(crate) const COLLISIONS: &str = "collisions have a probability, and no number of them is the last";
 
 /// The medium that frames of an adapter ask for, of a node by its link.
 pub(super) fn medium(
@@ -29,14 +26,14 @@ pub(super) fn medium(
         match &network.medium {
             MediumSpec::PointToPoint => {}
             MediumSpec::Csma(_) => {
-                return Err(Uncovered(COLLISIONS));
+                return Err(Uncovered::Collisions);
             }
             MediumSpec::TokenRing(_) if !description.asks_for_medium() => {
-                return Err(Uncovered("frames go onto a ring without a token"));
+                return Err(Uncovered::NoToken);
             }
             MediumSpec::TokenRing(ring) => {
                 if networks().count() > 1 {
-                    return Err(Uncovered("no analysis covers an adapter at a ring and at other networks"));
+                    return Err(Uncovered::RingAndOthers);
                 }
                 turns = Some(self::turns(experiment, (number, network), ring, node)?);
             }
@@ -56,7 +53,7 @@ fn turns(
     // Passing it on is part of the rotation.
     let at = |member: &usize| (*member, experiment.link_to(*member, number));
     if network.members.iter().any(|member| faults_at(experiment, at(member)).next().is_some()) {
-        return Err(Uncovered("nothing bounds for how long a fault keeps the token"));
+        return Err(Uncovered::TokenKept);
     }
     let (mut longest, mut others, mut own) = (Span::ZERO, Span::ZERO, Span::ZERO);
     for (place, member) in network.members.iter().enumerate() {
@@ -74,14 +71,14 @@ fn turns(
 /// The longest frame that an adapter sends, in time.
 fn frame(experiment: &Experiment, (node, link): (usize, LinkId)) -> Result<Span, Uncovered> {
     let Adapter::Described(description) = experiment.adapter_of(node, link) else {
-        return Err(Uncovered("an adapter at the ring does not ask for the token"));
+        return Err(Uncovered::TokenUnasked);
     };
     let phases = description.transmit.iter().flat_map(|stage| &stage.phases);
     let Some(phase) = phases.into_iter().find(|phase| phase.medium) else {
-        return Err(Uncovered("an adapter at the ring does not ask for the token"));
+        return Err(Uncovered::TokenUnasked);
     };
     if !phase.holds.is_empty() {
-        return Err(Uncovered("a frame that waits for its adapter keeps the token for as long"));
+        return Err(Uncovered::TokenWaits);
     }
     let most = largest(experiment, node);
     Ok(phase.delay.of(phase.up_to.map_or(most, |end| end.min(most))))

@@ -25,7 +25,7 @@ use laxity_model::adapter::{Description, Late, Policing};
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
-use super::covered::Uncovered;
+use super::reason::Uncovered;
 use crate::experiment::{ChannelSpec, Experiment};
 
 /// Refuses `node` if its adapter may take what keeps a contract for what exceeds it.
@@ -37,7 +37,7 @@ pub(super) fn lenient(
     let Description { transmit, receive, transmit_policing, receive_policing, .. } = description;
     let mut queues = transmit.iter().chain(receive).flat_map(|stage| &stage.queues);
     if queues.any(|queue| queue.late == Late::Drop && !queue.margin.is_zero()) {
-        return Err(Uncovered("the adapter drops what might still be in time"));
+        return Err(Uncovered::DropsInTime);
     }
     let guaranteed = experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);
     for (channel, hop) in guaranteed.flat_map(|channel| channel.passages(node).map(move |hop| (channel, hop)))
@@ -46,9 +46,7 @@ pub(super) fn lenient(
         let sees = |policing: &Option<Policing>, so: bool| policing.filter(|_| so);
         let policing = [sees(transmit_policing, sends), sees(receive_policing, hop > 0)];
         if policing.into_iter().flatten().any(|policing| !lets_through(experiment, channel, hop, policing)) {
-            return Err(Uncovered(
-                "the adapter's policing tolerates less than packets may be late where they come from",
-            ));
+            return Err(Uncovered::LittleTolerance);
         }
     }
     Ok(())

@@ -10,26 +10,24 @@ use laxity_qos::discipline::Class;
 use laxity_qos::reception::{Operations, Policy, Sharing};
 use laxity_units::Span;
 
-use super::covered::Uncovered;
+use super::reason::Uncovered;
 use crate::experiment::{ClockKind, Command, CommandSpec, Experiment};
 
 /// The host of `experiment`, which receives at interfaces, as the proof sees it.
 pub(crate) fn receiving(experiment: &Experiment) -> Result<Host, Uncovered> {
     if experiment.clock == ClockKind::Real {
-        return Err(Uncovered("a host in a thread takes what it takes, and the profile says nothing of it"));
+        return Err(Uncovered::Thread);
     }
     let host = experiment.host(0);
     if !host.subsystem.enforcement {
-        return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
+        return Err(Uncovered::Enforcement);
     }
     for CommandSpec { at: _, command } in &experiment.commands {
         match command {
             // A channel keeps its contract whenever it begins and ends.
             Command::Create(_) | Command::Clear(_) => {}
             Command::Mode(..) => {
-                return Err(Uncovered(
-                    "an interface that is told another policy during the run has no one bound",
-                ));
+                return Err(Uncovered::ToldPolicy);
             }
         }
     }
@@ -44,7 +42,7 @@ pub(crate) fn receiving(experiment: &Experiment) -> Result<Host, Uncovered> {
         && interfaces.iter().any(|service| service.buffers.is_some())
         && programs.iter().any(|p| p.work.is_zero())
     {
-        return Err(Uncovered("of packets that take a program no time it does any number in its budget"));
+        return Err(Uncovered::FreeProgram);
     }
     Ok(Host { interfaces, programs })
 }
@@ -74,7 +72,7 @@ fn always(cost: Cost) -> Result<Span, Uncovered> {
     match cost {
         Cost::Fixed(span) => Ok(span),
         Cost::Exponential(mean) if mean.is_zero() => Ok(mean),
-        Cost::Exponential(_) => Err(Uncovered("costs that are drawn from a distribution have no bound")),
+        Cost::Exponential(_) => Err(Uncovered::DrawnCosts),
     }
 }
 
@@ -95,7 +93,7 @@ fn service(experiment: &Experiment, i: usize, costs: &Fixed) -> Result<Service, 
         ticks,
     } = &experiment.interfaces[i].config;
     if *handshake {
-        return Err(Uncovered("no analysis covers packets of two commands"));
+        return Err(Uncovered::TwoCommands);
     }
     let here = |class| {
         let mut channels = experiment.channels.iter();
@@ -103,7 +101,7 @@ fn service(experiment: &Experiment, i: usize, costs: &Fixed) -> Result<Service, 
     };
     let rest = here(Class::BestEffort);
     if rest && here(Class::RealTime) && !sharing.tells_classes_apart() {
-        return Err(Uncovered("real time waits behind whatever comes in where classes share a queue"));
+        return Err(Uncovered::SharedQueue);
     }
     let turn = turn(policy, ticks.as_ref(), early_drop.then_some(costs.announce))?;
     let for_real_time = match (buffers, rest) {
@@ -116,14 +114,14 @@ fn service(experiment: &Experiment, i: usize, costs: &Fixed) -> Result<Service, 
         // end to what is spare.
         let open = buffers.map(|all| all - buffers_real_time);
         if open.is_none_or(|open| open <= spare) {
-            return Err(Uncovered("spare packets are bounded by the programs, which need buffers for them"));
+            return Err(Uncovered::Spare);
         }
     }
     let quota = policy.quota().min(quota(policy));
     let real_time = match sharing {
         Sharing::Common | Sharing::Exhaustive => quota,
         Sharing::Weighted { real_time, best_effort: _ } => *real_time,
-        Sharing::Turns { .. } => return Err(Uncovered("no analysis covers turns of whole batches")),
+        Sharing::Turns { .. } => return Err(Uncovered::Batches),
     };
     let (signal, switch) = match turn {
         Turn::Ticks { .. } => (costs.poll, Span::ZERO),
@@ -145,33 +143,28 @@ fn service(experiment: &Experiment, i: usize, costs: &Fixed) -> Result<Service, 
 /// The turns of a policy, where `refusal` is the time to refuse a packet; or why they have no
 /// bound.
 fn turn(policy: &Policy, ticks: Option<&Ticks>, refusal: Option<Span>) -> Result<Turn, Uncovered> {
-    const FLOOD: &str = "interrupts that come as packets come leave no CPU for sure";
     match policy {
         Policy::Clocked(_) => match ticks {
             Some(Ticks::Hard(period)) => Ok(Turn::Ticks { least: *period, most: *period }),
             Some(Ticks::Soft(intervals)) => {
                 Ok(Turn::Ticks { least: intervals.shortest(), most: intervals.longest() })
             }
-            None => Err(Uncovered("an interface without a clock is not polled")),
+            None => Err(Uncovered::NoClock),
         },
         Policy::Timed(_) => match ticks {
             Some(Ticks::Hard(period)) => Ok(Turn::Thread(*period)),
-            Some(Ticks::Soft(_)) | None => Err(Uncovered("no analysis covers a thread at soft timers")),
+            Some(Ticks::Soft(_)) | None => Err(Uncovered::SoftTimers),
         },
         Policy::Limited(limited) => Ok(Turn::Limited(limited.interval())),
         Policy::Guaranteed(guaranteed) => {
             Ok(Turn::Reserved { period: guaranteed.period(), spare: guaranteed.spare(), refusal })
         }
-        Policy::PerCommand(_) | Policy::Coalescing(_) | Policy::Adaptive(_) => Err(Uncovered(FLOOD)),
-        Policy::Explicit(_) => {
-            Err(Uncovered("a host that is idle hears interrupts again at times that nothing bounds"))
-        }
-        Policy::Backoff(_) => Err(Uncovered("backoff follows the load, and under it nothing is for sure")),
-        Policy::Continuous(_) | Policy::Napi(_) => {
-            Err(Uncovered("polls that go on while packets come leave no CPU for sure"))
-        }
-        Policy::CycleLimited(_) => Err(Uncovered("no analysis covers polls by a share of cycles")),
-        Policy::Lazy(_) => Err(Uncovered("no analysis covers a protocol in the program's time")),
+        Policy::PerCommand(_) | Policy::Coalescing(_) | Policy::Adaptive(_) => Err(Uncovered::InterruptFlood),
+        Policy::Explicit(_) => Err(Uncovered::IdleAgain),
+        Policy::Backoff(_) => Err(Uncovered::Backoff),
+        Policy::Continuous(_) | Policy::Napi(_) => Err(Uncovered::PollsGoOn),
+        Policy::CycleLimited(_) => Err(Uncovered::CycleShare),
+        Policy::Lazy(_) => Err(Uncovered::ProtocolInProgram),
     }
 }
 
@@ -192,7 +185,7 @@ fn worker(experiment: &Experiment, p: usize, costs: &Fixed) -> Result<Worker, Un
     };
     let rest = has(Class::BestEffort);
     if rest && has(Class::RealTime) && !real_time_first {
-        return Err(Uncovered("real time waits behind whatever comes in where a program goes by arrival"));
+        return Err(Uncovered::ProgramOrder);
     }
     Ok(Worker {
         work,

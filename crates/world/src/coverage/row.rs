@@ -9,11 +9,11 @@ use laxity_model::adapter::{
 use laxity_qos::channel::{LinkId, LinkParadigm};
 use laxity_units::Span;
 
-use super::covered::Uncovered;
 use super::incoming::{incoming, told};
 use super::lines::{Passing, Window};
 use super::medium::medium;
 use super::policing::lenient;
+use super::reason::Uncovered;
 use super::sources::sources;
 use super::stage::{served, slowed, trailers};
 use crate::experiment::{ChannelSpec, Experiment, Host};
@@ -46,7 +46,7 @@ pub(super) fn row(
     let host = experiment.host(node);
     let comes_in = incoming(experiment, node)?;
     if !comes_in.held.is_zero() && host.driver.reset_after.is_some() {
-        return Err(Uncovered("the driver resets the adapter while what comes in holds it up"));
+        return Err(Uncovered::ResetIncoming);
     }
     answers(experiment, node, description, window)?;
     let mut passing = window.commands(description)?;
@@ -72,12 +72,12 @@ pub(super) fn row(
     if (passing.packets > 0 || several && !window.is_one())
         && stages.iter().any(|stage| stage.places.is_some())
     {
-        return Err(Uncovered("packets of queues that are served in turn, or together, wait for places"));
+        return Err(Uncovered::TurnPlaces);
     }
     let tells =
         stages.iter().flat_map(|stage| &stage.phases).any(|phase| phase.tells != station::Tells::Nothing);
     if passing.packets > 0 && tells {
-        return Err(Uncovered("packets that pass in the adapter wait for the host on their way"));
+        return Err(Uncovered::PassAndWait);
     }
     let station = Station {
         stages,
@@ -99,7 +99,7 @@ fn undisturbed(host: &Host, description: &Description) -> Result<(), Uncovered> 
     let copies =
         [costs.send_byte, costs.receive_byte, costs.transfer_byte].iter().any(|byte| !byte.is_zero());
     match copies && description.resources.iter().any(|resource| resource.host) {
-        true => Err(Uncovered("the host's copying takes what the adapter moves packets over")),
+        true => Err(Uncovered::HostCopies),
         false => Ok(()),
     }
 }
@@ -115,7 +115,7 @@ fn whole(description: &Description, window: &Window, comes_in: bool) -> Result<(
         stages.iter().flat_map(|stage| &stage.phases).any(|phase| !phase.trailer.is_zero())
     };
     if added(receive) || added(transmit) && !window.is_one() {
-        return Err(Uncovered("no analysis covers what is added to a packet before it is cut into segments"));
+        return Err(Uncovered::Segments);
     }
     // Resources that the host uses are checked by `undisturbed`; a bus of one adapter is like any
     // resource, and for more see `several`.
@@ -126,13 +126,11 @@ fn whole(description: &Description, window: &Window, comes_in: bool) -> Result<(
     let shared = receive.iter().flat_map(|stage| &stage.phases).filter(|phase| phase.holds.iter().any(both));
     let loses = |phase: &Phase| phase.yields || phase.holds.iter().any(|r| passes(&resources[*r]));
     if shared.clone().any(loses) {
-        return Err(Uncovered(
-            "what goes out may go before what comes in between its segments, or for being urgent",
-        ));
+        return Err(Uncovered::BetweenSegments);
     }
     let out = phases.any(|phase| phase.yields) || resources.iter().any(passes);
     match out && !window.is_one() {
-        true => Err(Uncovered("packets pass each other at a resource of the adapter")),
+        true => Err(Uncovered::PassAtResource),
         false => Ok(()),
     }
 }
@@ -186,14 +184,14 @@ fn answers(
     for queue in said {
         let ResponseQueue { answers, takes: _, slots, overload: _, moderation, spread: _ } = queue;
         if !moderation.is_none() && experiment.host(node).driver.watchdog.is_some() {
-            return Err(Uncovered("the driver's watchdog reads what waits for company"));
+            return Err(Uncovered::WatchdogCompany);
         }
         let Some(slots) = *slots else { continue };
         if received && *answers == Answers::All {
-            return Err(Uncovered("the adapter waits for the host to read of what came in"));
+            return Err(Uncovered::WaitsForReading);
         }
         if u64::from(slots) < each.saturating_mul(u64::from(window.depth)) {
-            return Err(Uncovered("the adapter waits for the host to read what it has said"));
+            return Err(Uncovered::WaitsForAnswers);
         }
     }
     Ok(())
@@ -206,14 +204,10 @@ pub(super) fn plain(description: &Description) -> Result<(), Uncovered> {
     let commands = &description.interface.queues;
     let takes = commands.iter().map(|queue| queue.takes).chain(queues().map(|queue| queue.takes));
     if takes.into_iter().any(|takes| matches!(takes, Takes::Levels(..))) {
-        return Err(Uncovered(
-            "without a window, no analysis covers queues that packets choose by their level",
-        ));
+        return Err(Uncovered::ChosenByLevel);
     }
     if commands.iter().any(|queue| queue.spread > 1) || queues().any(|queue| queue.spread > 1) {
-        return Err(Uncovered(
-            "without a window, no analysis covers queues that packets choose by their flow",
-        ));
+        return Err(Uncovered::ChosenByFlow);
     }
     Ok(())
 }
@@ -243,14 +237,10 @@ impl Window {
         }
         match (pool, overload) {
             (Pool::Shared(most), Overload::Block) if passing.is_none() => Ok(Some(most)),
-            (Pool::Shared(_), Overload::Block) => {
-                Err(Uncovered("best effort that is fetched first takes the buffers of what is urgent"))
-            }
-            (Pool::Unlimited | Pool::PerChannel(_) | Pool::Reserved { .. }, _) => {
-                Err(Uncovered("a channel that waits for a buffer of its own lets others pass"))
-            }
+            (Pool::Shared(_), Overload::Block) => Err(Uncovered::FetchedFirst),
+            (Pool::Unlimited | Pool::PerChannel(_) | Pool::Reserved { .. }, _) => Err(Uncovered::OwnBuffer),
             (Pool::Shared(_), Overload::Drop | Overload::Priority | Overload::Importance) => {
-                Err(Uncovered("the adapter loses packets for want of buffers"))
+                Err(Uncovered::LosesBuffers)
             }
         }
     }

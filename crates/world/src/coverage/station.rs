@@ -14,8 +14,9 @@ use laxity_qos::channel::{LinkConfig, MessageOverflow, PacketOverflow};
 use laxity_units::{Bytes, Span};
 
 use super::at_once::{open, rated};
-use super::covered::{Covered, Row, Uncovered};
+use super::covered::{Covered, Row};
 use super::lines::{Window, kinds};
+use super::reason::Uncovered;
 use super::row::{own, row};
 use super::sources::largest;
 use crate::experiment::{Experiment, Host, Task};
@@ -49,7 +50,7 @@ pub(super) fn covered(
         without_window(experiment, node)?;
         let by_rates = rated(experiment, node, description, &window(u32::MAX, !host.ahead));
         let by_rates = by_rates.and_then(|(rated, shared)| match host.by_level {
-            true => Err(Uncovered("stages by rates are analysed behind a CPU that goes by multi-class EDF")),
+            true => Err(Uncovered::StageRates),
             false => Ok(Row { rated, shared }),
         });
         let row = |at_once: Covered, row| Covered {
@@ -104,7 +105,7 @@ fn goes_by_rates(description: &Description) -> bool {
 pub(super) fn without_window(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     let depth = experiment.host(node).subsystem.link.depth;
     if depth < u32::MAX && under_way(experiment, node, depth) == depth {
-        return Err(Uncovered("packets that the adapter schedules wait for a window before that"));
+        return Err(Uncovered::WindowBefore);
     }
     Ok(())
 }
@@ -142,21 +143,19 @@ fn behind(
 ) -> Result<(Behind, bool), Uncovered> {
     let (mut station, passing) = row(experiment, node, description, window)?;
     if passing.shared {
-        return Err(Uncovered("best effort with a rate of its own passes real time within the adapter"));
+        return Err(Uncovered::BestEffortRate);
     }
     let own = own(experiment, node, &description.transmit_buffers);
     station.buffers = window.buffers(&description.transmit_buffers, own, passing)?;
     let releases = description.transmit.iter().flat_map(|stage| &stage.phases).any(|phase| phase.releases);
     if station.buffers.is_some() && releases {
-        return Err(Uncovered("packets are fetched into buffers of those that are under way"));
+        return Err(Uncovered::FetchedIntoOthers);
     }
     if !passing.is_none() && station.stages[0].places.is_some() {
-        return Err(Uncovered("best effort that is fetched first takes the buffers of what is urgent"));
+        return Err(Uncovered::FetchedFirst);
     }
     if passing.urgent && experiment.host(node).driver.reset_after.is_some() {
-        return Err(Uncovered(
-            "packets that others pass in the adapter may be there until the driver resets it",
-        ));
+        return Err(Uncovered::PassedUntilReset);
     }
     let largest = largest(experiment, node);
     let behind = Behind::new(station, window.depth, largest);
@@ -176,7 +175,7 @@ fn patient(host: &Host, behind: &Behind, largest: Bytes) -> Result<(), Uncovered
     // Twice, because an incoming frame may delay an interrupt.
     let longest = packet.saturating_mul(2 * depth).saturating_add(once);
     match after <= longest || behind.interrupts().waited_for > 0 {
-        true => Err(Uncovered("the driver resets the adapter while it does what it was given")),
+        true => Err(Uncovered::DriverResets),
         false => Ok(()),
     }
 }

@@ -95,7 +95,7 @@ mod shared;
 mod unit;
 mod way;
 
-use super::covered::Uncovered;
+use super::reason::Uncovered;
 pub(crate) use unit::Taken;
 use unit::{H, N, OF_NODE, P, R};
 use way::{Way, least_of, way};
@@ -165,30 +165,28 @@ pub(crate) fn server_name(experiment: &Experiment, taken: Taken, server: usize) 
 /// The cluster of `experiment` with units `taken` as one, if there is an analysis of it; `ordered` if
 /// it counts on messages with a bandwidth to go first.
 pub(crate) fn cluster(experiment: &Experiment, taken: Taken, ordered: bool) -> Result<Cluster, Uncovered> {
-    let spec = experiment.via.as_ref().ok_or(Uncovered("there are no virtual interfaces"))?;
+    let spec = experiment.via.as_ref().ok_or(Uncovered::NoInterfaces)?;
     let ViaSpec { adapter, post: _, reap: _, latency: _, receives, credits, depth, renegotiations: _ } = spec;
     let ViaConfig { firmware, costs: _, engines: _, limits } = adapter;
     let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells } = limits;
     let apart = *doorbells != Doorbells::Merged;
     if send_buffers.is_some() || receive_buffers.is_some() {
-        return Err(Uncovered("no analysis covers waiting for room in an adapter's memory"));
+        return Err(Uncovered::ViaMemory);
     }
     if receives.is_some() {
-        return Err(Uncovered("no analysis covers descriptors that are posted for each message"));
+        return Err(Uncovered::ViaPosted);
     }
     if credits.is_some() {
-        return Err(Uncovered("no analysis covers waiting for credits"));
+        return Err(Uncovered::ViaCredits);
     }
     if *firmware == (Firmware::Sequential { overlap: true }) {
-        return Err(Uncovered("no analysis covers a sequence that overlaps"));
+        return Err(Uncovered::ViaOverlap);
     }
     let unbounded = |channel: &ChannelSpec| {
         channel.class == Class::BestEffort && !matches!(channel.source, SourceSpec::None)
     };
     if depth.is_none() && !apart && experiment.channels.iter().any(unbounded) {
-        return Err(Uncovered(
-            "best effort whose send queues have no end (`depth`) may keep an adapter's processor for ever",
-        ));
+        return Err(Uncovered::ViaDepth);
     }
     let nodes = experiment.nodes.len();
     let mut servers = vec![Server::default(); nodes * OF_NODE + 2 * experiment.channels.len()];

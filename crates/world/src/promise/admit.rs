@@ -237,7 +237,7 @@ pub fn service(experiment: &Experiment, formula: Formula) -> Option<Span> {
 pub(super) fn request(experiment: &Experiment, channel: &ChannelSpec) -> Result<Option<Request>, Uncovered> {
     let deadline = asks::deadline(experiment, channel).filter(|_| channel.class == Class::RealTime);
     let Some(deadline) = deadline else { return Ok(None) };
-    Request::new(channel.spec, deadline).map(Some).map_err(|_| Uncovered("a contract is out of range"))
+    Request::new(channel.spec, deadline).map(Some).map_err(|_| Uncovered::ContractRange)
 }
 
 /// Per node and application, the response time of its budget from the beginning of a period; `None`

@@ -134,7 +134,7 @@ impl Analyses {
         readings: &[Reading],
         table: impl Fn(Reading) -> Result<Station, Uncovered>,
     ) -> Result<Self, Uncovered> {
-        let (mut all, mut none) = (Vec::new(), Uncovered("no analysis covers the station"));
+        let (mut all, mut none) = (Vec::new(), Uncovered::Station);
         for reading in readings {
             match table(*reading) {
                 Ok(station) => all.push(Analysis {

@@ -149,7 +149,7 @@ impl Promise {
     /// Why channel `i` has no bound: its refusal, or what no analysis covers.
     pub fn unbounded(&self, experiment: &Experiment, i: usize) -> Option<String> {
         match self {
-            Promise::Unbounded(why, _) => Some(why.0.to_string()),
+            Promise::Unbounded(why, _) => Some(why.sentence().to_string()),
             other => other.refusal(experiment, i),
         }
     }

@@ -103,7 +103,7 @@ fn by_source(
         };
         let mut source: Source = [by_link, by_host, by_sender, by_both];
         if source.iter().all(Option::is_none) {
-            return Err(Uncovered("packets that take no time to send come in any number at once"));
+            return Err(Uncovered::FreePackets);
         }
         for way in source.iter_mut().flatten().flatten() {
             *way = way.pushed(pushed);

@@ -25,7 +25,7 @@ fn analysed(
     formula: Formula,
 ) -> Result<Environment, Uncovered> {
     if experiment.stations() > 1 {
-        return Err(Uncovered("no analysis covers the chance of a late message over several stations"));
+        return Err(Uncovered::ChanceStations);
     }
     let Covered { rates, row, by_level, .. } = coverage.stations[0].clone()?;
     let host = experiment.host(0);
@@ -33,9 +33,7 @@ fn analysed(
     let alone = experiment.cores(0) == 1 && experiment.nodes[0].adapters.len() == 1;
     let demand = experiment.admission.test_with(formula) == Test::Demand && formula == Formula::Corrected;
     if !plain || !alone || !demand {
-        return Err(Uncovered(
-            "the chance of a late message is analysed for one core and one link by deadlines, by the demand test",
-        ));
+        return Err(Uncovered::ChanceHost);
     }
     let reading = readings(experiment, coverage, formula, 0)[0];
     environment(experiment, coverage, formula, (0, LinkId::FIRST), reading)

@@ -20,11 +20,11 @@ pub(super) fn reserve(
 ) -> Result<Vec<Option<AdmissionId>>, Uncovered> {
     let of = |(number, application): (usize, &crate::experiment::ComputingSpec)| {
         let Some(request) = application.request() else { return Ok(None) };
-        let request = request.map_err(|_| Uncovered("a budget is out of range"))?;
+        let request = request.map_err(|_| Uncovered::BudgetRange)?;
         let (pays, early) = (Pays::Everywhere, Early::default());
         let rate = RateRequest { request, level: 0, group: None, pays, early };
         let id = table.request(&Asked { rate, link: LinkId::FIRST, core: core(number) });
-        id.map(Some).map_err(|_| Uncovered("the CPU cannot keep the budgets of its applications"))
+        id.map(Some).map_err(|_| Uncovered::Budgets)
     };
     host.computing.iter().enumerate().map(of).collect()
 }

@@ -24,7 +24,7 @@ pub(super) fn table(
     reading: Reading,
 ) -> Result<Station, Uncovered> {
     if formula != Formula::Corrected {
-        return Err(Uncovered("the papers' host has one core"));
+        return Err(Uncovered::PapersCores);
     }
     let host = experiment.host(node);
     let common = environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?;
@@ -51,8 +51,7 @@ pub(super) fn table(
     };
     let each = (0..host.subsystem.cores).map(CoreId).map(of).collect::<Result<Vec<_>, _>>()?;
     let way = |(link, costs): (LinkId, &Link)| {
-        let link_costs =
-            costs.alone().ok_or(Uncovered("no analysis covers several cores before an adapter of stages"))?;
+        let link_costs = costs.alone().ok_or(Uncovered::CoresStages)?;
         let called = is_called(experiment, (node, placement), (hears(link), covered.ahead));
         Ok(WayOut { link: link_costs, hears: hears(link), called, sent: sent(experiment, (node, link)) })
     };
@@ -60,8 +59,7 @@ pub(super) fn table(
     let links = (0..).map(LinkId).zip(links).map(way).collect::<Result<Vec<_>, Uncovered>>()?;
     let config = &host.subsystem.link;
     let caller = Caller { core: config.core, is_thread: config.paradigm == LinkParadigm::O2 };
-    let table = CoresTable::new(&each, &links, caller)
-        .map_err(|_| Uncovered("packets that take an adapter no time complete as often as they like"))?;
+    let table = CoresTable::new(&each, &links, caller).map_err(|_| Uncovered::CoresFree)?;
     Ok(Station::Cores(Box::new(table)))
 }
 

@@ -33,15 +33,15 @@ pub(super) fn environment(
     let Covered { model, link, further, rates: _, row: _, by_level: _, levels, ahead, depth } =
         coverage.stations[node].clone()?;
     if formula != Formula::Corrected && !further.is_empty() {
-        return Err(Uncovered("the papers' host has one adapter"));
+        return Err(Uncovered::PapersAdapters);
     }
     if formula != Formula::Corrected && model == ResourceModel::O3 {
-        return Err(Uncovered("the papers have no formula for link scheduling by O3"));
+        return Err(Uncovered::PapersO3);
     }
     let links: Vec<Link> = std::iter::once(link).chain(further).collect();
     let link = links[usize::from(at.0)].clone();
     if formula != Formula::Corrected && !link.is_alone() {
-        return Err(Uncovered("the papers' adapter is a delay and has no stages"));
+        return Err(Uncovered::PapersStages);
     }
     let best_effort =
         experiment.channels.iter().flat_map(|c| best_effort(experiment, c, (node, at))).collect();
@@ -70,10 +70,10 @@ pub(super) fn environment(
     let host = experiment.host(node);
     let config = &host.subsystem;
     if formula != Formula::Corrected && !host.computing.is_empty() {
-        return Err(Uncovered("the papers have the CPU to themselves"));
+        return Err(Uncovered::PapersCpu);
     }
     if ahead && experiment.channels.iter().any(|channel| reader(experiment, channel, node).is_some()) {
-        return Err(Uncovered("handlers that work ahead may fill the queue of a program"));
+        return Err(Uncovered::FillsProgram);
     }
     let left = host.computing.iter().filter(|application| application.budget.is_none());
     Ok(Environment {
@@ -173,7 +173,7 @@ fn applications(experiment: &Experiment, node: usize) -> Result<Vec<Interference
                     burst: envelope.extra,
                     interval: envelope.every,
                 })
-                .ok_or(Uncovered("an application on this CPU sends at times that nothing bounds")),
+                .ok_or(Uncovered::SentAnyTime),
         ),
     };
     match host.applications {
@@ -212,7 +212,7 @@ pub(super) fn receptions(
         return Ok(Vec::new());
     }
     let of = |Departures { burst, interval }: Departures| {
-        let burst = u32::try_from(burst).map_err(|_| Uncovered("too many packets may come together"))?;
+        let burst = u32::try_from(burst).map_err(|_| Uncovered::TooMany)?;
         Ok(Interference { above: Above::Interrupt, cost, adapter: comes_in.held, burst, interval })
     };
     arrivals(experiment, (node, link), (all, comes_in.notice), choice)?.into_iter().map(of).collect()

@@ -197,12 +197,10 @@ impl Part<'_> {
     fn path(&self, channel: &ChannelSpec, first: usize) -> Result<(), Uncovered> {
         let rest = &channel.senders()[first..];
         if rest.iter().any(|station| self.queues[*station].is_none()) {
-            return Err(Uncovered(
-                "no analysis covers a path that leaves FIFO queues for stations that go by deadlines or rates",
-            ));
+            return Err(Uncovered::FifoLeft);
         }
         match rest.iter().enumerate().any(|(hop, station)| rest[..hop].contains(station)) {
-            true => Err(Uncovered("no analysis covers a channel that passes a FIFO queue twice")),
+            true => Err(Uncovered::FifoTwice),
             false => Ok(()),
         }
     }
@@ -235,16 +233,12 @@ impl Part<'_> {
             return Ok((limits(1), last.kept.saturating_sub(fastest).saturating_add(horizon)));
         }
         if first > 0 {
-            return Err(Uncovered(
-                "any number of early packets may join a FIFO queue from a station that does not hold them: `horizon = \"0 us\"`",
-            ));
+            return Err(Uncovered::FifoEarly);
         }
         match conforms(channel) && channel.carries.is_none() && experiment.commands.is_empty() {
             // A period is rounded to the picosecond.
             true => Ok((limits(u64::from(channel.spec.burst)), Span::from_ps(1))),
-            false => Err(Uncovered(
-                "a FIFO host passes on what exceeds a contract, and the source does not keep it: `cpu = \"multiclass_edf\"` holds it",
-            )),
+            false => Err(Uncovered::FifoExcess),
         }
     }
 
@@ -277,8 +271,7 @@ impl Part<'_> {
                 };
                 for station in path.iter().skip(reach).filter(|_| why.is_err()) {
                     if queues[*station].is_ok() {
-                        queues[*station] =
-                            Err(Uncovered("channels come there from a station that keeps no bound"));
+                        queues[*station] = Err(Uncovered::Unkept);
                         spreads = true;
                     }
                 }
@@ -300,7 +293,7 @@ impl Part<'_> {
             self.experiment.link(*station, LinkId::FIRST).is_none_or(|link| framing(&link) != own)
         };
         match self.senders(entry)[entry.first..].iter().any(other) {
-            true => Err(Uncovered("FIFO queues have a bound where all links of a path frame packets alike")),
+            true => Err(Uncovered::FifoFraming),
             false => Ok(()),
         }
     }
@@ -393,9 +386,7 @@ impl Part<'_> {
                 messages.saturating_mul(channel.spec.fragmentation(self.experiment.packet()).packets());
             let short = messages > u64::from(channel.message_slots) || packets > channel.packet_slots;
             if short && queues[channel.route[0]].is_ok() {
-                queues[channel.route[0]] = Err(Uncovered(
-                    "messages may wait for a buffer before a FIFO link: more `message_slots` and `packet_slots`",
-                ));
+                queues[channel.route[0]] = Err(Uncovered::FifoRoom);
                 blocks = true;
             }
         }

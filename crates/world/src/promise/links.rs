@@ -192,9 +192,7 @@ pub(super) fn other_links(
         let largest = sent.iter().map(|i| spec(i).max_message.min(packet)).max().unwrap_or(packet);
         let apart = behind.apart(smallest);
         if apart.is_zero() {
-            return Err(Uncovered(
-                "packets that take another adapter no time complete as often as they like",
-            ));
+            return Err(Uncovered::CoresOther);
         }
         let buffers =
             sent.iter().try_fold(0u64, |all, (i, hop)| Some(all.saturating_add(room(experiment, *i, *hop)?)));

@@ -102,7 +102,7 @@ impl Tables {
                 let speed = (outlet.config.link, outlet.config.frame);
                 let sharing = sharing(experiment, formula, node, speed, true)?;
                 let table = RateTable::new(order, experiment.packet(), sharing);
-                let table = table.ok_or(Uncovered("no latency is known of the order at a port"))?;
+                let table = table.ok_or(Uncovered::PortLatency)?;
                 return Ok(Station::Rates(table));
             }
             if let Some(order) = by_rates {
@@ -128,8 +128,7 @@ impl Tables {
             let test = experiment.admission.test_with(formula);
             let by_link = |link| {
                 let environment = environment(experiment, coverage, formula, (node, link), reading)?;
-                AdmissionTable::with_test(environment, test)
-                    .map_err(|_| Uncovered("the host is out of range"))
+                AdmissionTable::with_test(environment, test).map_err(|_| Uncovered::HostRange)
             };
             match experiment.nodes.get(node).map_or(1, |node| node.adapters.len()) {
                 1 => by_link(LinkId::FIRST).map(|table| Station::Ordered(Box::new(table))),
@@ -436,23 +435,21 @@ fn buffered(experiment: &Experiment, channel: &ChannelSpec) -> Span {
 
 /// The table of a host of which the link, or stages of whose adapter, are rate-based.
 fn rated(table: Result<RatedHost, Unrated>) -> Result<Station, Uncovered> {
-    table.map(|table| Station::Host(Box::new(table))).map_err(|unrated| {
-        Uncovered(match unrated {
-            Unrated::Environment(_) => "the host is out of range",
-            Unrated::Order => "no latency is known of the order at a host's link",
-            Unrated::NothingLeft => "work above the handlers takes all of the CPU",
-        })
+    table.map(|table| Station::Host(Box::new(table))).map_err(|unrated| match unrated {
+        Unrated::Environment(_) => Uncovered::HostRange,
+        Unrated::Order => Uncovered::LinkOrder,
+        Unrated::NothingLeft => Uncovered::CpuFull,
     })
 }
 
 /// The table of a host of which the CPU goes by levels, and its link by deadlines.
 fn levelled(environment: Environment) -> Result<Station, Uncovered> {
     if environment.formula != Formula::Corrected {
-        return Err(Uncovered("the papers' host has one order for CPU and link"));
+        return Err(Uncovered::PapersOrder);
     }
     LevelledHost::new(environment)
         .map(|table| Station::Levelled(Box::new(table)))
-        .map_err(|_| Uncovered("the host is out of range"))
+        .map_err(|_| Uncovered::HostRange)
 }
 
 /// The channels without a guarantee that share the rate-based link of `station`, with its speed and
@@ -465,7 +462,7 @@ fn sharing(
     shares: bool,
 ) -> Result<Sharing, Uncovered> {
     if formula != Formula::Corrected {
-        return Err(Uncovered("the papers' formulas are of deadlines, and not of rates"));
+        return Err(Uncovered::PapersRates);
     }
     let packet = experiment.packet();
     let groups = experiment.groups.iter().map(Group::from).collect();

@@ -56,12 +56,12 @@ source = {{ kind = "continuous" }}
 /// The promises, or why there are none.
 fn bounds(text: &str) -> Result<Vec<Span>, &'static str> {
     let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}"));
-    let promises = promise::promises(&scenario.first(), Formula::Corrected).map_err(|why| why.0)?;
+    let promises = promise::promises(&scenario.first(), Formula::Corrected).map_err(|why| why.sentence())?;
     let real_time = promises.channels.iter().filter(|promise| !matches!(promise, Promise::BestEffort));
     real_time
         .map(|promise| match promise {
             Promise::Admitted(hops) => Ok(hops[0].bound.bound),
-            Promise::Unbounded(why, _) => Err(why.0),
+            Promise::Unbounded(why, _) => Err(why.sentence()),
             other => panic!("{other:?}\n{text}"),
         })
         .collect()

@@ -76,9 +76,9 @@ pub(super) fn bound_and_worst(text: &str) -> Vec<(f64, f64)> {
 fn why(text: &str) -> &'static str {
     let experiment = of(text);
     match promise::promises(&experiment, Formula::Corrected) {
-        Err(why) => why.0,
+        Err(why) => why.sentence(),
         Ok(promises) => match &promises.channels[0] {
-            Promise::Unbounded(why, _) => why.0,
+            Promise::Unbounded(why, _) => why.sentence(),
             other => panic!("{other:?}"),
         },
     }
@@ -178,7 +178,7 @@ fn what_keeps_a_queue_from_a_bound_is_named() {
             "impairments = { jitter = \"1 us\" }\njoins",
             "keep the order, the number and the distance",
         ),
-        ("kind = \"periodic\"", "kind = \"poisson\"", "exceeds a contract"),
+        ("kind = \"periodic\"", "kind = \"poisson\"", "exceeds its contract"),
         ("burst = 1\n", "burst = 2\nmessage_overflow = \"best_effort\"\n", "best effort shares a FIFO queue"),
     ] {
         assert!(text.contains(from));

@@ -52,7 +52,7 @@ fn bound(fault: &str) -> Result<Span, &'static str> {
             Promise::Admitted(_) => Ok(promises.channels[0].bound().expect("it sends")),
             other => panic!("{other:?}"),
         },
-        Err(uncovered) => Err(uncovered.0),
+        Err(uncovered) => Err(uncovered.sentence()),
     }
 }
 
@@ -99,7 +99,7 @@ fn a_stall_comes_again() {
 
 #[test]
 fn what_is_not_bounded_says_so() {
-    let nothing = Err("nothing bounds what a fault keeps from happening");
+    let nothing = Err("no bound covers the time that a fault takes");
     assert_eq!(bound("kind = \"stall\"\nresource = \"dma\"\nat = \"1 ms\""), nothing, "it never ends");
     assert_eq!(bound("kind = \"stop\"\nat = \"1 ms\"\nfor = \"1 us\""), nothing);
     assert_eq!(bound("kind = \"lost_interrupts\"\nat = \"1 ms\"\nfor = \"1 us\""), nothing);
@@ -108,7 +108,7 @@ fn what_is_not_bounded_says_so() {
     let resets = Scenario::from_text("test.toml", resets).unwrap_or_else(|errors| panic!("{errors}")).first();
     let why = promises(&resets, Formula::Corrected).err();
     assert_eq!(
-        why.map(|why| why.0),
+        why.map(|why| why.sentence()),
         Some("the driver may reset the adapter while a part of it stands still")
     );
     let refused =

@@ -123,13 +123,13 @@ fn of_text(text: &str) -> Experiment {
 fn why(experiment: &Experiment) -> Option<&'static str> {
     let promises = match promise::promises(experiment, Formula::Corrected) {
         Ok(promises) => promises,
-        Err(why) => return Some(why.0),
+        Err(why) => return Some(why.sentence()),
     };
     match &promises.channels[0] {
         Promise::Admitted(_) => {
-            promise::undelivered(experiment, Formula::Corrected)[0].as_ref().map(|why| why.0)
+            promise::undelivered(experiment, Formula::Corrected)[0].as_ref().map(|why| why.sentence())
         }
-        Promise::Unbounded(why, _) => Some(why.0),
+        Promise::Unbounded(why, _) => Some(why.sentence()),
         Promise::Received(_) => None,
         other => panic!("{other:?}"),
     }
@@ -270,8 +270,8 @@ fn a_null_adapter_at_a_shared_medium() {
 #[test]
 fn a_host_that_is_not_modelled() {
     let mut experiment = of_text(HOST);
-    let own = "a host at its own pace takes what it takes, and the profile says nothing of it";
-    let kernel = "a real kernel takes what it takes, and the profile says nothing of it";
+    let own = "the profile has no times of a host at its own pace";
+    let kernel = "the profile has no times of a real kernel";
     for (host, pace, expected) in [
         (HostPlace::Model, Pace::Native, None),
         (HostPlace::Thread, Pace::Profile, None),
@@ -287,7 +287,8 @@ fn a_host_that_is_not_modelled() {
 /// under O1 or O2.
 #[test]
 fn what_the_papers_have_no_formula_for() {
-    let papers = |text: &str| promise::promises(&of_text(text), Formula::Papers).err().map(|why| why.0);
+    let papers =
+        |text: &str| promise::promises(&of_text(text), Formula::Papers).err().map(|why| why.sentence());
     let alone = HOST.replace("depth = 2", "depth = 1");
     assert_eq!(papers(&alone), None);
     assert_eq!(papers(&alone.replace("O1", "O2")), None);
@@ -302,7 +303,7 @@ fn what_the_papers_have_no_formula_for() {
         (alone.replace(NULL, STAGES), "the papers' adapter is a delay and has no stages"),
         (
             alone.replace("[adapter]", "[host.compute.video]\nslice = \"1 ms\"\n[adapter]"),
-            "the papers have the CPU to themselves",
+            "the papers' handlers have the CPU to themselves",
         ),
         (several, "the papers' host has one adapter"),
     ] {

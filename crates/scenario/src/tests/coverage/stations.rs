@@ -33,7 +33,7 @@ source = {{ kind = "continuous" }}
 
 /// The bound of the first channel in microseconds, or why it has none.
 fn bound(text: &str) -> Result<u64, &'static str> {
-    let promises = promises(&only(text), Formula::Corrected).map_err(|why| why.0)?;
+    let promises = promises(&only(text), Formula::Corrected).map_err(|why| why.sentence())?;
     Ok(promises.channels[0].bound().expect("it is admitted").as_ps() / 1_000_000)
 }
 
@@ -77,7 +77,7 @@ fn what_several_packets_can_do_to_each_other() {
         (&turns, held, Ok(())),
         (&levels, held, Err("host and adapter go by different orders")),
         (&deadlines, held, Ok(())),
-        (&deadlines, ahead, Err("a queue in the adapter takes what is ahead of its time for urgent")),
+        (&deadlines, ahead, Err("a queue in the adapter serves early packets as urgent ones")),
     ];
     for (stage, link, expected) in cases {
         let adapter = generic(&[stage, LONG]);
@@ -93,7 +93,7 @@ fn an_adapter_that_schedules_has_to_tell_who_is_urgent() {
     let urgent = format!("{BY_CLASS}, {LONG}");
     let at_once = |stages: &[&str]| bound(&host(&generic(stages), "paradigm = \"adapter\""));
     let known = at_once(&[&urgent, &urgent]).unwrap();
-    let filled = Err("best effort may fill the adapter's queue before whoever has a deadline");
+    let filled = Err("best effort may fill the adapter's queue before packets with deadlines");
     assert_eq!(at_once(&[LONG, &urgent]), filled);
     assert_eq!(at_once(&[&urgent, LONG]), filled);
     // A prefetch is short, and all of it is counted.
@@ -106,7 +106,7 @@ fn an_adapter_that_schedules_has_to_tell_who_is_urgent() {
     assert_eq!(deep(60_000), deep(50_000));
     assert!(deep(60_000) < known + 400, "{} {known}", deep(60_000));
     let waits = host(&generic(&[&urgent, &urgent]), "paradigm = \"adapter\", depth = 2");
-    assert_eq!(bound(&waits), Err("packets that the adapter schedules wait for a window before that"));
+    assert_eq!(bound(&waits), Err("packets wait for a window before the adapter schedules them"));
 }
 
 /// Of two stages of 400 us and one of 200 a FIFO in a window of three pays the longest, and EDF all.
@@ -125,7 +125,7 @@ fn a_driver_must_be_patient_with_a_described_adapter_too() {
         let driver = format!("profile = \"mc68040\"\ndriver = {{ reset_after = \"{after} us\" }}");
         host(&generic(&[LONG, LONG]), "depth = 1").replacen("profile = \"mc68040\"", &driver, 1)
     };
-    assert_eq!(bound(&text(1600)), Err("the driver resets the adapter while it does what it was given"));
+    assert_eq!(bound(&text(1600)), Err("the driver resets the adapter while the adapter works"));
     assert!(bound(&text(4000)).is_ok());
 }
 
@@ -161,6 +161,6 @@ fn a_shared_medium_has_a_bound_if_it_takes_turns() {
     assert!((own + 2 * 1200..own + 2 * 1200 + 100).contains(&waits), "{own} {waits}");
     assert_eq!(
         bound(&on("[network]\nkind = \"csma\"\nrate = \"10 Mbit/s\"\n")),
-        Err("collisions have a probability, and no number of them is the last")
+        Err("collisions have a probability, and no largest number")
     );
 }
