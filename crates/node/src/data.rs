@@ -9,7 +9,7 @@ use crate::command::Failure;
 use crate::config::NodeConfig;
 use crate::counters::Dropped;
 use crate::faults::Fault;
-use crate::flow::{Key, key, number, wire};
+use crate::flow::{Key, apart, key, number, wire};
 use crate::link::{Frame, Kind};
 use crate::node::{DATAGRAM, Node, encoded, one_packet};
 
@@ -17,10 +17,6 @@ use crate::node::{DATAGRAM, Node, encoded, one_packet};
 const MOST_HOPS: u64 = 32;
 /// Bytes of destination and queue in front of a datagram.
 pub const ADDRESS: usize = 8;
-/// Messages of two contracts are due at least so far apart; readings of remaining time are rounded
-/// down by less, over any route.
-const APART: Span = Span::from_us(1);
-
 /// A channel that begins here.
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -29,13 +25,16 @@ pub(crate) struct Source {
     used: Option<Version>,
     /// Number of the next message.
     message: u32,
-    /// Logical arrival of the last message, and the same with its local deadlines added.
-    last: Option<(Time, Time)>,
+    /// When the last message has passed the nodes that send, at the latest: its logical arrival with
+    /// their local deadlines added.
+    passed: Time,
+    /// The same of the contracts before, as the slowest clocks count.
+    before: Time,
 }
 
 impl Source {
     pub(crate) fn new(program: Program) -> Self {
-        Self { program, used: None, message: 0, last: None }
+        Self { program, used: None, message: 0, passed: Time::ZERO, before: Time::ZERO }
     }
 }
 
@@ -44,6 +43,9 @@ impl Node {
     pub(crate) fn promised(&mut self, channel: ChannelId, version: Version) {
         let restart = self.broken(Fault::NumbersRestart) && version != Version::FIRST;
         if let Some(source) = self.sources.get_mut(&channel) {
+            let before = source.used.and_then(|before| self.flows.get(&(channel, before)));
+            let slack = before.map(|flow| apart(self.config.drift, flow.contract.drain()));
+            source.before = source.before.max(source.passed.saturating_add(slack.unwrap_or_default()));
             source.used = Some(version);
             if restart {
                 source.message = 0;
@@ -53,6 +55,26 @@ impl Node {
 
     /// Polices a message, cuts it and queues its packets. The message is delivered by the returned
     /// time.
+    ///
+    /// # Across a change
+    /// A message conforms to the contract that is in use when it is sent, so that no message is in
+    /// excess for a message of the contract before. Both contracts are reserved meanwhile.
+    ///
+    /// A channel delivers in order, and a message of the new contract may overtake one of the old
+    /// contract. The destination holds it back until its end-to-end bound at the latest, by `rest`
+    /// after the time at which the last link is due to deliver it. So the old message has to be there
+    /// by then: with `ℓ'` and `T' = Σ d'` of the old one, `T` and `rest` of the new one
+    ///
+    /// ```text
+    /// ℓ' + T' + apart ≤ ℓ + T + rest
+    /// ```
+    ///
+    /// The propagation delays are the same on both sides. Where the new deadline is as long as the
+    /// old one, `T + rest ≥ T'` up to what the old one left, and the rule delays no message that is
+    /// not ahead of its time. Where the new deadline is shorter, the message is due with the old one,
+    /// as every order-preserving channel would have it, and waits here for the difference. The
+    /// difference is below `B' I' + D'`, by which the reservation has room for more messages
+    /// ([`waits`](crate::flow::waits)).
     pub(crate) fn send(&mut self, now: Time, channel: ChannelId, payload: &[u8]) -> Result<Time, Failure> {
         let unfit = Failure::Unfit(laxity_signalling::event::Unfit::NotHeld);
         let unpoliced = self.broken(Fault::ContractNotPoliced);
@@ -67,21 +89,21 @@ impl Node {
         if u64::from(length) < flow.contract.min_message.get() {
             return Err(Failure::TooLong);
         }
-        // Behind the last message of an earlier contract, at the source and at the destination.
-        let behind = source
-            .last
-            .map_or(Time::ZERO, |(last, due)| last.max(due.saturating_add(APART).saturating_sub(flow.total)));
-        let at = if unpoliced { now } else { flow.next.max(now).max(behind) };
+        let conforming = flow.conforming.max(now);
+        let behind = source.before.saturating_sub(flow.total.saturating_add(flow.rest));
+        let at = if unpoliced { now } else { conforming.max(flow.next).max(behind) };
         let packets = u64::from(flow.sizes.packets_of(length));
         let ahead = flow.contract.min_interval.saturating_mul(flow.contract.burst.into());
         let next = source.message.checked_add(1).ok_or(Failure::NoRoom)?;
-        if at > now.saturating_add(ahead) || flow.waiting + packets > flow.most && !unpoliced {
+        let excess = conforming > now.saturating_add(ahead) || flow.waiting + packets > flow.most;
+        if excess && !unpoliced {
             self.counters.excess += 1;
             return Err(Failure::Excess);
         }
         let due = at.saturating_add(flow.contract.deadline);
         flow.next = at.saturating_add(flow.contract.min_interval);
-        source.last = Some((at, at.saturating_add(flow.total)));
+        flow.conforming = conforming.saturating_add(flow.contract.min_interval);
+        source.passed = source.passed.max(at.saturating_add(flow.total));
         let message = number(version, source.message);
         source.message = next;
         flow.waiting += packets;

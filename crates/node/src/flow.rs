@@ -1,5 +1,6 @@
 //! The data path of one contract of a channel at a node.
 
+use laxity_clock::Tolerance;
 use laxity_signalling::Held;
 use laxity_signalling::contract::Contract;
 use laxity_signalling::identity::{ChannelId, Version};
@@ -44,8 +45,12 @@ pub(crate) struct Flow {
     pub(crate) place: Place,
     /// The local deadline; `None` while it is tentative.
     pub(crate) deadline: Option<Span>,
-    /// At the source: the local deadlines of the nodes that send, together.
+    /// At the ends: the local deadlines of the nodes that send, together.
     pub(crate) total: Span,
+    /// At the ends: what these and the links leave of the end-to-end deadline.
+    pub(crate) rest: Span,
+    /// At the source: the least logical arrival of the next message by the contract alone.
+    pub(crate) conforming: Time,
     /// Least logical arrival of the next message.
     pub(crate) next: Time,
     /// Logical arrival of the last message of which a packet left.
@@ -72,7 +77,7 @@ impl Flow {
         }
         let message = u32::try_from(contract.max_message.get()).ok()?;
         let sizes = Sizes { message, packet: config.packet };
-        let messages = messages(&contract);
+        let messages = messages(&contract, waits(place, held.drain, config.drift));
         let reassembly = (place.to.is_none() && deadline.is_some()).then(|| {
             let reservation = Reservation { sizes, buffers: BUFFERS, timeout: contract.deadline };
             Reassembly::new(wire(channel), channel.epoch.0, reservation)
@@ -83,6 +88,8 @@ impl Flow {
             place,
             deadline,
             total: held.total.unwrap_or_default(),
+            rest: held.rest.unwrap_or_default(),
+            conforming: Time::ZERO,
             next: Time::ZERO,
             left: None,
             last: None,
@@ -106,9 +113,27 @@ impl Flow {
     }
 }
 
-/// Messages of a contract in a node at most: a burst, and those within the end-to-end deadline.
-pub(crate) fn messages(contract: &Contract) -> u64 {
+/// Messages of a contract in a node at most: a burst, and those within the end-to-end deadline, or
+/// within `waits` if that is longer.
+pub(crate) fn messages(contract: &Contract, waits: Span) -> u64 {
     u64::from(contract.burst)
-        .saturating_add(contract.deadline.div_ceil(contract.min_interval))
+        .saturating_add(contract.deadline.max(waits).div_ceil(contract.min_interval))
         .saturating_add(2)
+}
+
+/// How long a message stays at a node, if it waits for those of the contract before. Only the source
+/// holds them back: see [`Node::send`](crate::Node).
+pub(crate) fn waits(place: Place, drain: Span, drift: Tolerance) -> Span {
+    if place.from.is_none() && !drain.is_zero() {
+        drain.saturating_add(apart(drift, drain))
+    } else {
+        Span::ZERO
+    }
+}
+
+/// How much later than `span` of one clock an event may be that other clocks count: their rates
+/// differ, and remaining time is rounded down by less than a microsecond over any route.
+pub(crate) fn apart(drift: Tolerance, span: Span) -> Span {
+    let seen = drift.seen_by(drift);
+    seen.longest_true(span).saturating_sub(span).saturating_add(Span::from_us(1))
 }

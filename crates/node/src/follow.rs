@@ -58,6 +58,7 @@ impl Node {
                 Some(flow) if held.place.to.is_some() => {
                     flow.deadline = held.deadline;
                     flow.total = held.total.unwrap_or_default();
+                    flow.rest = held.rest.unwrap_or_default();
                 }
                 _ => {
                     if let Some(flow) = Flow::new(&held, &self.config, perfect) {

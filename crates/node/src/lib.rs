@@ -26,8 +26,9 @@
 //!
 //! * Nodes after the source regulate by `I' = (1 − ρ') I`, and reserve for `I'`.
 //! * A link takes `1 + ρ` times its nominal time in the local time of a node.
-//! * A message is delivered within `(D + n g) / (1 − ρ)` of true time, over `n` hops with clocks of
-//!   grain `g`.
+//! * A message is delivered within `(D + n g) / (1 − ρ)` of true time, over `n` nodes with clocks of
+//!   grain `g`. The last grain is that of the destination, where a message may wait for others until
+//!   its bound.
 //!
 //! *Proof.* Let `T_k(i)` be the true time at which the clock of node `k` reaches `ℓ_k` of message
 //! `i`. *Claim:* `T_k(i) ≤ T_0(i) + B_k` with `B_{k+1} = B_k + (d_k + g)/(1 − ρ) + w_k`. By

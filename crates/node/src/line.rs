@@ -90,7 +90,8 @@ fn signalling(to: NodeId, interval: Span) -> Asked {
         burst: 1,
         deadline: interval,
     };
-    Asked { contract, place: Place { from: None, to: Some(to), port: Port(0) }, balance: interval }
+    let place = Place { from: None, to: Some(to), port: Port(0) };
+    Asked { contract, place, balance: interval, drain: Span::ZERO }
 }
 
 impl Resources for Lines {
@@ -102,7 +103,7 @@ impl Resources for Lines {
         if asked.place.from.is_some() {
             asked.contract.min_interval = regulated(self.drift, asked.contract.min_interval);
         }
-        let (from, bytes) = (asked.place.from, needs(&asked, self.packet)?);
+        let (from, bytes) = (asked.place.from, needs(&asked, self.packet, self.drift)?);
         self.memory.check(from, bytes, self.packet.into())?;
         let offer = self.tables.reserve(&asked)?;
         self.memory.take(offer.id, from, bytes);

@@ -6,13 +6,14 @@
 
 use std::collections::BTreeMap;
 
+use laxity_clock::Tolerance;
 use laxity_signalling::identity::NodeId;
 use laxity_signalling::refusal::{Acceptable, Resource, Shortage};
 use laxity_signalling::resources::{Asked, ReservationId};
 use laxity_transport::{HEADER_LEN, Sizes};
 use laxity_units::Span;
 
-use crate::flow::{BUFFERS, messages};
+use crate::flow::{BUFFERS, messages, waits};
 
 /// Bytes of the state of a contract in the tables, at most.
 const STATE: u64 = 2048;
@@ -66,17 +67,18 @@ impl Memory {
     }
 }
 
-/// Bytes that a contract may take at a node with packets of `packet` bytes.
+/// Bytes that a contract may take at a node with packets of `packet` bytes, where clocks drift by
+/// `drift` at most.
 ///
 /// # Errors
 /// No packets can carry the contract, or it would hold resources for too long after its end.
-pub(crate) fn needs(asked: &Asked, packet: u32) -> Result<u64, Shortage> {
+pub(crate) fn needs(asked: &Asked, packet: u32, drift: Tolerance) -> Result<u64, Shortage> {
     let message = u32::try_from(asked.contract.max_message.get());
     let message = message.map_err(|_| Shortage::of(Resource::Valid, 0))?;
     if asked.contract.min_interval.max(asked.contract.deadline) > LONGEST {
         return Err(Shortage::of(Resource::Valid, 0));
     }
-    let waiting = messages(&asked.contract);
+    let waiting = messages(&asked.contract, waits(asked.place, asked.drain, drift));
     let each = match asked.place.to {
         None => u64::from(message),
         Some(_) => {
@@ -105,7 +107,12 @@ mod tests {
             burst: 2,
             deadline: Span::from_ms(25),
         };
-        Asked { contract, place: Place { from: Some(NodeId(1)), to, port: Port(0) }, balance: Span::ZERO }
+        let place = Place { from: Some(NodeId(1)), to, port: Port(0) };
+        Asked { contract, place, balance: Span::ZERO, drain: Span::ZERO }
+    }
+
+    fn needs(asked: &Asked, packet: u32) -> Result<u64, Shortage> {
+        super::needs(asked, packet, Tolerance::NONE)
     }
 
     /// Seven messages: two of a burst, three within the deadline, two more. A relay has 2500 bytes
@@ -114,6 +121,11 @@ mod tests {
     fn a_contract_needs_its_messages() {
         assert_eq!(needs(&asked(Some(NodeId(2))), 1000), Ok(2048 + 7 * (2500 + 3 * 72)));
         assert_eq!(needs(&asked(None), 1000), Ok(2048 + 9 * 2500));
+        // A change at the source: ten messages within the 95 ms of the contract before, and a microsecond.
+        let mut change = Asked { drain: Span::from_ms(95), ..asked(Some(NodeId(2))) };
+        assert_eq!(needs(&change, 1000), Ok(2048 + 7 * (2500 + 3 * 72)));
+        change.place.from = None;
+        assert_eq!(needs(&change, 1000), Ok(2048 + 14 * (2500 + 3 * 72)));
         let mut long = asked(None);
         long.contract.max_message = Bytes::new(1 << 32);
         assert_eq!(needs(&long, 1000), Err(Shortage::of(Resource::Valid, 0)));

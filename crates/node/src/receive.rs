@@ -17,8 +17,10 @@ use crate::timers::Due;
 
 /// The end of a channel.
 ///
-/// Messages of a new contract may overtake those of the old one on the way. A complete message waits
-/// here for the messages before it, until it is due at the latest: all of them are due before.
+/// A complete message waits here for the messages before it, until it is due at the latest: all of
+/// them are due before. Messages of a new contract may overtake those of the old one on the way, by
+/// more than the hops leave. So as long as the old contract is held, they may wait until their
+/// end-to-end bound.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     pub(crate) port: Port,
@@ -35,6 +37,7 @@ pub(crate) struct Receiver {
 /// A complete message.
 #[derive(Debug)]
 struct Held {
+    /// When it waits for no message before it any more.
     due: Time,
     payload: Vec<u8>,
     /// Its age when its last packet arrived, and when that was.
@@ -47,7 +50,7 @@ impl Receiver {
     }
 
     pub(crate) fn resize(&mut self, version: Version, contract: &Contract) {
-        self.most.insert(version, messages(contract));
+        self.most.insert(version, messages(contract, Span::ZERO));
         while self.most.len() > 2 {
             self.most.pop_first();
         }
@@ -81,11 +84,14 @@ impl Node {
             Arrival::Ignored(_) => return self.counters.drop(Dropped::Old),
         };
         self.timers.set(&mut flow.armed, reassembly.poll_timeout(), Due::Partial(of));
+        let rest = flow.rest;
         let (Some(payload), Some(receiver)) = (message, self.receivers.get_mut(&of.0)) else { return };
         if number < receiver.expected {
             return self.counters.drop(Dropped::Old);
         }
-        let held = Held { due, payload, age: (header.age, now) };
+        let changing = self.flows.range((of.0, Version(0))..of).next().is_some();
+        let rest = if changing { rest } else { Span::ZERO };
+        let held = Held { due: due.saturating_add(rest), payload, age: (header.age, now) };
         if number == receiver.expected && receiver.held.is_empty() && !unordered {
             receiver.expected = number.saturating_add(1);
             let port = receiver.port;

@@ -114,6 +114,61 @@ fn lateness_stays_until_the_source_pauses() {
     assert_eq!(broken, [ns(49_109_425), ns(79_109_425), ns(159_109_425)]);
 }
 
+/// A film at the rate of its contract: it has 150 ms of its 200 ms at the nodes that send, as no
+/// local deadline is longer than its interval of 50 ms. After the change it has 75 ms there.
+///
+/// The times at which messages are due, counted from their commands, of five messages that are 25 ms
+/// apart from the change on.
+fn due_after_change(deadline: Span) -> (Line, Vec<Span>) {
+    let old = Contract { deadline: Span::from_ms(200), ..contract() };
+    let mut line = Line::new(4, None);
+    let id = line.open(old, &ROUTE);
+    line.until(us(20_000));
+    line.send(id, 500);
+    line.until(us(50_000));
+    let new = Contract { min_interval: Span::from_ms(25), deadline, ..old };
+    line.command(0, Command::Change(id, new));
+    line.until(us(70_000));
+    let changed = |(_, _, seen): &(Time, usize, Seen)| matches!(seen, Seen::Event(Event::Changed { .. }));
+    assert!(line.seen.iter().any(changed));
+    let mut due = Vec::new();
+    for at in [70_000, 95_000, 120_000, 145_000, 300_000] {
+        line.until(us(at));
+        due.push(line.send(id, 500).since(us(at)));
+    }
+    line.until(us(600_000));
+    (line, due)
+}
+
+/// Numbers of the messages that are delivered, with their delays.
+fn numbers(line: &Line) -> Vec<(u32, Span)> {
+    let of = |(_, _, seen): &(Time, usize, Seen)| match seen {
+        Seen::Message(message) => Some((message.number, message.delay)),
+        _ => None,
+    };
+    line.seen.iter().filter_map(of).collect()
+}
+
+/// The destination may hold messages of the new contract for 125 ms, so all are due by their bound.
+#[test]
+fn a_source_that_uses_all_of_its_contract_has_no_gap_at_a_change() {
+    let (line, due) = due_after_change(Span::from_ms(200));
+    assert_eq!(due, [Span::from_ms(200); 5]);
+    assert_eq!(numbers(&line).iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
+    assert!(numbers(&line).iter().all(|(_, delay)| *delay <= Span::from_ms(200)));
+}
+
+/// The message at 20 ms is at the destination by 170.301 ms, and what is sent at 70 ms is not due
+/// before: 60 ms are too short by 40.301 ms. So are those behind it, until the source pauses.
+#[test]
+fn with_a_shorter_deadline_messages_are_due_with_the_last_of_the_old_contract() {
+    let (line, due) = due_after_change(Span::from_ms(60));
+    let late = Span::from_us(100_301);
+    assert_eq!(due, [late, late, late, late, Span::from_ms(60)]);
+    assert_eq!(numbers(&line).iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
+    assert!(numbers(&line).iter().all(|(_, delay)| *delay <= Span::from_ms(200)));
+}
+
 /// Reservations of the source that are not free yet, at 21, 69.999 and 70 ms.
 fn retained(fault: Option<Fault>) -> [usize; 3] {
     let mut line = Line::new(4, fault);

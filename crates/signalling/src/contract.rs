@@ -28,6 +28,12 @@ impl Contract {
             && !self.deadline.is_zero()
     }
 
+    /// `B I + D`: so long after the last message that the contract admits the message is delivered at
+    /// the latest. The burst may be ahead of its time.
+    pub fn drain(&self) -> Span {
+        self.min_interval.saturating_mul(self.burst.into()).saturating_add(self.deadline)
+    }
+
     /// `M_max / I_min` in bytes per second, rounded up; `u64::MAX` where that cannot be named.
     pub fn bandwidth(&self) -> u64 {
         const SECOND: u128 = 1_000_000_000_000;

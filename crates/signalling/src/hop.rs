@@ -39,8 +39,10 @@ pub(crate) struct Slot {
     pub(crate) way: Span,
     /// The local deadline; `None` while the reservation is tentative.
     pub(crate) deadline: Option<Span>,
+    /// [`Asked::drain`] of its reservation.
+    pub(crate) drain: Span,
     /// At the destination, the local deadlines that it answered with; at the source, those of the
-    /// commitment.
+    /// commitment. The last one is all that the nodes before leave to the destination.
     pub(crate) answer: Option<Box<[Span]>>,
 }
 
@@ -60,6 +62,7 @@ impl Hop {
 
     /// The request to the resources here.
     pub(crate) fn asked(&self, contract: Contract, balance: Span) -> Asked {
-        Asked { contract, place: Place { from: self.prev, to: self.next, port: self.port }, balance }
+        let drain = self.slots.iter().map(|slot| slot.contract.drain()).max().unwrap_or_default();
+        Asked { contract, place: Place { from: self.prev, to: self.next, port: self.port }, balance, drain }
     }
 }

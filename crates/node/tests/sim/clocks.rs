@@ -42,7 +42,7 @@ impl Network {
                 channel.excuse(settled);
             }
             if channel.route[0] == node {
-                channel.next = Time::ZERO;
+                (channel.next, channel.stepped) = ([Time::ZERO; 2], true);
             }
         }
     }

@@ -74,8 +74,17 @@ struct Channel {
     crashed: bool,
     /// A fault touched the path. Messages count again if the channel has a new contract then.
     excused: Option<Time>,
-    /// The least logical arrival of the next message, and of the last with its deadline.
-    next: Time,
+    /// A fault touched the path, or the signalling on it.
+    touched: bool,
+    /// The least logical arrival of the next message by the contract, and by what order added to the
+    /// one before.
+    next: [Time; 2],
+    /// By when the messages of contracts before are delivered, as the slowest clocks count.
+    before: Time,
+    /// The same of the contract in use, and what clocks may differ in a change of it.
+    last: Time,
+    /// The clock of the source was set: it is not known how the node counts.
+    stepped: bool,
     sent: Vec<Sent>,
     delivered: Option<u32>,
     asked: Time,
@@ -215,7 +224,11 @@ impl Network {
                     established: false,
                     crashed: false,
                     excused: None,
-                    next: Time::ZERO,
+                    touched: false,
+                    next: [Time::ZERO; 2],
+                    before: Time::ZERO,
+                    last: Time::ZERO,
+                    stepped: false,
                     sent: Vec::new(),
                     delivered: None,
                     asked: at,

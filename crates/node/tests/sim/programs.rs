@@ -58,24 +58,28 @@ impl Network {
             let number = channel.sent.len() as u64;
             let byte = |at: usize| (filler.rotate_left(at as u32 % 64) ^ at as u64 ^ number) as u8;
             let bytes: Vec<u8> = (0..length).map(byte).collect();
-            let at = channel.next.max(now);
+            let at = channel.next[0].max(now);
             let conforms = at <= now + min_interval * u64::from(burst - 1);
             match node.command(now, PROGRAM, Command::Send(id, bytes.clone())) {
                 Ok(Response::Accepted { due }) => {
-                    // Behind a change the first message may wait for the last one of the old contract.
+                    // Behind a change a message may be due with the last one of the old contract.
                     let behind = due.saturating_sub(deadline);
-                    if behind < at || behind > at && channel.wanted.is_none() && channel.next != Time::ZERO {
+                    let latest = at.max(channel.next[1]).max(channel.before.saturating_sub(deadline));
+                    if behind < at || behind > latest && !channel.stepped {
                         return self.fail(Rule::LogicalArrival, format!("message {number} of {id}"));
                     }
-                    channel.next = behind + min_interval;
+                    let at = if channel.stepped { behind } else { at };
+                    channel.next = [at, behind].map(|at| at + min_interval);
+                    let seen = quality.drift.seen_by(quality.drift);
+                    channel.last = due + seen.share(channel.contract.drain()) * 2 + Span::from_us(2);
                     // The bound of the crate's documentation, from the instant of the logical arrival.
                     let begin = clocks[from].first_at(behind, time).unwrap();
-                    let hops = channel.route.len() as u64 - 1;
-                    let due = begin + quality.drift.longest_true(deadline + quality.grain * hops);
+                    let nodes = channel.route.len() as u64;
+                    let due = begin + quality.drift.longest_true(deadline + quality.grain * nodes);
                     let excused = channel.excused.is_some();
                     channel.sent.push(Sent { due, bytes, excused, must: !excused, arrived: false });
                 }
-                other if conforms && channel.next != Time::ZERO => {
+                other if conforms && !(channel.stepped && channel.next[0] == Time::ZERO) => {
                     return self.fail(Rule::Conforming, format!("message of {id}: {other:?}"));
                 }
                 _ => {}
@@ -121,7 +125,8 @@ impl Network {
             Event::Changed { .. } => {
                 self.counts[2] += 1;
                 channel.contract = channel.wanted.take().expect("a change was asked for");
-                channel.next = Time::ZERO;
+                channel.next = [Time::ZERO; 2];
+                channel.before = channel.before.max(channel.last);
                 // The regulators of the new contract start afresh.
                 channel.excused = channel.excused.filter(|until| *until > self.now);
             }
@@ -129,6 +134,10 @@ impl Network {
             Event::Closed { .. } | Event::Lost { .. } => {
                 channel.outcomes[1] += 1;
                 channel.over(self.now);
+                let touched = channel.touched || self.fates != [0; 3];
+                if matches!(event, Event::Lost { .. }) && !touched {
+                    self.fail(Rule::Kept, format!("{id} is lost"));
+                }
             }
             Event::Opened { .. } | Event::Ended { .. } => {}
         }

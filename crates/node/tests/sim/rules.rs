@@ -25,6 +25,8 @@ pub(crate) enum Rule {
     Establishment,
     /// A program is notified of each outcome once.
     Notified,
+    /// A channel that no fault touched is not lost.
+    Kept,
     /// In the end a node holds what a new node holds.
     Free,
     /// In the end no owner uses a quota.
@@ -37,7 +39,7 @@ pub(crate) enum Rule {
 
 impl Rule {
     /// Every rule.
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Bound,
         Self::LocalDeadline,
         Self::Held,
@@ -47,6 +49,7 @@ impl Rule {
         Self::LogicalArrival,
         Self::Establishment,
         Self::Notified,
+        Self::Kept,
         Self::Free,
         Self::Quotas,
         Self::Follows,
@@ -105,6 +108,7 @@ impl Channel {
     /// Messages do not count from now on, until the channel has a new contract after `until`.
     pub(super) fn excuse(&mut self, until: Time) {
         self.excused = self.excused.max(Some(until));
+        self.touched = true;
         self.sent.iter_mut().filter(|sent| !sent.arrived).for_each(Sent::excuse);
     }
 

@@ -140,7 +140,7 @@ impl<R: Resources> Manager<R> {
         self.changed.insert(channel);
         let hop = self.hops.entry(channel).or_insert(fresh);
         let (needs, claim) = (Needs { least: offer.least, latest: offer.latest }, offer.claim);
-        let contract = ask.contract;
+        let (contract, drain) = (ask.contract, asked.drain);
         let (deadline, answer) = (None, None);
         hop.slots.push(Slot {
             version,
@@ -149,6 +149,7 @@ impl<R: Resources> Manager<R> {
             claim,
             needs,
             way: offer.way,
+            drain,
             deadline,
             answer,
         });
@@ -181,7 +182,14 @@ impl<R: Resources> Manager<R> {
             false => division::divide(&ask.hops, budget, ask.division),
         };
         match divided {
-            Ok(deadlines) => self.answer(now, from, about, deadlines),
+            Ok(mut deadlines) => {
+                // What no hop can use is the destination's: messages may wait there for others.
+                let used = deadlines.iter().fold(Span::ZERO, |sum, deadline| sum.saturating_add(*deadline));
+                if let Some(own) = deadlines.last_mut() {
+                    *own = own.saturating_add(budget.saturating_sub(used));
+                }
+                self.answer(now, from, about, deadlines);
+            }
             Err(late) => {
                 let least = division::least(&ask.hops, ask.division).saturating_add(ask.between);
                 let acceptable = Acceptable::Deadline(least);
@@ -197,7 +205,8 @@ impl<R: Resources> Manager<R> {
         let Some(slot) = self.hops.get_mut(&about.channel).and_then(|hop| hop.slot_mut(about.version)) else {
             return;
         };
-        let own = *deadlines.last().expect("the destination is a hop");
+        let rest = *deadlines.last().expect("the destination is a hop");
+        let own = rest.min(slot.needs.latest);
         match &slot.answer {
             // A node on the way lost its memory and promised something else this time: nodes would
             // disagree.

@@ -30,6 +30,12 @@ pub struct Held {
     pub deadline: Option<Span>,
     /// At the source and the destination: the local deadlines of the nodes that send, together.
     pub total: Option<Span>,
+    /// At the source and the destination: what the nodes that send and their links leave of the
+    /// end-to-end deadline.
+    pub rest: Option<Span>,
+    /// How long messages may wait for those of the contract before
+    /// ([`Asked::drain`](crate::resources::Asked::drain)).
+    pub drain: Span,
     /// The latest local deadline that the node can use.
     pub latest: Span,
     /// The longest time from the end of a transmission here until the next node has the packet.
@@ -130,6 +136,8 @@ fn held(channel: ChannelId, hop: &Hop, slot: &Slot) -> Held {
         total: slot.answer.as_ref().and_then(|all| all.split_last()).map(|(_, sending)| {
             sending.iter().fold(Span::ZERO, |sum, deadline| sum.saturating_add(*deadline))
         }),
+        rest: slot.answer.as_ref().and_then(|all| all.last()).copied(),
+        drain: slot.drain,
         latest: slot.needs.latest,
         way: slot.way,
     }

@@ -213,10 +213,7 @@ impl<R: Resources> Manager<R> {
                     }
                     // Messages under the old contract may be ahead of their time by the burst, and
                     // have its deadline.
-                    let old = established.contract;
-                    let last =
-                        old.min_interval.saturating_mul(u64::from(old.burst)).saturating_add(old.deadline);
-                    let last = if swaps_at_once { Span::ZERO } else { last };
+                    let last = if swaps_at_once { Span::ZERO } else { established.contract.drain() };
                     established.retiring = Some((established.version, now.saturating_add(last)));
                     let retired = established.version;
                     established.version = version;

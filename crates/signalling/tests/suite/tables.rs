@@ -137,6 +137,7 @@ fn tables_keep_what_they_promise_and_are_empty_in_the_end() {
                 contract: *contract,
                 place,
                 balance: contract.deadline,
+                drain: Span::ZERO,
             };
             let offer = scratch.reserve(&asked).unwrap();
             scratch.commit(offer.id, held.deadline.unwrap()).unwrap();

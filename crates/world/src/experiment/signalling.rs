@@ -164,7 +164,7 @@ impl SignallingSpec {
     /// terms leave no time.
     pub fn in_local_time(&self, channel: &ChannelSpec, contract: Contract) -> Option<Contract> {
         let Quality { drift, grain } = self.quality();
-        let grains = grain.saturating_mul(channel.route.len() as u64 - 1);
+        let grains = grain.saturating_mul(channel.route.len() as u64);
         let deadline = drift.shortest_shown(contract.deadline).saturating_sub(grains);
         Some(Contract { deadline, ..contract }).filter(Contract::is_valid)
     }
@@ -172,7 +172,7 @@ impl SignallingSpec {
     /// `(D' + n g) / (1 − ρ)`: the bound in true time of a channel that asked for `contract`.
     pub fn bound(&self, channel: &ChannelSpec, contract: &Contract) -> Span {
         let Quality { drift, grain } = self.quality();
-        let grains = grain.saturating_mul(channel.route.len() as u64 - 1);
+        let grains = grain.saturating_mul(channel.route.len() as u64);
         drift.longest_true(contract.deadline.saturating_add(grains))
     }
 }
