@@ -68,6 +68,7 @@ mod node;
 mod queue;
 mod receive;
 mod steady;
+mod synchronise;
 mod timers;
 
 pub use command::{Answer, Command, Departure, Failure, Message, Response};
@@ -76,3 +77,4 @@ pub use counters::{Counters, Dropped};
 pub use data::ADDRESS;
 pub use line::Lines;
 pub use node::Node;
+pub use synchronise::RECORD;

@@ -21,6 +21,7 @@ use crate::link::{Kind, Link, is_promised};
 use crate::queue::Queue;
 use crate::receive::Receiver;
 use crate::steady::Steady;
+use crate::synchronise;
 use crate::timers::Timers;
 
 /// The local number of signalling packets.
@@ -52,6 +53,8 @@ pub struct Node {
     /// The last promised packet that left.
     departure: Option<Departure>,
     answers: VecDeque<Answer>,
+    /// Messages of clock synchronisation for the owner.
+    pub(crate) clocks: VecDeque<(NodeId, laxity_clock::Message)>,
     pub(crate) counters: Counters,
     #[cfg(feature = "faults")]
     fault: Option<Fault>,
@@ -83,6 +86,7 @@ impl Node {
             retained: 0,
             departure: None,
             answers: VecDeque::new(),
+            clocks: VecDeque::new(),
             counters: Counters::default(),
             config,
             #[cfg(feature = "faults")]
@@ -135,12 +139,18 @@ impl Node {
     /// Handles the signalling messages of a frame.
     fn on_signals(&mut self, now: Time, from: NodeId, mut payload: &[u8]) {
         loop {
-            let (first, rest) = codec::split(payload);
-            match codec::decode(first) {
-                Ok(message) => self.manager.handle(now, from, message),
-                Err(_) => self.counters.drop(Dropped::Signalling),
-            }
-            self.settle(now);
+            let rest = if let Some((record, rest)) = synchronise::split(payload) {
+                self.on_clock(now, record);
+                rest
+            } else {
+                let (first, rest) = codec::split(payload);
+                match codec::decode(first) {
+                    Ok(message) => self.manager.handle(now, from, message),
+                    Err(_) => self.counters.drop(Dropped::Signalling),
+                }
+                self.settle(now);
+                rest
+            };
             if rest.is_empty() {
                 return;
             }
@@ -224,7 +234,7 @@ impl Node {
     }
 
     /// The time of the node with its clock at `clock`.
-    fn time(&mut self, clock: Time) -> Time {
+    pub(crate) fn time(&mut self, clock: Time) -> Time {
         if self.broken(Fault::StepBelieved) {
             return clock;
         }
@@ -398,7 +408,7 @@ impl Node {
         }
     }
 
-    fn signal(&mut self, now: Time, to: NodeId, payload: &[u8]) {
+    pub(crate) fn signal(&mut self, now: Time, to: NodeId, payload: &[u8]) {
         let (demoted, interval) = (self.broken(Fault::SignallingBestEffort), self.config.signalling);
         let Some(link) = self.links.get_mut(&to) else { return self.counters.drop(Dropped::Link) };
         if link.signals.len() >= SIGNALS {

@@ -237,3 +237,33 @@ fn establishment_under_flood_is_within_its_bound() {
     assert!(took <= bound && took > bound / 4, "{took} of {bound}");
     assert_eq!((took, bound), (Span::from_ps(9_391_999_999), Span::from_us(24_600)));
 }
+
+/// A record of 42 bytes and a header of 72 take 114 us and 100 us at each of two links. The other
+/// messages are dropped: node 3 has no route to node 9, and a record that goes in a circle ends.
+#[test]
+fn messages_of_synchronisation_travel_in_frames_of_signalling() {
+    use laxity_clock::Message;
+    use laxity_signalling::identity::NodeId;
+    let mut line = Line::new(4, None);
+    let length = 72 + laxity_node::RECORD as u64;
+    line.nodes[0].send_clock(us(0), NodeId(2), &Message::Request { number: 7 });
+    line.command(0, Command::Renew);
+    line.until(us(2 * (length + 100) - 1));
+    assert_eq!(line.nodes[2].poll_clock(), None);
+    line.until(us(2 * (length + 100)));
+    assert_eq!(line.nodes[2].poll_clock(), Some((NodeId(0), Message::Request { number: 7 })));
+    assert_eq!(line.nodes[1].poll_clock(), None);
+    let left: Vec<_> = line.left(None).into_iter().map(|(at, node, _)| (at, node)).collect();
+    assert_eq!(left, [(us(0), 0), (us(length + 100), 1)]);
+    line.nodes[3].send_clock(line.now, NodeId(9), &Message::Request { number: 8 });
+    assert_eq!(line.nodes[3].waiting(NodeId(2)), 0);
+    let nowhere = [(NodeId(9), NodeId(1))].into();
+    line.nodes[0].set_routes(nowhere);
+    line.nodes[1].set_routes([(NodeId(9), NodeId(0))].into());
+    let now = line.now;
+    line.nodes[0].send_clock(now, NodeId(9), &Message::Request { number: 9 });
+    line.command(0, Command::Renew);
+    line.until(us(200_000));
+    let circles = line.left(None).len() - 2;
+    assert_eq!(circles, 32);
+}
