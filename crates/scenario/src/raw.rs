@@ -42,7 +42,9 @@ pub(crate) use node::RawNode;
 pub(crate) use reception::{RawCommand, RawInterface, RawProgram, RawReceive, RawSharing};
 pub(crate) use selection::{RawCyclic, RawShaper, RawWindow};
 pub(crate) use several::{RawAdapters, RawNetworks, Several};
-pub(crate) use signalling::{Difference, RateError, RawCalls, RawChange, RawClock, RawSignalling, RawStep};
+pub(crate) use signalling::{
+    Difference, RateError, RawCalls, RawChange, RawClock, RawOwner, RawSignalling, RawStep, RawSynchronise,
+};
 pub(crate) use tune::{RawNeed, RawTune};
 pub(crate) use via::{RawRenegotiation, RawVia, RawViaCosts};
 

@@ -376,6 +376,8 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         streams: _,
         // Of nodes with signalling.
         asked: _,
+        owner: _,
+        routed: _,
         // Of virtual interfaces.
         playout: _,
         stagger: _,

@@ -31,7 +31,9 @@ pub use computing::{BudgetSpec, ComputingSpec};
 pub use cores::{ChannelCores, Placed, Placement};
 pub use laps::Laps;
 pub use laxity_signalling::division::Division;
-pub use signalling::{Asked, ClockSpec, FARTHEST, Fails, LinkSpec, Outage, SignallingSpec};
+pub use signalling::{
+    Asked, ClockSpec, FARTHEST, Fails, LinkSpec, Outage, OwnerSpec, Routing, SignallingSpec, SynchroniseSpec,
+};
 pub use topology::{Attached, Forwarding, MediumSpec, Network, NodeSpec, Outlet, SwitchSpec};
 pub use via::{Renegotiation, ViaSpec};
 

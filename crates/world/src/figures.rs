@@ -33,6 +33,22 @@ pub const ALL: &[(&str, &str)] = &[
     ("refused", "channels that were refused"),
     ("contracts_held", "contracts that a node holds at the end of the run"),
     ("as_new", "1 of a node that holds at the end what a new node holds, else 0"),
+    ("clock_error", "greatest difference of a synchronised clock from that of the reference, in seconds"),
+    ("clock_stated", "greatest error that a node stated of its synchronised clock, in seconds"),
+    (
+        "clock_bound",
+        "bound on the stated error with the failures in a row that the run had, in seconds (steady_error)",
+    ),
+    (
+        "term_remaining",
+        "seconds that clocks add to the bound of the longest route where remaining time travels, without synchronisation",
+    ),
+    ("term_deadline", "the same where the deadline travels, by the worst `clock_bound`"),
+    (
+        "jitter_remaining",
+        "bound on the jitter at the end of the longest route where remaining time travels, in seconds",
+    ),
+    ("jitter_deadline", "the same where the deadline travels"),
     ("signalling_waiting", "signalling messages that waited at a link at a time, at most"),
     (
         "broken_rules",

@@ -50,7 +50,12 @@ impl<'a> Steps<'a> {
     ) -> Self {
         let formula = experiment.admission.formula;
         if let Some(spec) = &experiment.signalling {
-            return Self(Box::new(Course::new(managed::of(experiment, spec, length), length, formula)));
+            let trace = trace.is_kept().then_some(trace as &mut dyn Trace);
+            return Self(Box::new(Course::new(
+                managed::of(experiment, spec, length, trace),
+                length,
+                formula,
+            )));
         }
         if experiment.interfaces.is_empty() && experiment.via.is_none() {
             let world = Assembly::observed(experiment, length, trace, frames);

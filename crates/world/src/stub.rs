@@ -59,6 +59,7 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
             establishment: some().filter(|_| asked.is_some()),
             establishment_worst: asked.map(|_| 1.0),
             establishment_bound: asked.map(|_| 1.0),
+            establishment_queue: asked,
             ..Channel::default()
         }
     });

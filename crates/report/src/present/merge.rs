@@ -133,6 +133,7 @@ fn merged(members: &[&Channel]) -> Channel {
         establishment: pooled(members, |c| c.establishment.as_ref()),
         establishment_worst: answered.establishment_worst,
         establishment_bound: answered.establishment_bound,
+        establishment_queue: answered.establishment_queue,
     }
 }
 

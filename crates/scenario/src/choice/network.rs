@@ -1,6 +1,6 @@
 //! The words of networks: what joins nodes, what nodes are, and what goes wrong.
 
-use laxity_world::experiment::Forwarding;
+use laxity_world::experiment::{Forwarding, Routing};
 
 use crate::leaf::Choice;
 
@@ -74,6 +74,18 @@ impl Choice for Framing {
             "Preamble, header, check sequence and gap of IEEE 802.3, 38 B in all; a packet is filled up to 46 B.",
         ),
         ("ethernet_vlan", Framing::EthernetVlan, "The same with a VLAN tag: 42 B in all, filled up to 42 B."),
+    ];
+}
+
+impl Choice for Routing {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("fewest_hops", Routing::FewestHops, "By the fewest hops, before the run."),
+        (
+            "widest",
+            Routing::Widest,
+            "At each request by the fewest hops over what works; of several, the one whose narrowest link has \
+             the most that is not reserved.",
+        ),
     ];
 }
 

@@ -173,6 +173,7 @@ fn channel(
         close,
         change,
         calls,
+        owner: paid_by,
         mut source,
     } = part.into_inner();
     let name = cx.required(name, "name", &owner, "this channel");
@@ -182,6 +183,7 @@ fn channel(
     };
     let count = cx.optional(count).map(|count| count.map(|count| count.into_inner().small() as usize));
     let most = count.as_ref().ok().copied().flatten().unwrap_or(usize::MAX);
+    let routed = route.is_some();
     let routes = around.way.routes(cx, (from, to, route), most, &owner);
     let said = [
         core,
@@ -427,6 +429,7 @@ fn channel(
     let received = routes.iter().all(|route| route.received) && around.interfaces.is_none();
     let reader = super::computing::reader(cx, reader, received, needed(burst, contract))?;
     let span = name.span();
+    let paid_by = signalling::owner_of(cx, paid_by, deadline.is_some(), around);
     let asked = signalling::asked(cx, (open, close, change, calls), &what, (spec, deadline), around)?;
     let channel = ChannelSpec {
         // Each copy has its own.
@@ -463,6 +466,8 @@ fn channel(
         streams: streams?,
         playout: playout?,
         asked,
+        owner: paid_by?,
+        routed,
         stagger: source.stagger,
         source: source.spec,
         name: name.get_ref().0.clone(),

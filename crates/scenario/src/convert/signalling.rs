@@ -3,18 +3,21 @@
 
 use laxity_qos::traffic::TrafficSpec;
 use laxity_signalling::codec::LONGEST;
-use laxity_signalling::contract::Contract;
+use laxity_signalling::contract::{Claim, Contract};
 use laxity_signalling::message::MOST_HOPS;
+use laxity_signalling::quota::Quota;
 use laxity_transport::HEADER_LEN;
 use laxity_units::{ByteTime, Bytes, Rate};
-use laxity_world::experiment::{Asked, ClockSpec, Fails, LinkSpec, Outage, SignallingSpec};
+use laxity_world::experiment::{
+    Asked, ClockSpec, Fails, LinkSpec, Outage, OwnerSpec, Routing, SignallingSpec, SynchroniseSpec,
+};
 
 use super::source::interval_of;
 use super::topology::{Topology, of_nodes};
 use super::*;
 use crate::choice::FaultKind;
-use crate::leaf::{Delay, Interval};
-use crate::raw::{RawCalls, RawChange, RawClock, RawFault, RawSignalling};
+use crate::leaf::{Delay, Interval, Name};
+use crate::raw::{RawCalls, RawChange, RawClock, RawFault, RawOwner, RawSignalling, RawSynchronise};
 use crate::written::{Entries, List};
 
 /// Defaults of the keys.
@@ -23,6 +26,9 @@ const SPACING: Span = Span::from_ms(2);
 const LEASE: Span = Span::from_secs(30);
 const MEMORY: Bytes = Bytes::from_kib(1024);
 const GRAIN: Span = Span::from_ns(1);
+const ACCEPT: Span = Span::from_us(500);
+const PERIOD: Span = Span::from_secs(1);
+const RETRY: Span = Span::from_ms(20);
 /// The largest payload of a packet: a frame has its length in 16 bits below.
 const LARGEST: Bytes = Bytes::new(65_000);
 
@@ -33,11 +39,14 @@ pub(super) fn signalling(
     nodes: Option<Entries<Part<RawNode>>>,
     networks: Option<RawNetworks>,
 ) -> Result<(SignallingSpec, Topology), Reported> {
-    let RawSignalling { packet, spacing, lease, memory } = cx.part(part)?.into_inner();
+    let RawSignalling { packet, spacing, lease, memory, routes, synchronise, owner } =
+        cx.part(part)?.into_inner();
     let packet = cx.optional(packet);
     let spacing = cx.optional(spacing).map(|span| span.map_or(SPACING, |span| span.into_inner().get()));
     let lease = cx.optional(lease).map(|span| span.map_or(LEASE, |span| span.into_inner().get()));
     let memory = cx.optional(memory).map(|size| size.map_or(MEMORY, |size| size.into_inner().get()));
+    let routes = cx.or(routes, Routing::FewestHops);
+    let owners = self::owners(cx, owner);
     let packet = match packet? {
         None => PACKET,
         Some(packet) => {
@@ -58,16 +67,93 @@ pub(super) fn signalling(
     };
     let frame = packet + Bytes::new(HEADER_LEN as u64);
     let (topology, links, clocks) = of_nodes(cx, nodes, networks, frame)?;
+    let synchronise = synchronise.map(|part| self::synchronise(cx, part, &topology)).transpose()?;
     let spec = SignallingSpec {
         packet: packet.get() as u32,
         spacing: spacing?,
         lease: lease?,
         memory: memory?,
+        routes: routes?,
+        owners: owners?,
         links,
+        synchronise,
         clocks,
         outages: Vec::new(),
     };
     Ok((spec, topology))
+}
+
+/// The owners of channels, by name.
+fn owners(
+    cx: &mut Context<'_>,
+    entries: Option<Entries<Part<RawOwner>>>,
+) -> Result<Vec<OwnerSpec>, Reported> {
+    let mut owners = Vec::new();
+    for (name, part) in cx.entries(entries)? {
+        cx.named(&name)?;
+        let RawOwner { channels, bandwidth, buffers } = cx.part(part)?.into_inner();
+        let channels = cx.optional(channels);
+        let bandwidth = cx.optional(bandwidth);
+        let buffers = cx.optional(buffers)?.map_or(u64::MAX, |most| most.into_inner().get());
+        let rate = bandwidth?.map_or(u64::MAX, |rate| rate.into_inner().get().bits_per_sec() / 8);
+        let quota = Quota {
+            channels: channels?.map_or(u64::MAX, |most| most.into_inner().get()),
+            claim: Claim { bandwidth: rate, buffers, cpu: u64::MAX },
+        };
+        owners.push(OwnerSpec { name: name.get_ref().clone(), quota });
+    }
+    Ok(owners)
+}
+
+/// The synchronisation of clocks.
+fn synchronise(
+    cx: &mut Context<'_>,
+    part: Part<RawSynchronise>,
+    topology: &Topology,
+) -> Result<SynchroniseSpec, Reported> {
+    let part = cx.part(part)?;
+    let (owner, RawSynchronise { reference, accept, period, retry }) = (part.span(), part.into_inner());
+    if reference.is_none() {
+        return Err(cx.missing("reference", &owner, "the synchronisation", "the name of a node"));
+    }
+    let reference = topology.way.node(cx, reference);
+    let [accept, period, retry] =
+        [(accept, ACCEPT), (period, PERIOD), (retry, RETRY)].map(|(written, default)| {
+            cx.optional(written).map(|span| span.map_or(default, |span| span.into_inner().get()))
+        });
+    Ok(SynchroniseSpec { reference: reference?, accept: accept?, period: period?, retry: retry? })
+}
+
+/// The owner of a channel, among those with a quota.
+pub(super) fn owner_of(
+    cx: &mut Context<'_>,
+    written: Option<Written<Name>>,
+    promised: bool,
+    around: &Surroundings,
+) -> Result<Option<usize>, Reported> {
+    let Some(written) = cx.optional(written)? else { return Ok(None) };
+    let (span, Name(name)) = (written.span(), written.into_inner());
+    let (reason, help) = match &around.managed {
+        None => (
+            "only nodes with signalling have quotas".to_string(),
+            "remove this, or add `[signalling]`".into(),
+        ),
+        Some(_) if !promised => {
+            ("best effort reserves nothing".into(), "remove this, or say `class = \"real_time\"`".into())
+        }
+        Some(spec) => match spec.owners.iter().position(|owner| owner.name == name) {
+            Some(owner) => return Ok(Some(owner)),
+            None if spec.owners.is_empty() => (
+                format!("there is no owner `{name}`"),
+                format!("add `[signalling.owner.{name}]` with its quota"),
+            ),
+            None => {
+                let owners = list(spec.owners.iter().map(|owner| &owner.name));
+                (format!("there is no owner `{name}`"), format!("owners are {owners}"))
+            }
+        },
+    };
+    Err(cx.fault(&span, reason, help))
 }
 
 /// Refuses sections that nodes with signalling take the place of; `other` is the first of them.
@@ -370,7 +456,7 @@ pub(super) fn fits(
         () if matches!(channel.source, SourceSpec::Rounds { .. }) => {
             (format!("`{name}` sends in rounds, which virtual interfaces do"), "use another source".into())
         }
-        () if contracts().any(|contract| spec.in_local_time(channel, contract).is_none()) => (
+        () if contracts().any(|contract| spec.in_local_time(channel.route.len(), contract).is_none()) => (
             format!("the deadline of `{name}` is shorter than the terms of clocks"),
             "allow more time, or finer clocks".into(),
         ),

@@ -224,6 +224,7 @@ impl Channels {
             close: unsaid(),
             change: unsaid(),
             calls: unsaid(),
+            owner: unsaid(),
             source: part(source),
         }));
     }
@@ -332,6 +333,7 @@ impl Channels {
             close: unsaid(),
             change: unsaid(),
             calls: unsaid(),
+            owner: unsaid(),
             source: part(source),
         }));
     }

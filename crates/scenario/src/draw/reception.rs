@@ -262,6 +262,7 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
         close: unsaid(),
         change: unsaid(),
         calls: unsaid(),
+        owner: unsaid(),
         source: part(source),
     })
 }

@@ -4,7 +4,7 @@
 use laxity_clock::Shift;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Rate, Span};
-use laxity_world::experiment::{Division, Refusal};
+use laxity_world::experiment::{Division, Refusal, Routing};
 
 use super::dice::Dice;
 use super::names::HOSTS;
@@ -16,7 +16,7 @@ use crate::choice::{FaultKind, SourceKind};
 use crate::leaf::{Bounded, Delay, Interval};
 use crate::raw::{
     RawAdmission, RawCalls, RawChange, RawChannel, RawClock, RawFault, RawImpairments, RawNetwork, RawNode,
-    RawRun, RawScenario, RawSignalling, RawSource, RawStep,
+    RawOwner, RawRun, RawScenario, RawSignalling, RawSource, RawStep, RawSynchronise,
 };
 use crate::written::{List, Part, Written};
 
@@ -24,6 +24,10 @@ use crate::written::{List, Part, Written};
 const NODES: [&str; 7] = [HOSTS[0], HOSTS[1], HOSTS[2], HOSTS[3], "eve", "fay", "gil"];
 /// Names of the networks from each node but the first to one before it.
 const NETWORKS: [&str; 6] = ["n1", "n2", "n3", "n4", "n5", "n6"];
+/// Names of networks that close a circle.
+const CLOSING: [&str; 2] = ["n7", "n8"];
+/// The owner of some channels.
+const OWNER: &str = "tenant";
 /// The lease of all drawn scenarios; a run is longer.
 const LEASE: Span = Span::from_ms(300);
 
@@ -36,6 +40,8 @@ struct Plan {
     outages: bool,
     clocks: bool,
     steps: bool,
+    /// An owner has a quota.
+    quota: bool,
 }
 
 /// A scenario of nodes with signalling.
@@ -47,14 +53,28 @@ pub(super) fn scenario(dice: &mut Dice, title: String) -> Drafted<RawScenario> {
         outages: dice.chance(0.4),
         clocks: dice.chance(0.6),
         steps: dice.chance(0.2),
+        quota: dice.rows().chance(0.3),
     };
+    let widest = dice.rows().chance(0.5);
     let nodes = (0..plan.nodes).map(|node| (NODES[node], self::node(dice, &plan)));
     let nodes = entries(nodes.collect());
+    let mut joined = Vec::new();
     let networks = (1..plan.nodes).map(|node| {
         let other = if dice.chance(0.6) { node - 1 } else { dice.below(node as u64) as usize };
+        joined.push([other, node]);
         (NETWORKS[node - 1], network(dice, &plan, [NODES[other], NODES[node]]))
     });
-    let networks = several(Drafted::new(), networks.collect());
+    let mut networks: Vec<_> = networks.collect();
+    for name in CLOSING.into_iter().filter(|_| widest) {
+        let dice = dice.rows();
+        let ends = [(); 2].map(|()| dice.below(plan.nodes as u64) as usize);
+        let [one, other] = [ends[0].min(ends[1]), ends[0].max(ends[1])];
+        if one < other && !joined.contains(&[one, other]) {
+            joined.push([one, other]);
+            networks.push((name, network(dice, &plan, [NODES[one], NODES[other]])));
+        }
+    }
+    let networks = several(Drafted::new(), networks);
     let channels = dice.between(2, 8);
     let mut channels: Vec<_> = (0..channels).map(|n| channel(dice, &plan, n)).collect();
     let floods = dice.between(0, 3);
@@ -90,6 +110,16 @@ pub(super) fn scenario(dice: &mut Dice, title: String) -> Drafted<RawScenario> {
             spacing: dice.maybe(0.4, |dice| quantity(dice.span(Span::from_ms(2), Span::from_ms(3)))),
             lease: quantity(LEASE),
             memory: dice.maybe(0.2, |dice| quantity(Bytes::from_kib(dice.between(16, 512)))),
+            routes: if widest {
+                word::<Routing>("widest")
+            } else {
+                dice.rows().maybe(0.1, |_| word("fewest_hops"))
+            },
+            synchronise: match dice.rows().chance(0.3) {
+                true => part(synchronise(dice.rows(), &plan)),
+                false => unsaid(),
+            },
+            owner: if plan.quota { entries(vec![(OWNER, owner(dice.rows()))]) } else { unsaid() },
         })),
         group: unsaid(),
         channel: parts(channels),
@@ -100,6 +130,24 @@ pub(super) fn scenario(dice: &mut Dice, title: String) -> Drafted<RawScenario> {
         claim: unsaid(),
         figure: unsaid(),
         tune: unsaid(),
+    })
+}
+
+fn synchronise(dice: &mut Dice, plan: &Plan) -> Drafted<RawSynchronise> {
+    table!(RawSynchronise {
+        reference: that(name(NODES[dice.below(plan.nodes as u64) as usize])),
+        accept: dice.maybe(0.5, |dice| quantity(dice.span(Span::from_us(100), Span::from_ms(3)))),
+        period: quantity(dice.span(Span::from_ms(50), Span::from_ms(200))),
+        retry: dice.maybe(0.5, |dice| quantity(dice.span(Span::from_ms(15), Span::from_ms(50)))),
+    })
+}
+
+/// An owner of which a part of the requests is refused.
+fn owner(dice: &mut Dice) -> Drafted<RawOwner> {
+    table!(RawOwner {
+        channels: dice.maybe(0.5, |dice| whole(dice.between(0, 4))),
+        bandwidth: dice.maybe(0.5, |dice| quantity(Rate::from_bits_per_sec(dice.between(1, 40) * 100_000))),
+        buffers: dice.maybe(0.5, |dice| whole(dice.between(0, 8))),
     })
 }
 
@@ -238,6 +286,7 @@ fn channel(dice: &mut Dice, plan: &Plan, n: u64) -> Drafted<RawChannel> {
         contract: Some((interval, deadline)),
         source: dice.pick(&["periodic", "bursty", "poisson", "adversary"]),
         multiple: dice.chance(0.2),
+        owner: plan.quota && dice.rows().chance(0.6),
     };
     channel.drafted(dice, times)
 }
@@ -255,6 +304,7 @@ fn flood(dice: &mut Dice, plan: &Plan, n: u64) -> Drafted<RawChannel> {
         contract: None,
         source: dice.pick(&["continuous", "continuous", "poisson"]),
         multiple: false,
+        owner: false,
     };
     channel.drafted(dice, (unsaid(), unsaid(), unsaid(), unsaid()))
 }
@@ -268,6 +318,7 @@ struct Channel {
     contract: Option<(Span, Span)>,
     source: &'static str,
     multiple: bool,
+    owner: bool,
 }
 
 /// `open`, `close`, `change` and `calls`.
@@ -351,6 +402,7 @@ impl Channel {
             close: close,
             change: change,
             calls: calls,
+            owner: if self.owner { name(OWNER) } else { unsaid() },
             source: part(source),
         })
     }

@@ -324,6 +324,7 @@ fn channel(dice: &mut Dice, n: u64, again: bool, plan: &Plan) -> Drafted<RawChan
         close: unsaid(),
         change: unsaid(),
         calls: unsaid(),
+        owner: unsaid(),
         source: part(source),
     })
 }
@@ -405,6 +406,7 @@ fn round(
         close: unsaid(),
         change: unsaid(),
         calls: unsaid(),
+        owner: unsaid(),
         source: part(source),
     })
 }

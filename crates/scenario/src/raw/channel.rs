@@ -135,6 +135,9 @@ pub(crate) struct RawChannel {
     /// With `[signalling]`: the channel is asked for again and again, as independent calls, each
     /// with a source of its own. Refusals of calls are expected.
     pub(crate) calls: Option<Part<RawCalls>>,
+    /// With `[signalling]`: the owner that its reservations are charged to. Default: an owner without
+    /// a quota.
+    pub(crate) owner: Option<Written<Name>>,
     /// The messages of the application.
     #[schemars(required)]
     pub(crate) source: Option<Part<RawSource>>,

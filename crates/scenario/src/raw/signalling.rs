@@ -2,11 +2,13 @@
 //! channel is asked for.
 
 use laxity_clock::{Drift, Shift};
+use laxity_world::experiment::Routing;
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::Deserialize;
 
+use super::NodeName;
 use crate::leaf::{Bounded, Delay, Flow, Interval, Size, Whole};
-use crate::written::{Fault, Leaf, List, Part, Scalar, Written};
+use crate::written::{Entries, Fault, Leaf, List, Part, Scalar, Written};
 
 /// Nodes with signalling, in place of hosts that schedule: a channel is admitted when it is asked
 /// for, by the nodes on its route. Each link is a serial line, and nodes take no CPU time.
@@ -25,6 +27,42 @@ pub(crate) struct RawSignalling {
     /// Memory of a node for the channels from one neighbour, and for those of its own programs.
     /// Default `1 MiB`.
     pub(crate) memory: Option<Written<Bounded<Size>>>,
+    /// How a channel finds its route if it has no `route` of its own. Default `fewest_hops`.
+    pub(crate) routes: Option<Written<Routing>>,
+    /// The synchronisation of clocks. Default: none, as deadlines travel as remaining time.
+    pub(crate) synchronise: Option<Part<RawSynchronise>>,
+    /// Owners of channels, by name, each with a quota at each node.
+    pub(crate) owner: Option<Entries<Part<RawOwner>>>,
+}
+
+/// Nodes synchronise their clocks with that of one node (Cristian; thesis 3.1.2), in the frames of the
+/// signalling channels. Deadlines do not depend on it. The run measures the error that is reached.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawSynchronise {
+    /// The node with the clock that the others follow.
+    #[schemars(required)]
+    pub(crate) reference: Option<Written<NodeName>>,
+    /// The largest error of a round trip that is adopted. Default `500 us`.
+    pub(crate) accept: Option<Written<Bounded<Interval>>>,
+    /// From a success to the next request. Default `1 s`.
+    pub(crate) period: Option<Written<Bounded<Interval>>>,
+    /// From a request to the next, where it has no answer or one of a larger error. Default `20 ms`.
+    pub(crate) retry: Option<Written<Bounded<Interval>>>,
+}
+
+/// The most that one owner may have reserved at a node. A channel that is being changed counts with
+/// both contracts. CPU time has no quota, as nodes take none.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawOwner {
+    /// Channels that begin at, pass or end at the node. Default: no limit.
+    pub(crate) channels: Option<Written<Whole<0, 1_000_000>>>,
+    /// Bandwidth on its links together: `max_message / min_interval` of each channel that leaves by
+    /// one. Default: no limit.
+    pub(crate) bandwidth: Option<Written<Bounded<Flow>>>,
+    /// Messages in buffers, by the `burst` of each channel. Default: no limit.
+    pub(crate) buffers: Option<Written<Whole<0, 1_000_000>>>,
 }
 
 /// The clock of a node.

@@ -8,16 +8,20 @@
 
 mod answers;
 mod calls;
+mod clocks;
 mod faults;
 mod links;
 mod messages;
 mod outcome;
+mod routes;
 mod rules;
 mod stations;
+mod traced;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use laxity_clock::Quality;
+use laxity_clock::{Quality, Responder};
+use laxity_engine::trace::Trace;
 use laxity_engine::{Calendar, Stream, World};
 use laxity_model::source::Source;
 use laxity_node::Command;
@@ -34,6 +38,7 @@ use crate::results::Run;
 use calls::{Asks, Call, Closest};
 use links::{Busy, Directed};
 use stations::Station;
+use traced::Traced;
 
 /// The program of each node.
 const PROGRAM: Program = Program(1);
@@ -52,9 +57,16 @@ pub(crate) const KINDS: [&str; 3] = ["signalling", "channels", "best_effort"];
 /// Parts of the window by which the interval of a blocking probability is found.
 const PARTS: usize = 20;
 
-/// The network of `experiment` for a run of `length`.
-pub(crate) fn of<'a>(experiment: &'a Experiment, spec: &'a SignallingSpec, length: RunLength) -> Managed<'a> {
-    Managed::new(experiment, spec, length)
+/// The network of `experiment` for a run of `length`, of which `trace` records what happens.
+pub(crate) fn of<'a>(
+    experiment: &'a Experiment,
+    spec: &'a SignallingSpec,
+    length: RunLength,
+    trace: Option<&'a mut dyn Trace>,
+) -> Managed<'a> {
+    let managed = Managed::new(experiment, spec, length);
+    let traced = trace.map(|trace| Traced::new(experiment, &managed.links, trace));
+    Managed { traced, ..managed }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -107,6 +119,10 @@ pub(crate) enum Event {
     Offer {
         channel: u32,
     },
+    /// A node asked to be called for its synchronisation; stale if it has asked anew since.
+    Synchronise {
+        node: u32,
+    },
     /// Programs renew their leases.
     Renew,
     /// The window opens or closes.
@@ -139,6 +155,8 @@ struct Counted {
     due: (u64, u64),
     /// The refusal of a channel that is asked for once.
     refused: Option<crate::results::Refused>,
+    /// The routes over which it was asked for.
+    routes: BTreeSet<Vec<usize>>,
 }
 
 /// The traffic of a best-effort channel.
@@ -179,6 +197,9 @@ pub(crate) struct Managed<'a> {
     broken: BTreeMap<&'static str, u64>,
     /// When the last channel ended, or a fault was over.
     quiet: Time,
+    traced: Option<Traced<'a>>,
+    /// The reference of synchronised clocks.
+    responder: Option<Responder<NodeId>>,
 }
 
 impl<'a> Managed<'a> {
@@ -212,6 +233,8 @@ impl<'a> Managed<'a> {
             answers: Vec::new(),
             broken: BTreeMap::new(),
             quiet: Time::ZERO,
+            traced: None,
+            responder: Self::responder(spec),
             experiment,
             spec,
         }
@@ -265,6 +288,7 @@ impl World for Managed<'_> {
             Event::CloseChannel { channel } => self.close_channel(channel as usize, calendar),
             Event::Send { call } => self.send(call, calendar),
             Event::Offer { channel } => self.offer(channel as usize, calendar),
+            Event::Synchronise { node } => self.wake_synchronisation(node as usize, calendar),
             Event::Renew => self.renew(calendar),
             Event::Window => self.look_at_window(now),
         }

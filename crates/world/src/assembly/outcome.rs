@@ -318,6 +318,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             establishment: None,
             establishment_worst: None,
             establishment_bound: None,
+            establishment_queue: None,
         }
     }
 

@@ -77,6 +77,10 @@ pub struct ChannelSpec {
     pub playout: Option<Span>,
     /// When it is asked for, where nodes with signalling admit it.
     pub asked: Asked,
+    /// Its owner among those with a quota; `None` for one without.
+    pub owner: Option<usize>,
+    /// Whether a file gives its route, so that nodes do not look for another.
+    pub routed: bool,
     /// How far each of them starts further into its trace than the one before.
     pub stagger: Span,
     /// Its source.

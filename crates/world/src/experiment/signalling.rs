@@ -4,6 +4,8 @@
 use laxity_clock::{Drift, NodeClock, Quality, Shift, Tolerance};
 use laxity_node::{LinkConfig, NotANode};
 use laxity_signalling::contract::Contract;
+use laxity_signalling::identity::Owner;
+use laxity_signalling::quota::{Quota, Quotas};
 use laxity_signalling::settings::Settings;
 use laxity_units::{ByteTime, Bytes, Span, Time};
 
@@ -21,12 +23,39 @@ pub struct SignallingSpec {
     pub lease: Span,
     /// Memory of a node for the channels from one neighbour, or of its own programs.
     pub memory: Bytes,
+    /// How channels find their routes that a file gives none.
+    pub routes: Routing,
+    /// Owners with a quota at each node.
+    pub owners: Vec<OwnerSpec>,
     /// The links, each in both directions.
     pub links: Vec<LinkSpec>,
+    /// How nodes synchronise their clocks; `None` if they do not.
+    pub synchronise: Option<SynchroniseSpec>,
     /// The clock of each node.
     pub clocks: Vec<ClockSpec>,
     /// Outages.
     pub outages: Vec<Outage>,
+}
+
+/// How a channel finds its route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Routing {
+    /// Of fewest hops, found before the run.
+    #[default]
+    FewestHops,
+    /// At each request the widest of the routes of fewest hops: one of which the narrowest link has
+    /// the most that is not reserved, over links and nodes that work
+    /// ([`laxity_signalling::routes`]). Programs see the reservations of all nodes at that instant.
+    Widest,
+}
+
+/// An owner of channels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnerSpec {
+    /// Its name.
+    pub name: String,
+    /// The most that it may have reserved at each node.
+    pub quota: Quota,
 }
 
 /// A link between two nodes.
@@ -40,6 +69,19 @@ pub struct LinkSpec {
     pub per_byte: ByteTime,
     /// Bytes around each frame.
     pub around: u32,
+}
+
+/// Cristian's synchronisation with the clock of one node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SynchroniseSpec {
+    /// The node with the clock that the others follow.
+    pub reference: usize,
+    /// The largest error of a round trip that is adopted.
+    pub accept: Span,
+    /// From a success to the next request.
+    pub period: Span,
+    /// From a request to the next where it has no answer, or one of a larger error.
+    pub retry: Span,
 }
 
 /// The clock of a node.
@@ -148,6 +190,15 @@ impl SignallingSpec {
         }
     }
 
+    /// The quotas of owners: the first numbers are those of `owners`, the others have no limit.
+    pub fn quotas(&self) -> Quotas {
+        let mut quotas = Quotas::default();
+        for (number, owner) in (0..).zip(&self.owners) {
+            quotas.set(Owner(number), owner.quota);
+        }
+        quotas
+    }
+
     /// One direction of a link of `experiment`.
     pub fn link(&self, experiment: &Experiment, link: &LinkSpec) -> LinkConfig {
         let way = experiment.networks[link.network].longest_way();
@@ -159,20 +210,21 @@ impl SignallingSpec {
         self.links.iter().find(|link| link.ends == [from, to] || link.ends == [to, from])
     }
 
-    /// The contract that the program of `channel` asks for where a file says `contract`: the
+    /// The contract that a program asks for over a route of `nodes` where a file says `contract`: the
     /// deadline is shorter by the terms of the clocks, so that it holds in true time. `None` if the
     /// terms leave no time.
-    pub fn in_local_time(&self, channel: &ChannelSpec, contract: Contract) -> Option<Contract> {
+    pub fn in_local_time(&self, nodes: usize, contract: Contract) -> Option<Contract> {
         let Quality { drift, grain } = self.quality();
-        let grains = grain.saturating_mul(channel.route.len() as u64);
+        let grains = grain.saturating_mul(nodes as u64);
         let deadline = drift.shortest_shown(contract.deadline).saturating_sub(grains);
         Some(Contract { deadline, ..contract }).filter(Contract::is_valid)
     }
 
-    /// `(D' + n g) / (1 − ρ)`: the bound in true time of a channel that asked for `contract`.
-    pub fn bound(&self, channel: &ChannelSpec, contract: &Contract) -> Span {
+    /// `(D' + n g) / (1 − ρ)`: the bound in true time of a channel that asked for `contract` over a
+    /// route of `nodes`.
+    pub fn bound(&self, nodes: usize, contract: &Contract) -> Span {
         let Quality { drift, grain } = self.quality();
-        let grains = grain.saturating_mul(channel.route.len() as u64);
+        let grains = grain.saturating_mul(nodes as u64);
         drift.longest_true(contract.deadline.saturating_add(grains))
     }
 }

@@ -264,3 +264,150 @@ fn each_rule_notices_a_fault() {
     let right = scenes.iter().map(|scene| self::scene(scene));
     right.for_each(|run| keeps_all(&run));
 }
+
+/// The source uses all of the old contract, of which messages have 60 ms at the nodes that send; in
+/// the new one they have 30 ms there.
+#[test]
+fn a_source_that_uses_all_of_its_contract_loses_no_message_at_a_change() {
+    let change = "change = [{ at = \"500 ms\", min_interval = \"10 ms\" }]\n";
+    let source = "source = { kind = \"periodic\", interval = \"20 ms\" }\n";
+    let run = row(&film(&[change, source].concat()).replace("60 ms", "100 ms"));
+    keeps_all(&run);
+    let film = of(&run, "film");
+    assert_eq!((film.changed, film.failed_messages), (Some(1), Some(0)));
+    assert!(film.drops.is_empty() && film.due_messages >= Some(94), "{film:?}");
+}
+
+/// An owner with one channel is refused a second by its own node; a channel of no owner is not.
+#[test]
+fn an_owner_has_its_quota_and_no_more() {
+    let owned = |name: &str, owner: &str| {
+        film(&[owner, "refusal = \"expected\"\n", PERIODIC].concat())
+            .replace("\"film\"", &format!("\"{name}\""))
+    };
+    let owner = "owner = \"tenant\"\n";
+    let text = text(&[owned("one", owner), owned("two", owner), owned("free", "")].concat());
+    for (quota, resource) in [
+        ("channels = 1", "quota_channels"),
+        // 4 kB each 20 ms.
+        ("bandwidth = \"3 Mbit/s\"", "quota_bandwidth"),
+        ("buffers = 3", "quota_buffers"),
+    ] {
+        let lease = format!("signalling = {{ lease = \"300 ms\", owner.tenant = {{ {quota} }} }}");
+        let run = scene(&text.replace("signalling = { lease = \"300 ms\" }", &lease));
+        keeps_all(&run);
+        let established = ["one", "two", "free"].map(|name| of(&run, name).established);
+        assert_eq!(established, [Some(1), Some(0), Some(1)], "{quota}");
+        assert_eq!(of(&run, "two").refusals, [(format!("a {resource}"), 1)].into());
+    }
+}
+
+/// Two routes of two hops, and two films that one link cannot carry together.
+fn square(routes: &str, rest: &str) -> String {
+    let film = film("refusal = \"expected\"\nsource = { kind = \"adversary\" }\n");
+    let film = film.replace("4 kB", "9 kB").replace("to = \"d\"", "to = \"b\"");
+    let other = film.replace("\"film\"", "\"other\"").replace("burst", "open = \"200 ms\"\nburst");
+    format!(
+        r#"
+title = "A square"
+run = {{ time = "2 s" }}
+signalling = {{ lease = "300 ms", routes = "{routes}" }}
+node = {{ a = {{}}, b = {{}}, m = {{}}, n = {{}} }}
+[network]
+rate = "10 Mbit/s"
+network.am = {{ joins = ["a", "m"] }}
+network.mb = {{ joins = ["m", "b"] }}
+network.an = {{ joins = ["a", "n"] }}
+network.nb = {{ joins = ["n", "b"] }}
+{film}{other}{rest}"#
+    )
+    .replace("[network]\nrate = \"10 Mbit/s\"\n", "network.rate = \"10 Mbit/s\"\n")
+}
+
+/// A computed route is the one with room, and leads around what is cut.
+#[test]
+fn a_request_takes_the_route_that_has_room() {
+    for (routes, second) in [("fewest_hops", 0), ("widest", 1)] {
+        let run = scene(&square(routes, ""));
+        keeps_all(&run);
+        let established = ["film", "other"].map(|name| of(&run, name).established);
+        assert_eq!(established, [Some(1), Some(second)], "{routes}: {:?}", run.answers);
+    }
+    let cut = "[[fault]]\nkind = \"cut\"\nnetwork = \"am\"\nat = \"0 s\"\n";
+    for (routes, first) in [("fewest_hops", 0), ("widest", 1)] {
+        let run = scene(&square(routes, cut));
+        keeps_all(&run);
+        assert_eq!(of(&run, "film").established, Some(first), "{routes}: {:?}", run.answers);
+    }
+}
+
+/// The answers are those of the whole run, of which only the last request is awaited.
+#[test]
+fn what_is_admitted_is_known_without_the_whole_run() {
+    let scenario = Scenario::from_text("square.toml", &square("fewest_hops", "")).unwrap();
+    let (first, whole) = (laxity_world::answered(&scenario.first()).unwrap(), run(&scenario.first()));
+    let words: Vec<_> =
+        first.answers.iter().map(|answer| (&answer.channel[..], &answer.answer[..])).collect();
+    assert_eq!(words, [("film", "established"), ("other", "refused")]);
+    assert!(first.answers[0].detail.starts_with("bound "), "{:?}", first.answers);
+    assert!(first.answers[1].detail.starts_with("a, "), "{:?}", first.answers);
+    assert!(first.simulated < 0.5 && whole.simulated > 1.9);
+    assert!(whole.answers.starts_with(&first.answers));
+}
+
+/// The trace has the messages of establishment in their order at each link, and packets by hop.
+#[test]
+fn a_trace_shows_signalling_and_packets_by_hop() {
+    let text = text(&film(&["close = \"1 s\"\n", PERIODIC].concat()));
+    let experiment = Scenario::from_text("row.toml", &text).unwrap().first();
+    let mut trace = laxity_engine::trace::PerfettoTrace::new(Vec::new());
+    laxity_world::observe(&experiment, &mut trace, None);
+    let json = String::from_utf8(trace.finish().unwrap()).unwrap();
+    let at = |what: &str| json.find(what).unwrap_or_else(|| panic!("no {what}"));
+    let order = ["ask", "commit", "refresh", "refreshed", "release", "released"];
+    let order = order.map(|name| at(&format!("\"name\":\"{name}\"")));
+    assert!(order.is_sorted(), "{order:?}");
+    for what in
+        ["link a-b", "link c-d", "link a-b queue", "\"established\"", "\"delivered\"", "\"best_effort\""]
+    {
+        at(what);
+    }
+    let packets = json.matches("\"name\":\"packet\"").count();
+    // Up to fifty messages of four packets over three links.
+    assert!((576..=600).contains(&packets), "{packets}");
+}
+
+/// Clocks that drift by 50 ppm follow that of `a`, beside floods. The true error is within the
+/// stated one at each instant that is looked at, and that within the bound beforehand.
+#[test]
+fn clocks_are_synchronised_within_the_stated_error() {
+    let clock = |drift: &str| {
+        format!("{{ clock = {{ drift = \"{drift}\", offset = \"-3 ms\", grain = \"2 us\" }} }}")
+    };
+    let nodes = format!(
+        "node = {{ a = {}, b = {}, c = {{}}, d = {} }}",
+        clock("50 ppm"),
+        clock("-50 ppm"),
+        clock("20 ppm")
+    );
+    let synchronise = "signalling = { lease = \"300 ms\", synchronise = { reference = \"a\", accept = \"2 ms\", period = \"1 s\" } }";
+    let text = text(&film(PERIODIC)).replace("node = { a = {}, b = {}, c = {}, d = {} }", &nodes);
+    let text = text
+        .replace("signalling = { lease = \"300 ms\" }", synchronise)
+        .replace("time = \"2 s\"", "time = \"10 s\"");
+    let run = scene(&text);
+    keeps_all(&run);
+    for node in ["b", "c", "d"] {
+        let figure = |name: &str| run.figures[&format!("{name}@{node}")];
+        let (error, stated, bound) = (figure("clock_error"), figure("clock_stated"), figure("clock_bound"));
+        assert!(error > 1e-6 && error <= stated && stated <= bound, "{node}: {error} {stated} {bound}");
+        assert!(bound < 0.0075, "{bound}");
+    }
+    assert!(!run.figures.contains_key("clock_error@a"));
+    // Each hop counts 2 grains and drifts; the deadline counts both errors beside.
+    assert!(
+        run.figures["term_remaining"] < 20e-6 && run.figures["term_deadline"] > 4e-3,
+        "{:?}",
+        run.figures
+    );
+}

@@ -11,6 +11,7 @@ use crate::results::{Answer, Refused as Told};
 impl Managed<'_> {
     /// Lists what happened to `channel`, if there is room.
     pub(super) fn note(&mut self, channel: &str, answer: &str, detail: String, took: Option<Span>) {
+        self.trace_channel(channel, answer);
         if self.answers.len() < ANSWERS {
             self.answers.push(Answer {
                 at: self.now.as_secs_f64(),
@@ -79,7 +80,7 @@ impl Managed<'_> {
         let (channel, took, hold) = (call.channel, self.now.since(call.asked), call.hold);
         let spec = &self.experiment.channels[channel];
         let stream = if hold.is_some() { source_number } else { 0 };
-        let bound = self.spec.bound(spec, &call.contract);
+        let bound = self.spec.bound(call.route.len(), &call.contract);
         let counted = &mut self.counted[channel];
         if call.counted {
             counted.establishment.push([took.as_ps() as i64]);
@@ -135,7 +136,7 @@ impl Managed<'_> {
         call.excused = call.excused.filter(|until| *until > now);
         let channel = call.channel;
         let spec = &self.experiment.channels[channel];
-        let bound = self.spec.bound(spec, &contract);
+        let bound = self.spec.bound(call.route.len(), &contract);
         self.counted[channel].asks.changed += 1;
         self.note(&spec.name, "changed", format!("bound {bound}"), None);
     }

@@ -11,6 +11,9 @@ use super::*;
 /// A request of a program, and its channel.
 pub(super) struct Call {
     pub(super) channel: usize,
+    /// The nodes on its route, and the networks between them.
+    pub(super) route: Vec<usize>,
+    pub(super) ways: Vec<usize>,
     pub(super) id: ChannelId,
     pub(super) asked: Time,
     /// The request counts: it was made in the window.
@@ -151,15 +154,18 @@ impl Managed<'_> {
             calendar.schedule_after(next.max(Span::from_ps(1)), Event::Ask { channel: channel as u32 });
         }
         let from = spec.route[0];
-        let asked =
-            spec.contract().and_then(|contract| Some((self.spec.in_local_time(spec, contract)?, contract)));
+        let (route, ways) = self.route_of(channel);
+        let asked = spec
+            .contract()
+            .and_then(|contract| Some((self.spec.in_local_time(route.len(), contract)?, contract)));
         let Some((contract, said)) = asked.filter(|_| self.has_program(from)) else {
             return self.note(&spec.name, "not asked", "its node or its program is down".into(), None);
         };
-        let route = spec.route.iter().map(|node| NodeId(*node as u32)).collect();
+        let nodes = route.iter().map(|node| NodeId(*node as u32)).collect();
+        let owner = spec.owner.unwrap_or(self.spec.owners.len() + channel);
         let shown = self.shown(from);
         let Some(node) = &mut self.stations[from].node else { return };
-        let open = Command::Open { owner: Owner(channel as u32), port: CHANNELS, contract, route };
+        let open = Command::Open { owner: Owner(owner as u32), port: CHANNELS, contract, route: nodes };
         // The answer is taken when the call is known, so the node is pumped below.
         let Ok(Response::Opening(id)) = node.command(shown, PROGRAM, open) else {
             return self.fail(rules::ANSWERED, &spec.name, "the request was not taken".into());
@@ -172,10 +178,13 @@ impl Managed<'_> {
             self.counted[channel].parts[part].0 += 1;
         }
         self.counted[channel].asks.requests += 1;
-        let (failing, lossy) = (self.is_failing(channel), self.is_lossy(channel));
-        let excused = if failing { Some(Time::MAX) } else { self.unsettled(channel) };
+        let (failing, lossy) = (self.is_failing(&route, &ways), self.is_lossy(&ways));
+        let excused = if failing { Some(Time::MAX) } else { self.unsettled(&route) };
+        self.counted[channel].routes.insert(route.clone());
         let call = Call {
             channel,
+            route,
+            ways,
             id,
             asked: self.now,
             counted,
@@ -220,7 +229,9 @@ impl Managed<'_> {
         let Asked::Once { changes, .. } = &spec.asked else { return };
         let said = changes[number].1;
         let open = |call: &u64| self.calls[call].state == State::Open;
-        let asked = self.call_of(channel).filter(open).zip(self.spec.in_local_time(spec, said));
+        let asked = self.call_of(channel).filter(open);
+        let asked = asked
+            .and_then(|call| Some((call, self.spec.in_local_time(self.calls[&call].route.len(), said)?)));
         let Some((call, contract)) = asked else {
             return self.note(&spec.name, "not changed", "the channel is not established".into(), None);
         };

@@ -38,16 +38,16 @@ impl Managed<'_> {
                 for link in self.links.iter_mut().filter(|link| link.network == network) {
                     link.cuts = if begins { link.cuts + 1 } else { link.cuts - 1 };
                 }
-                let experiment = self.experiment;
-                self.touch(Time::MAX, |channel| experiment.channels[channel].ways.contains(&network));
+                self.touch(Time::MAX, |call| call.ways.contains(&network));
             }
         }
     }
 
     fn crash(&mut self, node: usize) {
         self.stations[node].node = None;
+        self.stations[node].synchronised = None;
         let experiment = self.experiment;
-        self.touch(Time::MAX, |channel| experiment.channels[channel].route.contains(&node));
+        self.touch(Time::MAX, |call| call.route.contains(&node));
         let ended: Vec<u64> = self.calls_from(node);
         for call in ended {
             let channel = self.calls[&call].channel;
@@ -60,8 +60,7 @@ impl Managed<'_> {
     /// The programs at a node are dead: their channels end with their leases.
     fn stop_programs(&mut self, node: usize) {
         let experiment = self.experiment;
-        let at_end = |channel: usize| experiment.channels[channel].route.last() == Some(&node);
-        self.touch(Time::MAX, |channel| experiment.channels[channel].route[0] == node || at_end(channel));
+        self.touch(Time::MAX, |call| call.route[0] == node || call.route.last() == Some(&node));
         for call in self.calls_from(node) {
             let channel = self.calls[&call].channel;
             self.note(&experiment.channels[channel].name, "over", "its program died".into(), None);
@@ -71,7 +70,7 @@ impl Managed<'_> {
     }
 
     fn calls_from(&self, node: usize) -> Vec<u64> {
-        let begins = |call: &Call| self.experiment.channels[call.channel].route[0] == node;
+        let begins = |call: &Call| call.route[0] == node;
         self.calls
             .iter()
             .filter(|(_, call)| begins(call) && !call.is_orphan())
@@ -94,43 +93,40 @@ impl Managed<'_> {
         self.stations[node].unsettled = self.stations[node].unsettled.max(settled);
         self.quiet = self.now;
         self.note("", "clock stepped", format!("{} by {shift}", self.experiment.name(node)), None);
-        let experiment = self.experiment;
-        self.touch(settled, |channel| experiment.channels[channel].route.contains(&node));
+        self.touch(settled, |call| call.route.contains(&node));
         // A timer of the clock before is void, and the node asks anew.
         if self.stations[node].node.is_some() {
             self.pump(node, calendar);
         }
     }
 
-    /// Until when the steps of clocks show in a new channel.
-    pub(super) fn unsettled(&self, channel: usize) -> Option<Time> {
-        let route = self.experiment.channels[channel].route.iter();
-        let last = route.map(|node| self.stations[*node].unsettled).max()?;
+    /// Until when the steps of clocks show in a new channel over `route`.
+    pub(super) fn unsettled(&self, route: &[usize]) -> Option<Time> {
+        let last = route.iter().map(|node| self.stations[*node].unsettled).max()?;
         (last > self.now).then_some(last)
     }
 
-    /// Whether something on the route of a channel does not work.
-    pub(super) fn is_failing(&self, channel: usize) -> bool {
-        let spec = &self.experiment.channels[channel];
+    /// Whether a node or a network of a route does not work.
+    pub(super) fn is_failing(&self, route: &[usize], ways: &[usize]) -> bool {
         let dead = |node: &usize| self.stations[*node].node.is_none() || !self.stations[*node].programs;
         let cut = |network: &usize| self.links.iter().any(|link| link.network == *network && link.cuts > 0);
-        spec.route.iter().any(dead) || spec.ways.iter().any(cut)
+        route.iter().any(dead) || ways.iter().any(cut)
     }
 
-    /// Whether a network on the route of a channel loses frames.
-    pub(super) fn is_lossy(&self, channel: usize) -> bool {
+    /// Whether one of the networks loses frames.
+    pub(super) fn is_lossy(&self, ways: &[usize]) -> bool {
         let lossy = |network: &usize| {
             let impairments = &self.experiment.networks[*network].impairments;
             let shares = [impairments.loss, impairments.corruption, impairments.reordering.probability];
             shares.iter().any(|share| share.value() > 0.0)
         };
-        self.experiment.channels[channel].ways.iter().any(lossy)
+        ways.iter().any(lossy)
     }
 
     /// A fault touched channels: their messages are excused until they have a new contract after
     /// `until`.
-    fn touch(&mut self, until: Time, touched: impl Fn(usize) -> bool) {
-        for call in self.calls.values_mut().filter(|call| touched(call.channel)) {
+    fn touch(&mut self, until: Time, touched: impl Fn(&Call) -> bool) {
+        for call in self.calls.values_mut().filter(|call| touched(call)) {
             call.excuse(until);
         }
     }

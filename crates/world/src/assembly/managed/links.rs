@@ -17,7 +17,7 @@ pub(super) struct Directed {
     pub(super) to: usize,
     pub(super) network: usize,
     pub(super) config: LinkConfig,
-    propagation: Span,
+    pub(super) propagation: Span,
     impairments: Option<Impairments>,
     /// The number of outages that cut it now.
     pub(super) cuts: u32,
@@ -66,9 +66,12 @@ impl Managed<'_> {
         let waiting = [node.signalling_waiting(id), node.waiting(id)];
         let most = &mut self.links[link].most;
         *most = [most[0].max(waiting[0]), most[1].max(waiting[1])];
-        let Some(frame) = node.poll_frame(shown, id) else { return };
+        let frame = node.poll_frame(shown, id);
+        self.trace_waiting(link, waiting[1]);
+        let Some(frame) = frame else { return };
+        let Some(node) = &mut self.stations[from].node else { return };
         let departure = node.poll_departure();
-        let life = station.life;
+        let life = self.stations[from].life;
         let takes = self.links[link].config.transmission(frame.len());
         let kind = match departure {
             Some(departure) => {
@@ -94,6 +97,7 @@ impl Managed<'_> {
         (takes, kind): (Span, usize),
         calendar: &mut Calendar<Event>,
     ) {
+        self.trace_frame(link, &frame, takes, kind);
         let directed = &mut self.links[link];
         directed.busy[kind] = directed.busy[kind].saturating_add(takes);
         let end = self.now.saturating_add(takes);

@@ -31,6 +31,9 @@ impl Managed<'_> {
         let payload = vec![accepted as u8; size.get() as usize];
         self.counted[channel].meter.offer(size);
         let response = node.command(shown, PROGRAM, Command::Send(id, payload));
+        if response.is_ok() {
+            self.trace_message(channel, "sent", accepted);
+        }
         let counted = self.window.counts();
         let clock = &self.stations[from].clock;
         let call = self.calls.get_mut(&number).expect("it was found");
@@ -43,7 +46,7 @@ impl Managed<'_> {
                     size,
                     begin: clock.first_at(logical, self.now).unwrap_or(Time::MAX),
                     deadline: call.deadline,
-                    bound: self.spec.bound(spec, &call.contract),
+                    bound: self.spec.bound(call.route.len(), &call.contract),
                     counted,
                     excused: call.excused.is_some(),
                     must: call.excused.is_none() && !call.lossy,
@@ -98,7 +101,10 @@ impl Managed<'_> {
             self.missing(channel, sent);
         }
         match sent {
-            Some(sent) => self.arrived(channel, &sent),
+            Some(sent) => {
+                self.trace_message(channel, "delivered", message.number);
+                self.arrived(channel, &sent);
+            }
             None => {
                 let name = &self.experiment.channels[channel].name;
                 self.fail(rules::CONTENT, name, format!("message {}", message.number));

@@ -44,12 +44,13 @@ impl Managed<'_> {
         &self,
         i: usize,
         counted: Counted,
-        establishment_bound: Option<Span>,
+        answer: Option<(Span, u64)>,
         (opened, closed, window): (&Snapshot, &Snapshot, f64),
     ) -> Channel {
         let spec = &self.experiment.channels[i];
         let real_time = spec.deadline.is_some();
-        let Counted { mut meter, asks: all, establishment, slowest, parts, closest, due, refused } = counted;
+        let Counted { mut meter, asks: all, establishment, slowest, parts, closest, due, refused, routes: _ } =
+            counted;
         let tally = closed.tallies[i].since(&opened.tallies[i]);
         let (before, after) = (&opened.asks[i], &closed.asks[i]);
         let asked = |count: fn(&Asks) -> u64| real_time.then(|| count(after) - count(before));
@@ -101,16 +102,24 @@ impl Managed<'_> {
             blocking_half: half_width(&parts),
             establishment: establishment.summary(self.experiment.curves),
             establishment_worst: seconds(slowest),
-            establishment_bound: seconds(establishment_bound),
+            establishment_bound: seconds(answer.map(|(bound, _)| bound)),
+            establishment_queue: answer.map(|(_, before)| before),
             ..Channel::default()
         }
     }
 
-    /// The bound on the time to an answer where no message is lost, for the most signalling messages
-    /// that waited at a link; `None` for best effort.
-    fn establishment_bound(&self, channel: usize) -> Option<Span> {
+    /// The bound on the time to an answer where no message is lost, and the most signalling messages
+    /// that it counts before one at a link; `None` for best effort.
+    fn establishment_bound(&self, channel: usize) -> Option<(Span, u64)> {
         let spec = &self.experiment.channels[channel];
         spec.deadline?;
+        let asked = &self.counted[channel].routes;
+        let routes = asked.iter().chain(asked.is_empty().then_some(&spec.route));
+        routes.map(|route| self.bound_over(route)).max()?
+    }
+
+    /// The same over one route.
+    fn bound_over(&self, route: &[usize]) -> Option<(Span, u64)> {
         let most = |from: usize, to: usize| {
             let of =
                 |link: &&Directed| [link.from, link.to] == [from, to] || [link.from, link.to] == [to, from];
@@ -119,8 +128,7 @@ impl Managed<'_> {
         let drift = self.quality.drift;
         // A timer of a node is late by up to a grain.
         let interval = drift.longest_true(self.spec.spacing.saturating_add(self.quality.grain));
-        let links: Option<Vec<_>> = spec
-            .route
+        let links: Option<Vec<_>> = route
             .windows(2)
             .map(|pair| {
                 let link = self.spec.between(pair[0], pair[1])?;
@@ -128,7 +136,9 @@ impl Managed<'_> {
                 Some(SignallingChannel { interval, deadline: interval, way, before: most(pair[0], pair[1]) })
             })
             .collect();
-        Some(establishment(&links?, Span::ZERO, 0, &self.settings))
+        let links = links?;
+        let before = links.iter().map(|link| link.before).max().unwrap_or(0);
+        Some((establishment(&links, Span::ZERO, 0, &self.settings), before))
     }
 
     fn resources(&self, opened: &Snapshot, closed: &Snapshot, window: f64) -> Vec<Resource> {
@@ -163,6 +173,7 @@ impl Managed<'_> {
         }
         let most = self.links.iter().map(|link| link.most[0]).max().unwrap_or(0);
         figures.insert("signalling_waiting".into(), most as f64);
+        self.clock_figures(&mut figures);
         let broken = self.broken.values().sum::<u64>();
         if broken > 0 {
             figures.insert("broken_rules".into(), broken as f64);

@@ -14,6 +14,8 @@ pub(super) const CONTENT: &str = "a message arrived twice, out of order or chang
 pub(super) const ANSWERED: &str = "a request or a channel was not answered once";
 /// The data path of a node does not have the contracts that its manager holds.
 pub(super) const FOLLOWS: &str = "the data path differs from the contracts held";
+/// A synchronised clock is farther from the reference than its node states.
+pub(super) const STATED: &str = "a synchronised clock has a larger error than it states";
 /// A node holds something when all channels have been over for long.
 pub(super) const FREE: &str = "a node holds something of channels that are over";
 

@@ -3,8 +3,9 @@
 use laxity_clock::NodeClock;
 use laxity_node::{Failure, Node, NodeConfig, NotANode, Response};
 use laxity_signalling::identity::Epoch;
-use laxity_signalling::quota::Quotas;
+use laxity_signalling::routes::Topology;
 
+use super::clocks::{Errors, Synchronised};
 use super::*;
 use crate::experiment::ClockSpec;
 
@@ -26,12 +27,26 @@ pub(super) struct Station {
     pub(super) programs: bool,
     /// The number of outages of the node now.
     pub(super) down: u32,
+    /// The synchronisation of its clock, in this life.
+    pub(super) synchronised: Option<Synchronised>,
+    /// The errors of the synchronised clock, in all lives.
+    pub(super) errors: Errors,
 }
 
 impl Station {
     pub(super) fn new(clock: &ClockSpec) -> Self {
         let clock = clock.clock().expect("clocks are checked when they are read");
-        Self { node: None, life: 0, wake: Time::MAX, clock, unsettled: Time::ZERO, programs: true, down: 0 }
+        Self {
+            node: None,
+            life: 0,
+            wake: Time::MAX,
+            clock,
+            unsettled: Time::ZERO,
+            programs: true,
+            down: 0,
+            synchronised: None,
+            errors: Errors::default(),
+        }
     }
 }
 
@@ -62,6 +77,7 @@ impl Managed<'_> {
             }
         }
         self.begin_again(node, calendar);
+        self.synchronise(node, calendar);
     }
 
     /// Executes a command of the program of `node`, which is up.
@@ -95,6 +111,7 @@ impl Managed<'_> {
     /// After an input of a node: frames leave, programs take answers and messages, and the node says
     /// when it is called next.
     pub(super) fn pump(&mut self, node: usize, calendar: &mut Calendar<Event>) {
+        self.take_clocks(node, calendar);
         let shown = self.shown(node);
         for link in 0..self.out[node].len() {
             self.transmit(self.out[node][link], calendar);
@@ -132,11 +149,24 @@ fn config(
         Some((NodeId(*route.last()? as u32), NodeId(*next as u32)))
     };
     let best_effort = experiment.channels.iter().filter(|channel| channel.deadline.is_none());
+    let mut routes: BTreeMap<NodeId, NodeId> = BTreeMap::new();
+    if let Some(synchronise) = spec.synchronise {
+        // Between the reference and all others.
+        let id = |node: usize| NodeId(node as u32);
+        let topology = Topology::of(spec.links.iter().map(|link| (id(link.ends[0]), id(link.ends[1]))));
+        let others = (0..experiment.nodes.len()).map(id);
+        for to in others.filter(|to| node == synchronise.reference || *to == id(synchronise.reference)) {
+            if let Some(next) = topology.route(id(node), to).and_then(|route| route.get(1).copied()) {
+                routes.insert(to, next);
+            }
+        }
+    }
+    routes.extend(best_effort.filter_map(|channel| hop(&channel.route)));
     NodeConfig {
         node: NodeId(node as u32),
         epoch: Epoch(life),
         links: leaving.map(|link| (NodeId(link.to as u32), link.config)).collect(),
-        routes: best_effort.filter_map(|channel| hop(&channel.route)).collect(),
+        routes,
         packet: spec.packet,
         drift: spec.quality().drift,
         signalling: spec.spacing,
@@ -144,7 +174,7 @@ fn config(
         places: PLACES,
         memory: spec.memory,
         settings: spec.settings(experiment),
-        quotas: Quotas::default(),
+        quotas: spec.quotas(),
     }
 }
 
