@@ -2,6 +2,7 @@
 
 mod fix;
 mod json;
+mod nodes;
 mod rows;
 
 use std::fmt::Write;
@@ -66,7 +67,7 @@ pub(crate) fn admit(arguments: &Admit, terminal: &mut Terminal) -> Exit {
         }
         // Settings are tried once for each answer with a refusal.
         let text = match answer.exit {
-            Exit::Fails => {
+            Exit::Fails if scenario.first().signalling.is_none() => {
                 let hints = laxity_lab::fix::settings(&scenario, &points[0], None);
                 Answer::to(&scenario.experiment(&points[0]), &View { hints: &hints, ..view }).text
             }
@@ -103,6 +104,9 @@ struct Answer {
 
 impl Answer {
     fn to(experiment: &Experiment, view: &View<'_>) -> Answer {
+        if let Some(answer) = nodes::answer(experiment, view) {
+            return answer;
+        }
         let Some(formula) = experiment.admission.formula else {
             // A file without deadlines asks for no bound, so a missing bound is fine.
             let asked = experiment.channels.iter().any(|channel| channel.deadline.is_some());

@@ -149,7 +149,7 @@ pub enum Failure {
         /// The channel.
         channel: String,
     },
-    /// The same file, run at once and in pieces, gave different results.
+    /// The same file, run at once, in pieces, or until its last request, gave different results.
     Differs,
     /// Reading, running or saying what is wrong panicked.
     Panicked(String),
@@ -184,9 +184,9 @@ impl fmt::Display for Failure {
                 write!(f, "{channel}: {count} messages within the contract were late or lost without a fault")
             }
             Failure::Dropped { channel } => write!(f, "{channel} was lost without a fault"),
-            Failure::Differs => {
-                f.write_str("the same file, run at once and in pieces, gives different results")
-            }
+            Failure::Differs => f.write_str(
+                "the same file, run at once, in pieces, or until its last request, gives different results",
+            ),
             Failure::Panicked(message) => write!(f, "panicked: {message}"),
             Failure::Wordless => f.write_str("refused without a word"),
         }
@@ -221,6 +221,12 @@ impl Property {
             let again =
                 experiment_of(text).ok().and_then(|experiment| run_in_pieces(&experiment, self.events));
             if again.as_ref() != Some(&run) {
+                return Verdict::Broken(Failure::Differs);
+            }
+            // `laxity admit` has the answers of the run.
+            if laxity_world::answered(&experiment)
+                .is_some_and(|first| !run.answers.starts_with(&first.answers))
+            {
                 return Verdict::Broken(Failure::Differs);
             }
         }

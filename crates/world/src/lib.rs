@@ -62,6 +62,7 @@
 //! assert!(worst <= bound.as_secs_f64());
 //! ```
 
+mod asked;
 mod assembly;
 pub mod causes;
 mod coverage;
@@ -79,6 +80,7 @@ mod stub;
 pub mod text;
 mod traffic;
 
+pub use asked::answered;
 #[cfg(feature = "faults")]
 #[doc(hidden)]
 pub use assembly::managed::broken;
