@@ -183,7 +183,7 @@ impl<R: Resources> Manager<R> {
         };
         match divided {
             Ok(mut deadlines) => {
-                // What no hop can use is the destination's: messages may wait there for others.
+                // The destination has the part that no hop can use: messages may wait there for others.
                 let used = deadlines.iter().fold(Span::ZERO, |sum, deadline| sum.saturating_add(*deadline));
                 if let Some(own) = deadlines.last_mut() {
                     *own = own.saturating_add(budget.saturating_sub(used));
