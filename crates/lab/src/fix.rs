@@ -11,6 +11,7 @@
 //! admission took every channel of it.
 
 mod adapters;
+mod groups;
 mod knob;
 mod owned;
 mod quantity;

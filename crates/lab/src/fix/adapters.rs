@@ -25,7 +25,7 @@ pub(super) fn knobs(owned: &Owned<'_>) -> Vec<Knob> {
         table.is_some_and(|table| ["kind", "file"].iter().any(|key| table.contains_key(*key)))
     };
     if owned.value("adapter").is_some() {
-        let node = nodes.iter().find(|name| !own(name)).map_or(Some(0), |name| place(owned, name));
+        let node = nodes.iter().find(|name| !own(name)).map_or(Some(0), |name| owned.place(name));
         let (whom, wide) = if nodes.is_empty() { ("the adapter", false) } else { ("all adapters", true) };
         if nodes.is_empty() || nodes.iter().any(|name| !own(name)) {
             knobs.extend(node.into_iter().flat_map(|node| of(owned, "adapter", whom, wide, node)));
@@ -34,16 +34,9 @@ pub(super) fn knobs(owned: &Owned<'_>) -> Vec<Knob> {
     for name in &nodes {
         let at = format!("node.{name}.adapter");
         let whom = format!("the adapter of {name}");
-        knobs.extend(place(owned, name).into_iter().flat_map(|node| of(owned, &at, &whom, false, node)));
+        knobs.extend(owned.place(name).into_iter().flat_map(|node| of(owned, &at, &whom, false, node)));
     }
     knobs
-}
-
-/// The place of the node called `name`, or of its first copy.
-fn place(owned: &Owned<'_>, name: &str) -> Option<usize> {
-    let copy = format!("{name}-1");
-    let is = |node: &Option<String>| node.as_deref() == Some(name) || node.as_deref() == Some(copy.as_str());
-    owned.experiment.nodes.iter().position(|node| is(&node.name))
 }
 
 /// Those of the adapter in the table `at`, which `node` has.

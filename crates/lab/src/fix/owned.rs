@@ -11,6 +11,7 @@ use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
 use super::adapters;
+use super::groups;
 use super::knob::{Knob, Scaled, Turn};
 use super::quantity::Quantity;
 
@@ -27,10 +28,10 @@ pub(super) enum Towards {
 use Towards::{Either, Less, More};
 
 /// A key of a table: its path there, its name, the direction of change, and its default.
-type Rule = (&'static str, &'static str, Towards, Option<Quantity>);
+pub(super) type Rule = (&'static str, &'static str, Towards, Option<Quantity>);
 
 /// Keys of `[host]`, which a node may have of its own.
-const HOST: [Rule; 5] = [
+pub(super) const HOST: [Rule; 5] = [
     ("speedup", "speed of", More, Some(Quantity::Factor(1.0))),
     ("cores", "cores of", More, Some(Quantity::Count(1))),
     ("subsystem.link.depth", "packets at a time with the adapter of", Either, Some(Quantity::Count(1))),
@@ -107,6 +108,7 @@ pub(super) fn knobs(
         let mut knobs = owned.settings();
         knobs.extend(owned.channels(room));
         knobs.extend(owned.tables());
+        knobs.extend(groups::knobs(&owned));
         knobs.extend(adapters::knobs(&owned));
         knobs
     })
@@ -284,24 +286,42 @@ impl Owned<'_> {
         wide: bool,
     ) -> Vec<Knob> {
         let mut knobs = Vec::new();
-        for (key, what, towards, default) in rules {
+        for rule in rules {
+            let (key, what, towards, _) = rule;
             let path = format!("{at}.{key}");
-            let common = || self.value(&format!("{}.{key}", beneath?));
-            let now = match self.value(&path).or_else(common) {
-                Some(value) => Quantity::of(value),
-                None => *default,
-            };
-            let Some(now) = now else { continue };
-            // A factor may be written as a whole number.
-            let now = match (default, now) {
-                (Some(Quantity::Factor(_)), Quantity::Count(count)) => Quantity::Factor(count as f64),
-                (_, now) => now,
-            };
+            let common = beneath.map(|table| format!("{table}.{key}"));
+            let Some(now) = self.present(rule, &path, common.as_deref()) else { continue };
             let now = if *key == "rate" && self.is_ethernet(at, beneath) { line(now) } else { now };
             let what = format!("{what} {whom}");
             knobs.extend(towards.knobs(what.trim(), wide, &path, now));
         }
         knobs
+    }
+
+    /// The value under `path`, else under `common`, else the default of the rule.
+    pub(super) fn present(&self, rule: &Rule, path: &str, common: Option<&str>) -> Option<Quantity> {
+        let (.., default) = rule;
+        let now = match self.value(path).or_else(|| self.value(common?)) {
+            Some(value) => Quantity::of(value),
+            None => *default,
+        };
+        // A factor may be written as a whole number.
+        match (default, now?) {
+            (Some(Quantity::Factor(_)), Quantity::Count(count)) => Some(Quantity::Factor(count as f64)),
+            (_, now) => Some(now),
+        }
+    }
+
+    /// The place of the node called `name`, or of its first copy.
+    pub(super) fn place(&self, name: &str) -> Option<usize> {
+        let is = |own: &str| self.is_of(own, name);
+        self.experiment.nodes.iter().position(|node| node.name.as_deref().is_some_and(is))
+    }
+
+    /// Whether the node `own` is that of the table `name`, or one of its copies.
+    pub(super) fn is_of(&self, own: &str, name: &str) -> bool {
+        let copies = self.value(&format!("node.{name}.count")).is_some();
+        own == name || (copies && own.strip_prefix(name).is_some_and(is_number))
     }
 
     fn is_ethernet(&self, at: &str, beneath: Option<&str>) -> bool {
@@ -311,11 +331,17 @@ impl Owned<'_> {
 }
 
 impl Towards {
-    /// The knobs that change the value under `key` this way.
-    pub(super) fn knobs(self, what: &str, wide: bool, key: &str, now: Quantity) -> Vec<Knob> {
+    /// Whether a value becomes more, for each of the ways in which it is changed.
+    pub(super) fn ways(self) -> impl Iterator<Item = bool> {
         let up = [(true, [More, Either]), (false, [Less, Either])];
-        let ways = up.into_iter().filter(|(_, of)| of.contains(&self));
-        ways.flat_map(|(up, _)| scale(what.into(), wide, vec![Scaled { key: key.into(), now, up }])).collect()
+        up.into_iter().filter(move |(_, of)| of.contains(&self)).map(|(up, _)| up)
+    }
+
+    /// The knobs that change the value under `key` in these ways.
+    pub(super) fn knobs(self, what: &str, wide: bool, key: &str, now: Quantity) -> Vec<Knob> {
+        self.ways()
+            .flat_map(|up| scale(what.into(), wide, vec![Scaled { key: key.into(), now, up }]))
+            .collect()
     }
 }
 
@@ -346,8 +372,12 @@ fn name_of<'a>(item: &'a DeValue<'_>) -> Option<&'a str> {
 
 /// Whether the channel `name` is the file's channel `written`, or a copy of it.
 fn is_copy(name: &str, written: &str) -> bool {
-    let copy = name.strip_prefix(written).and_then(|rest| rest.strip_prefix('-'));
-    name == written || copy.is_some_and(|copy| copy.parse::<u32>().is_ok())
+    name == written || name.strip_prefix(written).is_some_and(is_number)
+}
+
+/// Whether `rest` is that of a copy's name behind the written name: `-3`.
+fn is_number(rest: &str) -> bool {
+    rest.strip_prefix('-').is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 /// Keys of `[admission]` that choose how admission is done, and their words, as the format has them.

@@ -109,3 +109,48 @@ fn a_change_that_the_format_does_not_allow_is_none() {
         assert!(scenario.changed(&point, &[change]).is_err(), "{key} = {value}");
     }
 }
+
+/// A camera for each of three recorders, which take 10 ms for the ten packets of a message, and a
+/// host that does no more than send a loop to a controller.
+fn plant() -> Scenario {
+    let recorders = ["rec1", "rec2", "rec3"];
+    let channels: String = recorders
+        .iter()
+        .map(|to| {
+            format!(
+                "[[channel]]\nname = \"to-{to}\"\nclass = \"real_time\"\nfrom = \"camera\"\nto = \"{to}\"\n\
+                 max_message = \"10000 B\"\nmin_message = \"10000 B\"\nburst = 1\nmin_interval = \"40 ms\"\n\
+                 deadline = \"9 ms\"\nsource = {{ kind = \"periodic\" }}\n"
+            )
+        })
+        .collect();
+    let nodes: String = recorders.iter().map(|name| format!("[node.{name}]\n")).collect();
+    let text = format!(
+        "title = \"a test\"\n[host]\nprofile = \"mc68040\"\n\
+         costs = {{ context_switch = \"0 us\", cache_miss = \"0 us\", first_packet = \"0 us\", packet = \"0 us\", \
+         link_scheduling = \"0 us\", hand_over = \"0 us\", interrupt = \"0 us\", thread_creation = \"0 us\", \
+         receive_packet = \"1 ms\", receive_message = \"0 us\", send_call = \"0 us\" }}\n\
+         subsystem = {{ packet = \"1000 B\" }}\n[adapter]\nkind = \"null\"\n[node.camera]\n[node.idle]\n{nodes}\
+         [node.sw]\nkind = \"switch\"\n[network.lan]\njoins = [\"sw\", \"camera\", \"idle\", \"rec1\", \"rec2\", \"rec3\"]\n\
+         rate = \"1 Gbit/s\"\n[run]\ntime = \"1 s\"\n{channels}"
+    );
+    crate::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+#[test]
+fn hosts_of_one_kind_are_changed_as_one() {
+    let scenario = plant();
+    let fixes = found(&scenario);
+    assert_eq!((fixes.asked, fixes.lacking), (3, 3), "{fixes:#?}");
+    let what = "speed of the receiving hosts rec1, rec2 and rec3";
+    let group = |fix: &&Fix| fix.things.len() == 1 && fix.things[0].what == what;
+    let fix = fixes.fixes.iter().find(group).unwrap_or_else(|| panic!("{fixes:#?}"));
+    let changes = &fix.things[0].changes;
+    let keys: Vec<&str> = changes.iter().map(|change| change.key.as_str()).collect();
+    assert_eq!(keys, ["rec1", "rec2", "rec3"].map(|name| format!("node.{name}.host.speedup")));
+    assert!(changes.iter().all(|change| change.value == changes[0].value), "{changes:?}");
+    let point = scenario.points().next().unwrap();
+    assert_eq!(lacking(&scenario.changed(&point, changes).unwrap()), 0);
+    // Two of the three are too few.
+    assert_ne!(lacking(&scenario.changed(&point, &changes[..2]).unwrap()), 0);
+}
