@@ -196,11 +196,14 @@ impl Soak {
             if self.arguments.laws {
                 self.judge(number, &drawn.file);
                 tally.cases += 1;
+                self.tally.lock().unwrap().add(std::mem::take(&mut tally));
                 continue;
             }
             let verdict = property.check(&drawn.file.text());
             tally.count(&drawn, &verdict);
             if let Verdict::Broken(failure) = &verdict {
+                // Cutting a finding down takes thousands of runs, and is no run that hangs.
+                *self.looks[thread].lock().unwrap() = None;
                 self.write_down(number, &drawn, failure, property);
             }
             if let (Some(steps), Verdict::Kept(Kept { bounds: 1.., .. })) = (self.arguments.attack, &verdict)
