@@ -115,15 +115,13 @@ fn port(experiment: &Experiment, station: usize) -> Result<(), Uncovered> {
     served(experiment, station, link, *order)
 }
 
-/// Whether the cyclic classes of a port are the only ones with deadlines and have one cycle.
+/// Whether the cyclic classes of a port are above all others and have one cycle.
 fn cycles(experiment: &Experiment, station: usize, cyclic: &[Cyclic]) -> Result<(), Uncovered> {
-    if cyclic.is_empty() {
-        return Ok(());
-    }
+    let Some(lowest) = cyclic.iter().map(|class| class.level).max() else { return Ok(()) };
     let other = |channel: &ChannelSpec| {
         let level = channel.level.unwrap_or(0);
         let passes = channel.class == Class::RealTime && channel.passages_from(station).next().is_some();
-        passes && cyclic.iter().all(|class| class.level != level)
+        passes && level < lowest && cyclic.iter().all(|class| class.level != level)
     };
     if experiment.channels.iter().any(other) {
         return Err(Uncovered::CyclicOthers);

@@ -157,7 +157,8 @@ reasons! {
         "messages may wait for a buffer before a FIFO link: more `message_slots` and `packet_slots`";
     FifoForwarding "node.forwarding"
         "FIFO ports have a bound where switches wait for whole frames: `forwarding = \"store_and_forward\"`";
-    CyclicOthers "node.cyclic" "cyclic classes have a bound where a port has no other class but best effort";
+    CyclicOthers "channel.level"
+        "cyclic classes have a bound above all other classes of a port: a higher `level`";
     CyclicCycle "node.cyclic.cycle" "cyclic classes of a port have a bound if they have one `cycle`";
     FifoAdapter "adapter.kind" "a FIFO host has a bound before an adapter without stages: `kind = \"null\"`";
     FaultKeeps "fault.for" "no bound covers the time that a fault takes";

@@ -81,3 +81,15 @@ fn a_cyclic_class_takes_a_cycle_for_each_port() {
     let alone = bound_and_worst(&[HEAD, &line, &sends("a", &[460.001])].concat());
     assert_eq!(alone, [(40.0 + 1000.0 + 40.0, 1079.999)]);
 }
+
+/// A frame of the class below arrives a nanosecond after the first cyclic frame has begun, and leaves
+/// 80 us later. The bound counts cyclic frames of two cycles, at a mean rate of 40 us each 4 ms.
+#[test]
+fn a_class_below_a_cyclic_one_waits_for_what_the_cycles_release() {
+    let star = star("cyclic = [{ level = 0, cycle = \"500 us\" }]");
+    let low = sends("b", &[460.001]).replace("burst", "level = 1\nburst");
+    let found = bound_and_worst(&[HEAD, &star, &sends("a", &[0.0]), &low].concat());
+    assert_eq!(found[0], (620.0, 540.0), "a lower frame may have begun");
+    assert!(found[1].0 >= 120.0 && found[1].0 < 131.0, "{found:?}");
+    assert_eq!(found[1].1, 119.999);
+}
