@@ -19,6 +19,7 @@
 //! it can be tried out.
 
 mod open;
+pub mod overtaking;
 mod rated;
 mod receive;
 mod ring;

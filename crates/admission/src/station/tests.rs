@@ -102,7 +102,11 @@ fn what_can_pass_or_has_to_be_waited_for_goes_one_by_one() {
     let by = |station, depth| Behind::new(station, depth, KILO).method();
     assert_eq!(by(plain(), 1), Method::OneByOne);
     assert_eq!(by(plain(), 2), Method::SideBySide);
-    assert_eq!(by(Station { order: Overtaking::Urgent, ..plain() }, 2), Method::OneByOne);
+    let urgent = || Station { order: Overtaking::Urgent, ..plain() };
+    assert_eq!(by(urgent(), 2), Method::SideBySide);
+    let mut short = urgent();
+    short.stages[1].places = Some(2);
+    assert_eq!(by(short, 2), Method::OneByOne);
     assert_eq!(by(Station { buffers: Some(1), ..plain() }, 2), Method::OneByOne);
     assert_eq!(by(Station { buffers: Some(2), ..plain() }, 9), Method::SideBySide);
     let looks = Station { buffers: Some(2), looks: us(1), ..plain() };

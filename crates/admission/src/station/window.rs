@@ -62,11 +62,11 @@
 //!
 //! # Side by side
 //!
-//! Now no packet overtakes another. Neighbouring stages are put together into a *cluster* where one
-//! can hold up the other: where the second has few places, or where they share a resource (and with
-//! all between them, if they are not neighbours). While a cluster has one of ours it works, as
-//! above, and a cluster is never held up by the next. `c_k(n)` is what a packet takes in cluster
-//! `k`, all its stages together.
+//! Now no packet overtakes another; [`super::overtaking`] has the argument where they do.
+//! Neighbouring stages are put together into a *cluster* where one can hold up the other: where the
+//! second has few places, or where they share a resource (and with all between them, if they are
+//! not neighbours). While a cluster has one of ours it works, as above, and a cluster is never held
+//! up by the next. `c_k(n)` is what a packet takes in cluster `k`, all its stages together.
 //!
 //! Follow the path that ends at `x` backwards. In cluster `k` packet `p` is, or has just left it.
 //! Let `y` be the last packet, at most `p`, that arrived at the cluster when no packet ahead of it
@@ -164,10 +164,12 @@ impl Behind {
     pub fn new(station: Station, depth: u32, largest: Bytes) -> Self {
         let one_by_one = Self::one_by_one(station.clone(), depth, largest);
         let gathered = Self::gathered(station.clone(), depth, largest);
+        let overtakes = overtakes(&station);
         let others = [gathered, Self::side_by_side(station, depth, largest)];
         let cost = |way: &Self| {
             let starts = if way.has_starts() { 0 } else { way.station.host.map_or(0, ps) };
-            way.charge(largest) + starts
+            let each = way.charge(largest) + starts;
+            if overtakes { each * (u128::from(depth) + 1) + sum(&way.once) } else { each }
         };
         others.into_iter().flatten().fold(one_by_one, |best, other| match cost(&other) < cost(&best) {
             true => other,
@@ -222,9 +224,11 @@ impl Behind {
         let short_of_places = |limit: Option<u32>| limit.is_some_and(|limit| limit < depth);
         let held_back = short_of_places(station.buffers) || short_of_places(station.stages[0].places);
         let window = station.buffers.map_or(depth, |buffers| buffers.min(depth));
+        let in_order = held_back
+            || station.medium != Medium::Own
+            || station.stages.iter().any(|stage| stage.places.is_some());
         if window < 2
-            || station.order != Overtaking::Never
-            || station.passes > 0
+            || overtakes(&station) && in_order
             || held_back && !station.looks.is_zero()
             || station.stages.iter().any(|stage| stage.phases.iter().any(|p| p.tells == Tells::Handshake))
         {
@@ -263,11 +267,12 @@ impl Behind {
             ("waiting for the token", token),
             ("what is behind in a packet's batches", batches(station, depth, largest)),
         ]);
-        let round: u128 = once.iter().map(|term| ps(term.cost)).sum();
+        let round = sum(&once);
         let window = u128::from(window);
         all.floor = round.div_ceil(window - 1).min((slowest + round).div_ceil(window));
         all.once = once;
-        all.once.extend(terms([("starting the first packet", host)]));
+        let passing = all.charge(largest) * u128::from(all.station.passes);
+        all.once.extend(terms([("starting the first packet", host), (PASSING, passing)]));
         Some(all)
     }
 
@@ -305,6 +310,7 @@ impl Behind {
             Method::OneByOne => self.transit(size) + once_each,
             Method::Gathered => self.transit(size) + self.wait() + self.floor,
             Method::SideBySide => {
+                let size = if overtakes(&self.station) { self.largest } else { size };
                 let slowest = self.clusters.iter().map(|cluster| self.service(cluster, size)).max();
                 slowest.unwrap_or(0).max(self.host()).max(self.floor)
             }
@@ -369,6 +375,15 @@ pub(super) fn terms<const N: usize>(all: [(&'static str, u128); N]) -> Vec<Term>
     some.map(|(name, cost)| Term { name, cost: span(cost) }).collect()
 }
 
+/// Whether packets overtake each other.
+fn overtakes(station: &Station) -> bool {
+    station.order != Overtaking::Never || station.passes > 0
+}
+
+fn sum(terms: &[Term]) -> u128 {
+    terms.iter().map(|term| ps(term.cost)).sum()
+}
+
 /// Whether two of `stages` want resource `r`.
 fn is_shared(stages: &[Stage], r: usize) -> bool {
     stages.iter().filter(|stage| stage.wants(r)).count() > 1
@@ -398,8 +413,14 @@ fn behind(station: &Station, cluster: &Range<usize>, depth: u32, largest: Bytes)
     let Some(inner) = station.stages.get(cluster.start + 1..cluster.end) else { return 0 };
     let places = |stage: &Stage| u64::from(stage.places.unwrap_or(depth).min(depth)) + 1;
     let room: u64 = inner.iter().map(places).sum();
-    let several = room.min(u64::from(depth - 1));
-    held(station, cluster.start..cluster.end.saturating_sub(1), largest) * u128::from(several)
+    let several = u128::from(room.min(u64::from(depth - 1)));
+    let earlier = cluster.start..cluster.end.saturating_sub(1);
+    if !overtakes(station) {
+        return held(station, earlier, largest) * several;
+    }
+    let all = |size| station.stages[earlier.clone()].iter().map(|stage| stage.service(size)).sum();
+    let spent = station.most(largest, all);
+    if inner.len() > 1 { spent * several } else { held(station, earlier.clone(), largest) * several + spent }
 }
 
 /// Neighbours that can hold up each other, put together; and the stages that select for the medium

@@ -109,9 +109,7 @@ fn at_once(
     if experiment.host(node).driver.reset_after.is_some() {
         return Err(Uncovered::DriverResets);
     }
-    if !window.nothing_early {
-        return Err(Uncovered::EarlyUrgent);
-    }
+    window.in_time()?;
     plain(description)?;
     if description.transmit.iter().any(|stage| stage.ahead.is_some()) {
         return Err(Uncovered::AheadWithoutWindow);

@@ -5,15 +5,19 @@
 //! that admission assigns, or that channels name; under EDF there are none. The queue of a flow
 //! among several equal ones is left open: any two flows may share one, and any two may not.
 //!
-//! *In turn.* Let a packet have `a` packets before it in its queue, of `D` under way, and let `Q −
-//! 1` other queues be served in turn with it. Between two packets of its queue each other queue is
-//! served once, so `(a + 1)(Q − 1) ≤ D (Q − 1)` packets overtake it. This holds as long as no
-//! packet waits for a slot behind those queues.
+//! *In turn.* `laxity_admission::station::overtaking` has the number of packets that overtake one
+//! at queues that are served in turn. Each queue there has to be in order of arrival: a packet that
+//! overtakes within its queue gives a turn to all other queues. Commands are fetched in turn like
+//! packets, in no time. A node with few channels uses few of its queues. All this holds as long as
+//! no packet waits for a slot behind those queues. If all of real time is one level, packets of real
+//! time that overtake are counted with it, and `V` counts queues with best effort alone. That is so
+//! where no channel sends more packets at once than another queue has turns.
 //!
 //! *Another order than the host's.* Any order is valid within a level (`laxity_admission`). So a
 //! queue may have any order among real-time packets, if all of them are one level: by rates
 //! (VirtualClock, WFQ, WF2Q+, SCFQ, SFQ, H-SFQ, DRR), by values in packets (FIFO+, hop laxity), or
-//! by deadlines where the host has levels. There are three conditions.
+//! by deadlines where the host has levels, or by levels where it has deadlines), and queues of
+//! levels may be served by priority. There are three conditions.
 //!
 //! * *The queue serves packets of the level before others*, and at once. Best effort without a
 //!   `share` has no rate; packets without a rate are served when no other packet waits, like
@@ -32,6 +36,7 @@
 //! have arrived by then. They are therefore counted among those of the level, in any order: `x` of
 //! (1) in `laxity_admission::station::window` holds to the end.
 
+use laxity_admission::station::overtaking::in_turn;
 use laxity_model::adapter::{
     CommandQueue, Description, Overload, Phase, Queue, Selection, Stage, Takes, Tells,
 };
@@ -54,6 +59,10 @@ pub(super) struct Window {
     pub(super) nothing_early: bool,
     /// The kinds of packets sent there.
     pub(super) kinds: Vec<Kind>,
+    /// Channels that send there, at most.
+    pub(super) flows: u64,
+    /// Those of them that send best effort.
+    pub(super) floods: u64,
 }
 
 /// Packets of a class and of the levels from the one to the other.
@@ -66,13 +75,40 @@ pub(super) struct Kind {
     rated: bool,
 }
 
+/// Queues that take turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// Queues in turn beside a packet's own.
+    others: u64,
+    /// Those of them that can have best effort.
+    floods: u64,
+    /// The queues, by what they take, priority and spread.
+    queues: Vec<(Takes, u8, u32)>,
+    selection: Selection,
+    /// Packets leave each queue in order of arrival.
+    first_come: bool,
+}
+
+/// The most packets that overtake one at all of `turns`, with `depth` packets under way: of any kind,
+/// or of best effort alone.
+pub(super) fn overtaking(turns: &[Turn], depth: u32, floods: bool) -> u64 {
+    let several = || turns.iter().filter(|turn| turn.others > 0);
+    let Some(first) = several().next() else { return 0 };
+    let others = |turn: &Turn| if floods { turn.floods } else { turn.others };
+    let alike = |turn: &Turn| turn.queues == first.queues && turn.selection == first.selection;
+    match several().all(alike) && turns.iter().all(|turn| turn.first_come) {
+        true => in_turn(depth, others(first), several().count() as u64),
+        false => several().fold(0, |all, turn| all.saturating_add(in_turn(depth, others(turn), 1))),
+    }
+}
+
 /// Which packets overtake which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Passing {
     /// Packets of a higher priority overtake those of a lower one.
     pub(super) urgent: bool,
-    /// The maximum number of packets that overtake a packet, of any kind.
-    pub(super) packets: u64,
+    /// Packets of any kind overtake for being of another queue that has its turn.
+    pub(super) in_turn: bool,
     /// Real time passes real time in another order than the host's: to a bound all of it is one
     /// level.
     pub(super) alike: bool,
@@ -125,7 +161,7 @@ impl Passing {
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             urgent: self.urgent | other.urgent,
-            packets: self.packets.saturating_add(other.packets),
+            in_turn: self.in_turn | other.in_turn,
             alike: self.alike | other.alike,
             shared: self.shared | other.shared,
         }
@@ -151,10 +187,10 @@ impl Window {
     }
 
     /// The overtaking before the adapter has fetched a packet.
-    pub(super) fn commands(&self, description: &Description) -> Result<Passing, Uncovered> {
+    pub(super) fn commands(&self, description: &Description) -> Result<(Passing, Option<Turn>), Uncovered> {
         let queues = &description.interface.queues;
         if self.is_one() {
-            return Ok(Passing::default());
+            return Ok((Passing::default(), None));
         }
         if !queues.iter().all(|queue| self.holds(queue.slots)) {
             return Err(Uncovered::CommandQueue);
@@ -164,7 +200,8 @@ impl Window {
             Line { takes, priority, spread, order: Order::Fifo }
         };
         let lines: Vec<Line> = queues.iter().map(line).collect();
-        self.passing(&lines, description.interface.selection)
+        let (passing, turn) = self.passing(&lines, description.interface.selection)?;
+        Ok((passing, Some(turn)))
     }
 
     /// The overtaking at `stage`, and its number of slots if they are not enough.
@@ -172,12 +209,12 @@ impl Window {
         &self,
         stage: &Stage,
         description: &Description,
-    ) -> Result<(Passing, Option<u32>), Uncovered> {
+    ) -> Result<(Passing, Option<Turn>, Option<u32>), Uncovered> {
         if stage.queues.iter().any(|queue| queue.order.holds()) {
             return Err(Uncovered::HeldBack);
         }
         if self.is_one() {
-            return Ok((Passing::default(), None));
+            return Ok((Passing::default(), None, None));
         }
         if stage.servers > 1 && !keeps_order(stage, description) {
             return Err(Uncovered::SideBySide);
@@ -192,7 +229,7 @@ impl Window {
         let mut queues: Vec<&Queue> = stage.queues.iter().collect();
         queues.sort_by_key(|queue| queue.priority);
         let lines: Vec<Line> = queues.iter().copied().map(line).collect();
-        let passing = self.passing(&lines, stage.selection)?;
+        let (passing, turn) = self.passing(&lines, stage.selection)?;
         let mut places: Option<u32> = None;
         for tag in self.tags() {
             let queue = queues.iter().find(|queue| queue.takes.admits(&tag));
@@ -207,7 +244,7 @@ impl Window {
             let blocks = queues.iter().filter(|queue| queue.overload == Overload::Block);
             places = blocks.filter(|queue| !self.holds(queue.slots)).filter_map(|queue| queue.slots).min();
         }
-        Ok((passing, places))
+        Ok((passing, Some(turn), places))
     }
 
     /// Tags with a rate and no guarantee.
@@ -216,7 +253,7 @@ impl Window {
         rated.flat_map(|kind| kind.tags())
     }
 
-    fn passing(&self, lines: &[Line], selection: Selection) -> Result<Passing, Uncovered> {
+    fn passing(&self, lines: &[Line], selection: Selection) -> Result<(Passing, Turn), Uncovered> {
         let of = |tag: &Tag| lines.iter().position(|line| line.takes.admits(tag));
         let place = |line: usize| (lines[line].priority, line);
         let mut passing = Passing::default();
@@ -240,22 +277,31 @@ impl Window {
                 if other.class == Class::BestEffort {
                     return Err(Uncovered::BestEffortPasses);
                 }
+                // The order of the host, or one level for all.
                 if !self.by_level || other.level >= tag.level {
-                    return Err(Uncovered::QueueOrder);
+                    self.in_time()?;
+                    passing.alike = true;
                 }
             }
         }
-        let guaranteed = self.tags().filter(|tag| tag.class == Class::RealTime).filter_map(|tag| of(&tag));
-        let queues: u64 = used.iter().map(|line| u64::from(lines[*line].spread)).sum();
+        let guaranteed = || self.tags().filter(|tag| tag.class == Class::RealTime).filter_map(|tag| of(&tag));
+        let spread = |line: usize| u64::from(lines[line].spread).min(self.flows);
+        let queues: u64 = used.iter().map(|line| spread(*line)).sum();
         let in_turn = match selection {
             Selection::RoundRobin => queues,
             // Equal queues of one rank.
-            Selection::Priority => guaranteed.map(|line| u64::from(lines[line].spread)).max().unwrap_or(1),
+            Selection::Priority => guaranteed().map(spread).max().unwrap_or(1),
         };
-        passing.packets = u64::from(self.depth).saturating_mul(in_turn.saturating_sub(1));
-        let mixed = |line: &usize| lines[*line].order != Order::Fifo;
-        passing.urgent |= queues > 1 || used.iter().any(mixed);
-        Ok(passing)
+        let mixed = |line: usize| lines[line].order != Order::Fifo;
+        let others = in_turn.saturating_sub(1);
+        if others > 0 && guaranteed().any(mixed) {
+            return Err(Uncovered::TurnOrder);
+        }
+        let first_come = !used.iter().any(|line| mixed(*line));
+        passing.in_turn = others > 0;
+        passing.urgent |= queues > 1 || !first_come;
+        let queues = lines.iter().map(|line| (line.takes, line.priority, line.spread)).collect();
+        Ok((passing, Turn { others, floods: others.min(self.floods), queues, selection, first_come }))
     }
 
     /// Which real time passes which in a queue of this order.
@@ -264,14 +310,28 @@ impl Window {
             Order::Fifo => Ok(Way::AsCome),
             // Even alone: see `stage`.
             _ if order.holds() => Err(Uncovered::HeldBack),
-            _ if !self.nothing_early => Err(Uncovered::EarlyUrgent),
-            Order::Edf | Order::MultiClassEdf if !self.by_level => Ok(Way::Urgent),
-            Order::FixedPriority if self.by_level => Ok(Way::Urgent),
-            // Levels that admission did not assign may put best effort before guaranteed packets.
-            Order::FixedPriority | Order::StrictPriority => Err(Uncovered::OtherOrder),
-            _ if order.serves_rates_first() => Ok(Way::ByRate),
-            _ => Ok(Way::Otherwise),
+            Order::FixedPriority if self.by_level => self.in_time().map(|()| Way::Urgent),
+            Order::Edf | Order::MultiClassEdf if !self.by_level => self.in_time().map(|()| Way::Urgent),
+            Order::FixedPriority | Order::StrictPriority if self.best_effort_is_higher() => Err(Uncovered::BestEffortLevel),
+            _ if order.serves_rates_first() => self.in_time().map(|()| Way::ByRate),
+            _ => self.in_time().map(|()| Way::Otherwise),
         }
+    }
+
+    /// Refuses early packets, which the adapter does not hold.
+    pub(super) fn in_time(&self) -> Result<(), Uncovered> {
+        match self.nothing_early {
+            true => Ok(()),
+            false => Err(Uncovered::EarlyUrgent),
+        }
+    }
+
+    /// Whether a level of best effort is as high as one of real time.
+    fn best_effort_is_higher(&self) -> bool {
+        let of = |class| self.kinds.iter().filter(move |kind| kind.class == class);
+        let lowest = of(Class::RealTime).map(|kind| kind.to).max();
+        let highest = of(Class::BestEffort).map(|kind| kind.from).min();
+        lowest.zip(highest).is_some_and(|(lowest, highest)| highest <= lowest)
     }
 }
 

@@ -221,19 +221,25 @@ reasons! {
     DropsInTime "adapter.transmit_policing" "the adapter drops packets that might still be in time";
     LittleTolerance "adapter.transmit_policing.tolerance"
         "the adapter's policing tolerates less than the lateness that packets may have before it";
-    CommandQueue "adapter.command" "the host's driver waits for room in a command queue";
+    CommandQueue "adapter.queue.slots"
+        "the host's driver waits for room in a command queue: `slots` for a window of `depth`";
     HeldBack "adapter.transmit.linger" "no analysis covers an adapter that holds packets back";
     SideBySide "adapter.transmit.servers" "packets that are served side by side may pass each other";
     LosesPlaces "adapter.queue.slots" "the adapter loses packets for want of places in a queue";
+    TurnOrder "adapter.queue.kind"
+        "queues in turn have a bound in order of arrival: `order = \"fifo\"`";
+    BestEffortLevel "channel.level"
+        "best effort passes real time within the adapter: a smaller `level` of real time";
     NoQueue "adapter.queue.takes" "a class has no queue";
     BestEffortPasses "adapter.queue.priority" "best effort passes real time within the adapter";
     QueueOrder "adapter.queue.kind" "the adapter's queues go by another order than the host";
-    EarlyUrgent "adapter.queue.kind" "a queue in the adapter serves early packets as urgent ones";
+    EarlyUrgent "host.subsystem.link"
+        "a queue in the adapter serves early packets as urgent ones: `horizon = \"0 us\"` of the host's link";
     OtherOrder "adapter.queue.kind" "host and adapter go by different orders";
     ResetIncoming "host.driver.reset_after"
         "the driver resets the adapter while incoming frames hold the adapter up";
     TurnPlaces "adapter.queue.slots"
-        "packets of queues that are served in turn, or together, wait for places";
+        "packets of queues that are served in turn, or together, wait for places: `slots` for a window of `depth`";
     PassAndWait "adapter.queue.kind"
         "packets that pass each other in the adapter wait for the host on their way";
     HostCopies "adapter.resource.host" "the host copies over a resource that the adapter moves packets over";

@@ -1,16 +1,18 @@
 //! The stages of a described adapter as the proofs see them: in which order packets go through,
 //! what they may wait for, and what of it has no bound.
 
+use laxity_admission::Test;
 use laxity_admission::station::{self, Overtaking, Station};
 use laxity_model::adapter::{
     Answers, Buffers, Description, Interface, Notification, Overload, Own, Phase, Pool, Resource,
     ResponseQueue, Stage, Takes, Tells,
 };
 use laxity_qos::channel::{LinkId, LinkParadigm};
+use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
 use super::incoming::{incoming, told};
-use super::lines::{Passing, Window};
+use super::lines::{Passing, Window, overtaking};
 use super::medium::medium;
 use super::policing::lenient;
 use super::reason::Uncovered;
@@ -49,11 +51,13 @@ pub(super) fn row(
         return Err(Uncovered::ResetIncoming);
     }
     answers(experiment, node, description, window)?;
-    let mut passing = window.commands(description)?;
+    let (mut passing, turn) = window.commands(description)?;
+    let mut turns: Vec<_> = turn.into_iter().collect();
     let mut stages = Vec::new();
     for stage in transmit {
-        let (who, places) = window.stage(stage, description)?;
-        passing = passing.and(who);
+        let (overtakes, turn, places) = window.stage(stage, description)?;
+        passing = passing.and(overtakes);
+        turns.extend(turn);
         let added = trailers(stage, *link);
         let mut stage = station::Stage { places, ..served(stage) };
         stage.phases.iter_mut().filter(|phase| phase.medium).for_each(|phase| slowed(phase, *link));
@@ -69,28 +73,42 @@ pub(super) fn row(
         }
     }
     let several = stages.iter().any(|stage| stage.servers > 1 || stage.batch > 1);
-    if (passing.packets > 0 || several && !window.is_one())
-        && stages.iter().any(|stage| stage.places.is_some())
-    {
+    if (passing.in_turn || several && !window.is_one()) && stages.iter().any(|stage| stage.places.is_some()) {
         return Err(Uncovered::TurnPlaces);
     }
     let tells =
         stages.iter().flat_map(|stage| &stage.phases).any(|phase| phase.tells != station::Tells::Nothing);
-    if passing.packets > 0 && tells {
+    if passing.in_turn && tells {
         return Err(Uncovered::PassAndWait);
     }
+    let counted = passing.in_turn && one_level(experiment, node, window);
+    passing.alike |= counted;
     let station = Station {
         stages,
         looks: poll.unwrap_or(Span::ZERO).saturating_add(*doorbell),
         hears: told(description, Answers::Sent),
         gathers: gathers(description),
         host: starts(host, description),
-        passes: u32::try_from(passing.packets).unwrap_or(u32::MAX),
+        passes: u32::try_from(overtaking(&turns, window.depth, counted)).unwrap_or(u32::MAX),
         buffers: window.limit(transmit_buffers, own(experiment, node, transmit_buffers)),
         order: if passing.urgent { Overtaking::Urgent } else { Overtaking::Never },
         medium: medium(experiment, (node, LinkId::FIRST), description)?,
     };
     Ok((station, passing))
+}
+
+/// Whether all of real time at `node` is one level to queues in turn: under EDF, with no early packet
+/// and bursts that are shorter than the turns of one more queue.
+fn one_level(experiment: &Experiment, node: usize, window: &Window) -> bool {
+    let burst = |channel: &ChannelSpec| {
+        u64::from(channel.spec.burst)
+            .saturating_mul(channel.spec.fragmentation(experiment.packet()).packets())
+    };
+    let sends =
+        |channel: &&ChannelSpec| channel.class == Class::RealTime && channel.senders().contains(&node);
+    let longest = experiment.channels.iter().filter(sends).map(burst).max().unwrap_or(0);
+    let held = !window.by_level && window.in_time().is_ok();
+    held && experiment.admission.test == Test::DOrder && longest <= u64::from(window.depth)
 }
 
 /// Refuses an adapter of which the phases stop while the CPU of `host` copies, if it does.

@@ -34,9 +34,10 @@ pub(super) fn covered(
         experiment.host(node).subsystem.link;
     let held = early.horizon.is_zero();
     let kinds = kinds(experiment, node, host.by_level || host.is_levelled());
+    let (flows, floods) = flows(experiment, node);
     let window = |depth, nothing_early| {
         let kinds = kinds.clone();
-        Window { depth, by_level: host.by_level, nothing_early, kinds }
+        Window { depth, by_level: host.by_level, nothing_early, kinds, flows, floods }
     };
     let at_once = |nothing_early: bool| {
         let (open, ranked) = open(experiment, node, description, &window(u32::MAX, nothing_early))?;
@@ -92,6 +93,16 @@ pub(super) fn covered(
         (_, Ok(open)) => Ok(open),
         (behind, Err(_)) => behind,
     }
+}
+
+/// Channels that send at `node`, at most, and those of them that send best effort.
+fn flows(experiment: &Experiment, node: usize) -> (u64, u64) {
+    if let Task::Fill(_) = experiment.task {
+        // The number of copies is not known yet.
+        return (u64::MAX, u64::MAX);
+    }
+    let sends = || experiment.channels.iter().filter(|channel| channel.senders().contains(&node));
+    (sends().count() as u64, sends().filter(|channel| channel.has_best_effort()).count() as u64)
 }
 
 /// Whether a stage goes by rates.

@@ -11,10 +11,14 @@ fn who_passes_and_who_is_behind_in_a_batch_is_charged_once() {
     let together = Stage { batch: 3, linger: us(4), ..stage(vec![phase(10, 0), phase(0, 10)]) };
     let plain = Station { passes: 6, ..station(vec![stage(vec![phase(10, 0)]), together]) };
     // 10 and 4 + 20; six times that, and two more of 24 in the last batch.
-    assert_eq!(charged(&Behind::new(plain.clone(), 4, KILO)), (34, 6 * 34 + 2 * 24));
+    assert_eq!(charged(&Behind::one_by_one(plain.clone(), 4, KILO)), (34, 6 * 34 + 2 * 24));
     // Of a window of two only one can be behind; of one none.
-    assert_eq!(charged(&Behind::new(plain.clone(), 2, KILO)).1, 6 * 34 + 24);
-    assert_eq!(charged(&Behind::new(plain, 1, KILO)), (34, 0));
+    assert_eq!(charged(&Behind::one_by_one(plain.clone(), 2, KILO)).1, 6 * 34 + 24);
+    assert_eq!(charged(&Behind::new(plain.clone(), 1, KILO)), (34, 0));
+    // By the slower stage, and 10 to fill the other.
+    assert_eq!(charged(&Behind::new(plain.clone(), 4, KILO)), (24, 10 + 6 * 24 + 2 * 24));
+    // A round of 34 and the slower stage are for two: 29.
+    assert_eq!(charged(&Behind::new(plain, 2, KILO)), (29, 10 + 6 * 29 + 24));
 }
 
 /// Waits of 10 and of 30: a window of eight has both together, and pays for 3 · 30 once and 2 ·
@@ -28,7 +32,10 @@ fn a_window_waits_together() {
         order: Overtaking::Urgent,
         ..station(vec![stage(vec![phase(10, 0)])])
     };
-    let gathered = |depth| Behind::new(waits.clone(), depth, KILO);
+    let gathered = |depth| {
+        let one_by_one = || Behind::one_by_one(waits.clone(), depth, KILO);
+        Behind::gathered(waits.clone(), depth, KILO).unwrap_or_else(one_by_one)
+    };
     assert_eq!(
         (gathered(8).method(), gathered(8).charge(KILO), once(&gathered(8))),
         (Method::Gathered, 17_500_000, 90_000_000)
@@ -38,6 +45,8 @@ fn a_window_waits_together() {
     assert_eq!(charged(&gathered(1)), (50, 0));
     let short = Station { buffers: Some(3), ..waits.clone() };
     assert_eq!(Behind::new(short, 4, KILO).method(), Method::OneByOne);
+    // A round of 50 is for eight, which take 10 each in the only stage.
+    assert_eq!(charged(&Behind::new(waits.clone(), 8, KILO)), (10, 40));
 }
 
 /// 10 and 30 and a host of 20: the slowest is 30, a round 30 more of the others, and a start at
@@ -145,7 +154,8 @@ impl Small {
             };
             Stage { batch: *batch as u32, ..stage(vec![Phase { delay, ..Phase::default() }]) }
         };
-        let passes: usize = self.stages.iter().map(|(.., queues)| self.depth * (queues - 1)).sum();
+        let in_turn = self.stages.iter().filter(|(.., queues)| *queues > 1).count();
+        let passes = overtaking::in_turn(self.depth as u32, 1, in_turn as u64);
         Station {
             looks: tick(self.looks),
             hears: tick(self.hears),
@@ -166,6 +176,8 @@ fn no_packet_that_is_passed_or_gathered_takes_longer_than_it_is_charged() {
     let kinds = [([2, 2], 0, 1, 1), ([1, 4], 3, 3, 1), ([1, 3], 0, 1, 2), ([1, 4], 2, 2, 2)];
     let mut rows: Vec<Vec<_>> = kinds.iter().map(|kind| vec![*kind]).collect();
     rows.extend(kinds.iter().flat_map(|first| kinds.iter().map(|second| vec![*first, *second])));
+    rows.push(vec![([1, 1], 0, 1, 2), ([1, 1], 0, 1, 1), ([1, 4], 0, 1, 2)]);
+    rows.push(vec![([1, 3], 0, 1, 2), ([1, 1], 0, 1, 2), ([1, 4], 0, 1, 2)]);
     let mut closest: f64 = 0.0;
     for stages in rows {
         for (depth, (looks, hears)) in
@@ -200,4 +212,17 @@ fn no_packet_that_is_passed_or_gathered_takes_longer_than_it_is_charged() {
         }
     }
     assert!(closest > 0.99, "{closest}");
+}
+
+/// A window of 64 before three stages of 10, of eight queues each in turn: 7 others pass for each of
+/// the 63 before the packet and each stage, and each packet counts at one stage.
+#[test]
+fn a_burst_behind_several_stages_in_turn_is_charged_once() {
+    let passes = overtaking::in_turn(64, 7, 3);
+    assert_eq!(passes, 7 * (63 + 3));
+    let three = || (0..3).map(|_| stage(vec![phase(10, 0)])).collect();
+    let order = Overtaking::Urgent;
+    let behind = Behind::new(Station { passes: passes as u32, order, ..station(three()) }, 64, KILO);
+    assert_eq!((behind.method(), charged(&behind)), (Method::SideBySide, (10, 20 + 10 * passes)));
+    assert_eq!(overtaking::in_turn(64, 0, 3), 0, "one queue");
 }

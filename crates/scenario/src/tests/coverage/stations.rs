@@ -63,21 +63,25 @@ fn what_several_packets_can_do_to_each_other() {
     let servers = format!("servers = 2, {LONG}");
     let drops = format!("queue = [{{ slots = 1, overload = \"drop\" }}], {LONG}");
     let turns = format!("{BY_CLASS}, selection = \"round_robin\", {LONG}");
+    let first_come = turns.replace("order = \"edf\"", "order = \"fifo\"");
     let levels = format!("queue = [{{ order = \"fixed_priority\" }}], {LONG}");
     let deadlines = format!("{BY_CLASS}, {LONG}");
     let unequal = "servers = 2, phase = [{ fixed = \"400 us\", per_byte = \"1 ns\" }]";
-    let cases: [(&str, &str, Result<(), &str>); 9] = [
+    let early = "a queue in the adapter takes what is ahead of its time for urgent: `horizon = \"0 us\"` of the host's link";
+    let cases: [(&str, &str, Result<(), &str>); 10] = [
         (LONG, held, Ok(())),
         (LONG, ahead, Ok(())),
         // Servers with equal times finish packets in order.
         (&servers, held, Ok(())),
         (unequal, held, Err("packets that are served side by side may pass each other")),
         (&drops, held, Err("the adapter loses packets for want of places in a queue")),
-        // No more than are under way.
-        (&turns, held, Ok(())),
-        (&levels, held, Err("host and adapter go by different orders")),
+        // No more than are under way. One that overtakes by its deadline gives a turn to the other queue.
+        (&first_come, held, Ok(())),
+        (&turns, held, Err("queues in turn have a bound in order of arrival: `order = \"fifo\"`")),
+        // All of real time is one level.
+        (&levels, held, Ok(())),
         (&deadlines, held, Ok(())),
-        (&deadlines, ahead, Err("a queue in the adapter serves early packets as urgent ones")),
+        (&deadlines, ahead, Err(early)),
     ];
     for (stage, link, expected) in cases {
         let adapter = generic(&[stage, LONG]);
