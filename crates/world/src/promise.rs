@@ -23,6 +23,7 @@ mod fifo;
 mod frames;
 mod leg;
 mod links;
+mod moderation;
 mod proof;
 mod refusal;
 mod room;

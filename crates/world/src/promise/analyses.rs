@@ -43,6 +43,7 @@ use laxity_units::Span;
 use super::arrivals::Choice;
 use super::asked::Asked;
 use super::environment::choices_at;
+use super::moderation::moderated;
 use super::station::{GoesBy, Station};
 use crate::coverage::{Coverage, Uncovered};
 use crate::experiment::Experiment;
@@ -53,6 +54,8 @@ use crate::traffic::departures::makes;
 pub struct Reading {
     /// The arrivals.
     pub arrivals: Choice,
+    /// Interrupts of frames that arrive are counted by the moderation of the adapter.
+    pub moderated: bool,
     /// The CPU time of starts and completions.
     pub counting: Counting,
     /// How CPU and link are shared, where an analysis covers the station.
@@ -94,8 +97,13 @@ pub(super) fn readings(
         countings.push(Counting::Polls(interval));
     }
     let choices = choices_at(experiment, node);
-    let of =
-        |counting: Counting| choices.iter().map(move |choice| Reading { arrivals: *choice, counting, model });
+    let comes_in = choices != [Choice::Expected];
+    let ways = if comes_in && moderated(experiment, node).is_some() { &[false, true][..] } else { &[false] };
+    let choices = choices.iter().flat_map(|choice| ways.iter().map(move |moderated| (*choice, *moderated)));
+    let choices: Vec<(Choice, bool)> = choices.collect();
+    let of = |counting: Counting| {
+        choices.iter().map(move |&(arrivals, moderated)| Reading { arrivals, moderated, counting, model })
+    };
     countings.into_iter().flat_map(of).collect()
 }
 

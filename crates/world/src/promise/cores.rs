@@ -40,7 +40,7 @@ pub(super) fn table(
         let left = computes.filter(|(_, application)| application.budget.is_none());
         let mut above = timers(experiment, node);
         for link in experiment.links_of(node).filter(|link| hears(*link) == core) {
-            above.extend(receptions(experiment, node, Some(link), reading.arrivals)?);
+            above.extend(receptions(experiment, node, Some(link), reading)?);
         }
         Ok(Environment {
             best_effort: channels.flat_map(without).collect(),

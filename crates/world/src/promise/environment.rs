@@ -13,6 +13,7 @@ use laxity_units::Span;
 use super::analyses::Reading;
 use super::arrivals::{Choice, arrivals, choices};
 use super::links::other_links;
+use super::moderation::{Moderated, moderated};
 use crate::coverage::{Coverage, Covered, Uncovered, incoming, stalls, thread_per_message};
 use crate::experiment::{ChannelSpec, Experiment, Host, SourceSpec};
 use crate::traffic::departures::{Departures, makes};
@@ -100,7 +101,7 @@ pub(super) fn environment(
             Formula::Corrected => {
                 let above = applications(experiment, node)?.into_iter();
                 above
-                    .chain(receptions(experiment, node, None, reading.arrivals)?)
+                    .chain(receptions(experiment, node, None, reading)?)
                     .chain(looks(experiment, node))
                     .chain(stalls(experiment, (node, at)))
                     .chain(timers(experiment, node))
@@ -196,26 +197,30 @@ pub(super) fn choices_at(experiment: &Experiment, node: usize) -> Vec<Choice> {
     }
 }
 
-/// Every arriving packet interrupts, and may keep outgoing packets from a resource of the adapter
-/// before. Packets that adapter delays and jitter push together arrive at once. By the adapter of
-/// that link, or by any.
+/// Every arriving packet interrupts, unless interrupts are moderated, and may keep outgoing packets
+/// from a resource of the adapter before. Packets that adapter delays and jitter push together
+/// arrive at once. By the adapter of that link, or by any.
 pub(super) fn receptions(
     experiment: &Experiment,
     node: usize,
     link: Option<LinkId>,
-    choice: Choice,
+    Reading { arrivals: choice, moderated: gathers, .. }: Reading,
 ) -> Result<Vec<Interference>, Uncovered> {
     let comes_in = incoming(experiment, node)?;
-    let cost = experiment.host(node).costs.interrupted_for_each().interrupt;
+    let (cost, further) = match moderated(experiment, node).filter(|_| gathers) {
+        Some(Moderated { each, others }) => (each, others),
+        None => (experiment.host(node).costs.interrupted_for_each().interrupt, Vec::new()),
+    };
     let all = cost.saturating_add(comes_in.held);
     if all.is_zero() {
-        return Ok(Vec::new());
+        return Ok(further);
     }
     let of = |Departures { burst, interval }: Departures| {
         let burst = u32::try_from(burst).map_err(|_| Uncovered::TooMany)?;
         Ok(Interference { above: Above::Interrupt, cost, adapter: comes_in.held, burst, interval })
     };
-    arrivals(experiment, (node, link), (all, comes_in.notice), choice)?.into_iter().map(of).collect()
+    let frames = arrivals(experiment, (node, link), (all, comes_in.notice), choice)?;
+    frames.into_iter().map(of).chain(further.into_iter().map(Ok)).collect()
 }
 
 /// A host that looks for responses does so whether there are any or not.

@@ -15,6 +15,7 @@ mod framing;
 mod goodput;
 mod links;
 mod managed;
+mod moderation;
 mod networks;
 mod notices;
 mod promised;
