@@ -312,7 +312,9 @@ impl Window {
             _ if order.holds() => Err(Uncovered::HeldBack),
             Order::FixedPriority if self.by_level => self.in_time().map(|()| Way::Urgent),
             Order::Edf | Order::MultiClassEdf if !self.by_level => self.in_time().map(|()| Way::Urgent),
-            Order::FixedPriority | Order::StrictPriority if self.best_effort_is_higher() => Err(Uncovered::BestEffortLevel),
+            Order::FixedPriority | Order::StrictPriority if self.best_effort_is_higher() => {
+                Err(Uncovered::BestEffortLevel)
+            }
             _ if order.serves_rates_first() => self.in_time().map(|()| Way::ByRate),
             _ => self.in_time().map(|()| Way::Otherwise),
         }
