@@ -150,12 +150,11 @@ fn config(
     };
     let best_effort = experiment.channels.iter().filter(|channel| channel.deadline.is_none());
     let mut routes: BTreeMap<NodeId, NodeId> = BTreeMap::new();
-    if let Some(synchronise) = spec.synchronise {
-        // Between the reference and all others.
+    if spec.synchronise.is_some() {
+        // Requests and answers pass any node.
         let id = |node: usize| NodeId(node as u32);
         let topology = Topology::of(spec.links.iter().map(|link| (id(link.ends[0]), id(link.ends[1]))));
-        let others = (0..experiment.nodes.len()).map(id);
-        for to in others.filter(|to| node == synchronise.reference || *to == id(synchronise.reference)) {
+        for to in (0..experiment.nodes.len()).filter(|to| *to != node).map(id) {
             if let Some(next) = topology.route(id(node), to).and_then(|route| route.get(1).copied()) {
                 routes.insert(to, next);
             }
