@@ -29,7 +29,7 @@ pub use change::Change;
 pub const MOST_POINTS: usize = 100_000;
 
 /// Sections that a sweep may set: the parts of a scenario that make an experiment.
-const SECTIONS: [&str; 15] = [
+const SECTIONS: [&str; 16] = [
     "seed",
     "host",
     "adapter",
@@ -38,6 +38,7 @@ const SECTIONS: [&str; 15] = [
     "network",
     "admission",
     "run",
+    "signalling",
     "channel",
     "interface",
     "program",
