@@ -109,8 +109,7 @@ pub(crate) fn check(root: &Path, report: &mut Report) {
 /// Runs the tests of the page, with further `options`.
 fn page(root: &Path, place: &Path, (browser, node): (&Path, &Path), options: &[&str]) -> Result<(), String> {
     let module = module(root)?;
-    step::run(cargo(root, &["build", "--quiet", "--package", "laxity"]))?;
-    let mut program = Command::new(target(root).join("debug/laxity"));
+    let mut program = step::laxity(root);
     program.args(["designer", "--port", "0", "--module"]).arg(&module);
     let server = Server::start(program)?;
     let mut test = Command::new(node);
@@ -126,6 +125,7 @@ pub(crate) fn screens(root: &Path) -> Result<(), String> {
     let node = found("node").ok_or("node is not here")?;
     let place = target(root).join("designer");
     driver(&place)?;
+    step::run(cargo(root, &["build", "--package", "laxity"]))?;
     page(root, &place, (&browser, &node), &["--write"])
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use crate::step::{self, Report, cargo};
 
@@ -24,13 +25,14 @@ const WIDTH: usize = 100;
 
 /// Rewrites all of them.
 pub(crate) fn write(root: &Path) -> Result<(), String> {
-    let mut files: Vec<(String, Vec<u8>)> = pages(root)?;
+    let fresh = || cargo(root, &["run", "--quiet", "--package", "laxity", "--bin", "laxity", "--"]);
+    let mut files: Vec<(String, Vec<u8>)> = pages(fresh())?;
     for page in stale(root, &files) {
         fs::remove_file(root.join(&page)).map_err(|error| format!("{page}: {error}"))?;
         println!("{page} removed");
     }
     for (file, command) in FILES {
-        files.push((file.to_string(), laxity(root, command)?));
+        files.push((file.to_string(), laxity(fresh(), command)?));
     }
     for (file, now) in files {
         let path = root.join(&file);
@@ -47,11 +49,11 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that all of them are current.
+/// Checks that all of them are current, by the program of the tests.
 pub(crate) fn check(root: &Path, report: &mut Report) {
     for (file, command) in FILES {
         report.check(&format!("{file} is current"), || {
-            let now = laxity(root, command)?;
+            let now = laxity(step::laxity(root), command)?;
             match fs::read(root.join(file)) {
                 Ok(then) if normal(&then) == normal(&now) => Ok(()),
                 Ok(_) => Err(format!("{file} is stale: run `cargo xtask generate`")),
@@ -60,7 +62,7 @@ pub(crate) fn check(root: &Path, report: &mut Report) {
         });
     }
     report.check("docs/scenario.md and its pages are current", || {
-        let pages = pages(root)?;
+        let pages = pages(step::laxity(root))?;
         let differs = |(file, now): &&(String, Vec<u8>)| {
             fs::read(root.join(file)).map_or(true, |then| normal(&then) != normal(now))
         };
@@ -74,8 +76,8 @@ pub(crate) fn check(root: &Path, report: &mut Report) {
 }
 
 /// The pages of the scenario format: path and text.
-fn pages(root: &Path) -> Result<Vec<(String, Vec<u8>)>, String> {
-    let text = String::from_utf8(laxity(root, PAGES)?).map_err(|error| error.to_string())?;
+fn pages(program: Command) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let text = String::from_utf8(laxity(program, PAGES)?).map_err(|error| error.to_string())?;
     let mut pages: Vec<(String, String)> = Vec::new();
     for line in text.split_inclusive('\n') {
         match (line.strip_prefix("FILE "), pages.last_mut()) {
@@ -94,9 +96,8 @@ fn stale(root: &Path, pages: &[(String, Vec<u8>)]) -> Vec<String> {
     files.filter(|file| !pages.iter().any(|(page, _)| page == file)).collect()
 }
 
-/// Output of `laxity`.
-fn laxity(root: &Path, arguments: &[&str]) -> Result<Vec<u8>, String> {
-    let mut command = cargo(root, &["run", "--quiet", "--package", "laxity", "--bin", "laxity", "--"]);
+/// Output of `command`, which starts `laxity`.
+fn laxity(mut command: Command, arguments: &[&str]) -> Result<Vec<u8>, String> {
     command.args(arguments);
     let printed = step::printed(command)?;
     if arguments.first() != Some(&"reference") {

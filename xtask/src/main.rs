@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         ["designer", "--screens"] => done(designer::screens(&root)),
         ["designer", "--test"] => {
             let mut report = Report::default();
+            report.check("the program builds", || step::run(cargo(&root, &["build", "--package", "laxity"])));
             designer::check(&root, &mut report);
             report.finish()
         }
@@ -145,8 +146,9 @@ fn test(root: &Path) -> ExitCode {
     report.check("links and paths in documents", || paths::check(root));
     generated::check(root, &mut report);
     report.check("experiments give the rows of docs/reproduction.md", || {
-        let check = ["run", "--quiet", "--package", "laxity", "--", "reproduce", "--check"];
-        step::run(cargo(root, &check))
+        let mut check = step::laxity(root);
+        check.args(["reproduce", "--check"]);
+        step::run(check)
     });
     python::check(root, &mut report);
     match book::can_build() {

@@ -103,6 +103,14 @@ pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// The `laxity` that the tests of the workspace ran. For the package alone cargo would build it and
+/// most of what it uses again, since features are chosen for what is built together.
+pub(crate) fn laxity(root: &Path) -> Command {
+    let mut command = Command::new(target(root).join("debug/laxity"));
+    command.current_dir(root);
+    command
+}
+
 /// Runs a cargo command that a rustup component brings, after installing it if it is not there.
 pub(crate) fn with_component(root: &Path, component: &str, arguments: &[&str]) -> Result<(), String> {
     let there =

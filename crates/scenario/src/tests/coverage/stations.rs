@@ -67,7 +67,8 @@ fn what_several_packets_can_do_to_each_other() {
     let levels = format!("queue = [{{ order = \"fixed_priority\" }}], {LONG}");
     let deadlines = format!("{BY_CLASS}, {LONG}");
     let unequal = "servers = 2, phase = [{ fixed = \"400 us\", per_byte = \"1 ns\" }]";
-    let early = "a queue in the adapter serves early packets as urgent ones: `horizon = \"0 us\"` of the host's link";
+    let early =
+        "a queue in the adapter serves early packets as urgent ones: `horizon = \"0 us\"` of the host's link";
     let cases: [(&str, &str, Result<(), &str>); 10] = [
         (LONG, held, Ok(())),
         (LONG, ahead, Ok(())),
