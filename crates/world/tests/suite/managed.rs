@@ -344,7 +344,7 @@ fn a_request_takes_the_route_that_has_room() {
 /// The answers are those of the whole run, of which only the last request is awaited.
 #[test]
 fn what_is_admitted_is_known_without_the_whole_run() {
-    let scenario = Scenario::from_text("square.toml", &square("fewest_hops", "")).unwrap();
+    let scenario = Scenario::from_text("square.toml", square("fewest_hops", "")).unwrap();
     let (first, whole) = (laxity_world::answered(&scenario.first()).unwrap(), run(&scenario.first()));
     let words: Vec<_> =
         first.answers.iter().map(|answer| (&answer.channel[..], &answer.answer[..])).collect();

@@ -40,6 +40,7 @@ fn the_page_has_the_program_as_it_is() {
 
 /// Number of messages of the stream that arrived while it was sent, and of the flood; and how long
 /// that took at most.
+#[expect(clippy::disallowed_methods, reason = "the cap on the flood is by real time")]
 fn beside_a_flood(config: ViaConfig, test: &'static str) -> ([u64; 2], Duration) {
     Role::new("film").play(|_| film::run());
     Role::new("sink").play(|_| sink::run());
