@@ -1,4 +1,4 @@
-//! What nodes with signalling admit: the answers to requests, in the order in which they are given.
+//! The admission of nodes with signalling: answers to requests, in the order of their time.
 
 use laxity_units::Span;
 
@@ -9,7 +9,7 @@ use crate::run::run;
 /// The run of nodes with signalling until the last request of programs is answered; `None` for other
 /// experiments.
 ///
-/// Nodes admit by what they hold when a request is there. What they hold depends on messages too: a
+/// Nodes admit by their reservations at the time of a request. These depend on messages too: a
 /// channel that has just sent keeps its link time for an interval after its end. So the run has all
 /// of the traffic, and its answers are those of the whole run.
 pub fn answered(experiment: &Experiment) -> Option<Run> {

@@ -1,7 +1,7 @@
 //! Packets that overtake each other between the stages of an adapter with a window.
 //!
 //! [`super::window`] charges a packet by the slowest cluster of stages where no packet overtakes
-//! another. This page has the argument for stages whose queues are served in turn, by priority or
+//! another. The argument here is for stages whose queues are served in turn, by priority or
 //! by deadline, and the number of packets that overtake a packet at queues in turn.
 //!
 //! # Served by number

@@ -21,6 +21,7 @@ use laxity_transport::Header;
 use laxity_units::{ByteTime, Bytes, Rate, Span, Time};
 
 use clocks::clocks;
+use programs::contract;
 pub(crate) use rules::{Broken, Rule};
 
 const PORT: Port = Port(9);
@@ -137,16 +138,6 @@ pub(crate) fn run(seed: u64, fault: Option<Fault>) -> Result<[u64; 5], Broken> {
 
 fn below(dice: &mut Stream, n: usize) -> usize {
     usize::try_from(dice.below(n as u64)).unwrap()
-}
-
-fn contract(dice: &mut Stream) -> Contract {
-    Contract {
-        max_message: Bytes::new(200 + dice.below(4000)),
-        min_message: Bytes::new(8),
-        min_interval: Span::from_ms(8 + dice.below(30)),
-        burst: 1 + u32::try_from(dice.below(3)).unwrap(),
-        deadline: Span::from_ms(10 + dice.below(60)),
-    }
 }
 
 impl Network {

@@ -2,6 +2,17 @@
 
 use super::*;
 
+/// A contract of a program.
+pub(super) fn contract(dice: &mut Stream) -> Contract {
+    Contract {
+        max_message: Bytes::new(200 + dice.below(4000)),
+        min_message: Bytes::new(8),
+        min_interval: Span::from_ms(8 + dice.below(30)),
+        burst: 1 + u32::try_from(dice.below(3)).unwrap(),
+        deadline: Span::from_ms(10 + dice.below(60)),
+    }
+}
+
 impl Network {
     pub(super) fn source(&mut self, key: u32) -> Option<(&mut Node, &mut Channel, Time)> {
         let channel = self.channels.get_mut(&key)?;

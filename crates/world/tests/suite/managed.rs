@@ -125,8 +125,8 @@ fn a_change_has_no_gap() {
 }
 
 /// The new contract gives the destination more of its time: a message of it is never due there
-/// before one of the old contract, or the old one would be given up. A search found this network, and the name seeds
-/// the source.
+/// before one of the old contract, or the old one would be given up. A search found this network,
+/// and the name seeds the source.
 #[test]
 fn a_message_under_way_is_delivered_before_those_of_a_new_contract() {
     let run = scene(

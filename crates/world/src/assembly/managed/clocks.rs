@@ -80,7 +80,7 @@ impl Managed<'_> {
         }
     }
 
-    /// What is due in the synchronisation of a node.
+    /// The synchronisation of a node does its part of this instant.
     pub(super) fn ask_reference(&mut self, node: usize, calendar: &mut Calendar<Event>) {
         self.compare(node);
         let shown = self.shown(node);
