@@ -13,10 +13,11 @@ use crate::flow::{Key, apart, key, number, wire};
 use crate::link::{Frame, Kind};
 use crate::node::{DATAGRAM, Node, encoded, one_packet};
 
-/// Nodes that a datagram passes at most.
-const MOST_HOPS: u64 = 32;
+/// Nodes that a datagram, or a record of clocks, passes at most.
+pub(crate) const MOST_HOPS: u64 = 32;
 /// Bytes of destination and queue in front of a datagram.
 pub const ADDRESS: usize = 8;
+
 /// A channel that begins here.
 #[derive(Debug)]
 pub(crate) struct Source {

@@ -77,4 +77,4 @@ pub use counters::{Counters, Dropped};
 pub use data::ADDRESS;
 pub use line::Lines;
 pub use node::Node;
-pub use synchronise::RECORD;
+pub use synchronise::{RECORD, split_clock};

@@ -21,7 +21,7 @@ use crate::link::{Kind, Link, is_promised};
 use crate::queue::Queue;
 use crate::receive::Receiver;
 use crate::steady::Steady;
-use crate::synchronise;
+use crate::synchronise::split_clock;
 use crate::timers::Timers;
 
 /// The local number of signalling packets.
@@ -139,7 +139,7 @@ impl Node {
     /// Handles the signalling messages of a frame.
     fn on_signals(&mut self, now: Time, from: NodeId, mut payload: &[u8]) {
         loop {
-            let rest = if let Some((record, rest)) = synchronise::split(payload) {
+            let rest = if let Some((record, rest)) = split_clock(payload) {
                 self.on_clock(now, record);
                 rest
             } else {

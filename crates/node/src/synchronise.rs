@@ -8,6 +8,7 @@ use laxity_signalling::identity::NodeId;
 use laxity_units::Time;
 
 use crate::counters::Dropped;
+use crate::data::MOST_HOPS;
 use crate::node::Node;
 
 /// The first byte of a record; a signalling message begins with its format, which is 1.
@@ -16,8 +17,6 @@ const KIND: u8 = 2;
 const HEAD: usize = 1 + 1 + 4 + 4;
 /// Bytes of a record.
 pub const RECORD: usize = HEAD + MESSAGE_LEN;
-/// Nodes that a record passes at most.
-const MOST_HOPS: u8 = 32;
 /// Messages that wait for the owner.
 const WAITING: usize = 64;
 
@@ -49,7 +48,7 @@ impl Record {
 }
 
 /// The record at the beginning of the payload of a signalling frame, and the rest.
-pub(crate) fn split(payload: &[u8]) -> Option<(&[u8; RECORD], &[u8])> {
+pub fn split_clock(payload: &[u8]) -> Option<(&[u8; RECORD], &[u8])> {
     payload.split_first_chunk::<RECORD>().filter(|(record, _)| record[0] == KIND)
 }
 
@@ -83,7 +82,7 @@ impl Node {
 
     fn pass_clock(&mut self, now: Time, record: &Record) {
         let next = self.config.routes.get(&record.to).copied();
-        match next.filter(|_| record.passed < MOST_HOPS) {
+        match next.filter(|_| u64::from(record.passed) < MOST_HOPS) {
             Some(next) => self.signal(now, next, &record.encode()),
             None => self.counters.drop(Dropped::Route),
         }

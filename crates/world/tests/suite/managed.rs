@@ -3,6 +3,7 @@
 use laxity_scenario::Scenario;
 use laxity_signalling::faults::Fault as Protocol;
 use laxity_world::broken::{FAULT, Fault};
+use laxity_world::experiment::Experiment;
 use laxity_world::results::{Channel, Run};
 use laxity_world::run;
 
@@ -355,14 +356,18 @@ fn what_is_admitted_is_known_without_the_whole_run() {
     assert!(whole.answers.starts_with(&first.answers));
 }
 
+fn traced(experiment: &Experiment) -> String {
+    let mut trace = laxity_engine::trace::PerfettoTrace::new(Vec::new());
+    laxity_world::observe(experiment, &mut trace, None);
+    String::from_utf8(trace.finish().unwrap()).unwrap()
+}
+
 /// The trace has the messages of establishment in their order at each link, and packets by hop.
 #[test]
 fn a_trace_shows_signalling_and_packets_by_hop() {
     let text = text(&film(&["close = \"1 s\"\n", PERIODIC].concat()));
     let experiment = Scenario::from_text("row.toml", &text).unwrap().first();
-    let mut trace = laxity_engine::trace::PerfettoTrace::new(Vec::new());
-    laxity_world::observe(&experiment, &mut trace, None);
-    let json = String::from_utf8(trace.finish().unwrap()).unwrap();
+    let json = traced(&experiment);
     let at = |what: &str| json.find(what).unwrap_or_else(|| panic!("no {what}"));
     let order = ["ask", "commit", "refresh", "refreshed", "release", "released"];
     let order = order.map(|name| at(&format!("\"name\":\"{name}\"")));
@@ -397,6 +402,8 @@ fn clocks_are_synchronised_within_the_stated_error() {
         .replace("time = \"2 s\"", "time = \"10 s\"");
     let run = scene(&text);
     keeps_all(&run);
+    let json = traced(&Scenario::from_text("row.toml", &text).unwrap().first());
+    assert!(json.contains("\"name\":\"clock\"") && !json.contains("malformed"));
     for node in ["b", "c", "d"] {
         let figure = |name: &str| run.figures[&format!("{name}@{node}")];
         let (error, stated, bound) = (figure("clock_error"), figure("clock_stated"), figure("clock_bound"));

@@ -2,6 +2,7 @@
 //! happens to each channel.
 
 use laxity_engine::trace::{Flow, Trace, Track};
+use laxity_node::split_clock;
 use laxity_signalling::codec;
 use laxity_signalling::message::Body;
 use laxity_transport::Header;
@@ -46,7 +47,7 @@ impl Managed<'_> {
         }
         let Ok((header, payload)) = Header::decode(frame) else { return };
         let (from, to) = (self.links[link].from, self.links[link].to);
-        let packet = self.packet_of(frame).map(|(channel, message)| {
+        let packet = self.packet_of(&header).map(|(channel, message)| {
             let route = &self.experiment.channels[channel].route;
             let ends = [route.first() == Some(&from), route.last() == Some(&to)];
             (channel as u64, message, ends)
@@ -88,8 +89,9 @@ impl Managed<'_> {
 
     /// Something happens to a channel, by name or by number.
     pub(super) fn trace_channel(&mut self, channel: &str, what: &str) {
+        let Some(traced) = &mut self.traced else { return };
         let number = self.experiment.channels.iter().position(|spec| spec.name == channel);
-        let (Some(traced), Some(number)) = (&mut self.traced, number) else { return };
+        let Some(number) = number else { return };
         traced.trace.instant(traced.channels[number], what, self.now, &[]);
     }
 
@@ -101,8 +103,7 @@ impl Managed<'_> {
     }
 
     /// The channel and the message that a packet is of.
-    fn packet_of(&self, frame: &[u8]) -> Option<(usize, u64)> {
-        let (header, _) = Header::decode(frame).ok()?;
+    fn packet_of(&self, header: &Header) -> Option<(usize, u64)> {
         let epoch = laxity_signalling::identity::Epoch(header.epoch);
         let id = ChannelId { node: NodeId(header.channel.node), epoch, local: header.channel.local };
         let call = self.ids.get(&id).and_then(|call| self.calls.get(call))?;
@@ -110,10 +111,15 @@ impl Managed<'_> {
     }
 }
 
-/// The signalling messages of a frame in words.
+/// The signalling messages of a frame in words, and those of clock synchronisation.
 fn words(mut payload: &[u8]) -> String {
     let mut words = Vec::new();
     while !payload.is_empty() {
+        if let Some((_, rest)) = split_clock(payload) {
+            words.push("clock");
+            payload = rest;
+            continue;
+        }
         let (first, rest) = codec::split(payload);
         words.push(match codec::decode(first).map(|message| message.body) {
             Ok(Body::Ask(_)) => "ask",
