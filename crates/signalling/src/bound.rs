@@ -30,6 +30,7 @@
 
 use laxity_units::Span;
 
+use crate::division::total;
 use crate::settings::Settings;
 
 /// The reserved channel of signalling on a link, one direction.
@@ -62,7 +63,7 @@ pub fn establishment(
     losses: u32,
     settings: &Settings,
 ) -> Span {
-    let once = links.iter().fold(Span::ZERO, |sum, link| sum.saturating_add(link.crossing()));
+    let once = total(links.iter().map(SignallingChannel::crossing));
     let handled = processing.saturating_mul(2 * links.len() as u64 + 1);
     let jitter = u64::from(settings.jitter);
     let again = (0..losses).map(|attempt| settings.backoff(attempt)).fold(Span::ZERO, |sum, interval| {

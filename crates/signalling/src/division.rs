@@ -130,7 +130,12 @@ fn weight(needs: &Needs) -> u128 {
 }
 
 fn sum(hops: &[Needs]) -> Span {
-    hops.iter().fold(Span::ZERO, |sum, needs| sum.saturating_add(needs.least))
+    total(hops.iter().map(|needs| needs.least))
+}
+
+/// The spans together, or the longest span that there is.
+pub(crate) fn total(spans: impl Iterator<Item = Span>) -> Span {
+    spans.fold(Span::ZERO, Span::saturating_add)
 }
 
 #[cfg(test)]

@@ -184,7 +184,7 @@ impl<R: Resources> Manager<R> {
         match divided {
             Ok(mut deadlines) => {
                 // The destination has the part that no hop can use: messages may wait there for others.
-                let used = deadlines.iter().fold(Span::ZERO, |sum, deadline| sum.saturating_add(*deadline));
+                let used = division::total(deadlines.iter().copied());
                 if let Some(own) = deadlines.last_mut() {
                     *own = own.saturating_add(budget.saturating_sub(used));
                 }

@@ -7,6 +7,7 @@ use super::Manager;
 use crate::call::State;
 use crate::contract::Contract;
 use crate::counters::Counters;
+use crate::division;
 use crate::hop::{Hop, Slot};
 use crate::identity::{ChannelId, Epoch, NodeId, Version};
 use crate::quota::Quotas;
@@ -126,6 +127,7 @@ impl<R: Resources> Manager<R> {
 }
 
 fn held(channel: ChannelId, hop: &Hop, slot: &Slot) -> Held {
+    let answer = slot.answer.as_deref().and_then(<[Span]>::split_last);
     Held {
         channel,
         version: slot.version,
@@ -133,10 +135,8 @@ fn held(channel: ChannelId, hop: &Hop, slot: &Slot) -> Held {
         place: Place { from: hop.prev, to: hop.next, port: hop.port },
         reservation: slot.reservation,
         deadline: slot.deadline,
-        total: slot.answer.as_ref().and_then(|all| all.split_last()).map(|(_, sending)| {
-            sending.iter().fold(Span::ZERO, |sum, deadline| sum.saturating_add(*deadline))
-        }),
-        rest: slot.answer.as_ref().and_then(|all| all.last()).copied(),
+        total: answer.map(|(_, sending)| division::total(sending.iter().copied())),
+        rest: answer.map(|(rest, _)| *rest),
         drain: slot.drain,
         latest: slot.needs.latest,
         way: slot.way,
