@@ -44,7 +44,7 @@ use laxity_units::Span;
 use super::decision::Impossible;
 use super::environment::{Environment, Interference};
 use super::population::Population;
-use super::terms::{Ratio, ps};
+use super::terms::{Ratio, ps, sum};
 use super::transmission::{in_adapter, start};
 
 /// CPU time of link scheduling, counted by packets.
@@ -83,7 +83,7 @@ pub(super) fn counted(environment: &Environment, population: &Population) -> Opt
         return None;
     }
     let (occupied, completions) = in_adapter(environment, population);
-    let once: u128 = environment.link.once().iter().map(|term| ps(term.cost)).sum();
+    let once = sum(environment.link.once());
     let depth = u128::from(environment.depth);
     let late = once + occupied + completions + link + kept.once;
     let late = late.checked_mul(kept.idle)?.div_ceil(kept.free) + depth * each + each;

@@ -40,7 +40,7 @@ impl Breakdown {
     }
 
     pub(super) fn picoseconds(&self) -> u128 {
-        self.terms.iter().map(|term| ps(term.cost)).sum()
+        sum(&self.terms)
     }
 
     pub(super) fn with(mut self, terms: &[Term]) -> Self {
@@ -87,4 +87,9 @@ pub(super) fn ps(span: Span) -> u128 {
 
 pub(super) fn span(ps: u128) -> Span {
     Span::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
+}
+
+/// The costs of `terms` together, in picoseconds.
+pub(super) fn sum(terms: &[Term]) -> u128 {
+    terms.iter().map(|term| ps(term.cost)).sum()
 }

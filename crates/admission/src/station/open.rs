@@ -86,7 +86,7 @@ use laxity_units::{Bytes, Span};
 
 use super::window::{selecting, terms};
 use super::{Medium, Station, Tells, ps};
-use crate::terms::Term;
+use crate::terms::{Term, sum};
 
 /// A station that orders packets itself, analysed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,7 +161,7 @@ impl Open {
         let alone = self.groups.first().is_some_and(|group| group.len() == 1) && self.station.looks.is_zero();
         let passing = passing || !alone;
         let free = spacing.checked_sub(slowest).filter(|free| *free > 0 || !passing)?;
-        let once: u128 = self.once.iter().map(|term| ps(term.cost)).sum();
+        let once = sum(&self.once);
         let caught_up =
             if passing { ((once + slowest) * spacing).div_ceil(free) - once - slowest } else { 0 };
         let mut fed = Self { fed: true, ..self };

@@ -128,7 +128,7 @@ use std::ops::Range;
 use laxity_units::{Bytes, Span};
 
 use super::{Interrupts, Medium, Overtaking, Stage, Station, Tells, ps, span};
-use crate::terms::Term;
+use crate::terms::{Term, sum};
 
 const PASSING: &str = "later packets that pass in the adapter";
 
@@ -378,10 +378,6 @@ pub(super) fn terms<const N: usize>(all: [(&'static str, u128); N]) -> Vec<Term>
 /// Whether packets overtake each other.
 fn overtakes(station: &Station) -> bool {
     station.order != Overtaking::Never || station.passes > 0
-}
-
-fn sum(terms: &[Term]) -> u128 {
-    terms.iter().map(|term| ps(term.cost)).sum()
 }
 
 /// Whether two of `stages` want resource `r`.
