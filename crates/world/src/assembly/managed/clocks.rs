@@ -60,10 +60,7 @@ impl Managed<'_> {
 
     /// The facts by which a node bounds its error.
     fn known(&self, node: usize, reference: usize) -> Known {
-        let topology = laxity_signalling::routes::Topology::of(
-            self.spec.links.iter().map(|link| (NodeId(link.ends[0] as u32), NodeId(link.ends[1] as u32))),
-        );
-        let route = topology.route(NodeId(node as u32), NodeId(reference as u32));
+        let route = routes::described(self.spec).route(NodeId(node as u32), NodeId(reference as u32));
         let hops = route.map_or(0, |route| route.len() as u64 - 1);
         // No route has fewer hops, and no hop is faster than the fastest link.
         let length = HEADER_LEN + laxity_node::RECORD;

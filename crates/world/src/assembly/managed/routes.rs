@@ -5,6 +5,12 @@ use laxity_signalling::routes::Topology;
 use super::*;
 use crate::experiment::Routing;
 
+/// The links of the file.
+pub(super) fn described(spec: &SignallingSpec) -> Topology {
+    let id = |node: usize| NodeId(node as u32);
+    Topology::of(spec.links.iter().map(|link| (id(link.ends[0]), id(link.ends[1]))))
+}
+
 impl Managed<'_> {
     /// The nodes and networks over which a channel is asked for now. A computed route is that of the
     /// file if no other works.

@@ -3,7 +3,6 @@
 use laxity_clock::NodeClock;
 use laxity_node::{Failure, Node, NodeConfig, NotANode, Response};
 use laxity_signalling::identity::Epoch;
-use laxity_signalling::routes::Topology;
 
 use super::clocks::{Errors, Synchronised};
 use super::*;
@@ -153,7 +152,7 @@ fn config(
     if spec.synchronise.is_some() {
         // Requests and answers pass any node.
         let id = |node: usize| NodeId(node as u32);
-        let topology = Topology::of(spec.links.iter().map(|link| (id(link.ends[0]), id(link.ends[1]))));
+        let topology = routes::described(spec);
         for to in (0..experiment.nodes.len()).filter(|to| *to != node).map(id) {
             if let Some(next) = topology.route(id(node), to).and_then(|route| route.get(1).copied()) {
                 routes.insert(to, next);
