@@ -78,7 +78,7 @@ fn channel(experiment: &Experiment, channel: &ChannelSpec, promises: &Promises, 
     };
     let promise = &promises.channels[i];
     let hops = promise.hops();
-    let uncovered = if let Promise::Unbounded(why, _) = promise { Some(*why) } else { None };
+    let uncovered = promise.uncovered();
     json!({
         "name": channel.name,
         "verdict": row.verdict,

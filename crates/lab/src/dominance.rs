@@ -174,9 +174,9 @@ fn bounds(promise: &Promise) -> Vec<(&'static str, Span)> {
 }
 
 fn reason(promise: &Promise) -> String {
-    match promise {
-        Promise::Unbounded(why, _) => why.sentence().to_string(),
-        other => format!("{other:?}").chars().take(60).collect(),
+    match promise.uncovered() {
+        Some(why) => why.to_string(),
+        None => format!("{promise:?}").chars().take(60).collect(),
     }
 }
 

@@ -19,7 +19,7 @@ use laxity_units::{Span, Time};
 use laxity_scenario::Scenario;
 use laxity_scenario::draw::files;
 use laxity_world::experiment::{ChannelSpec, Command, Experiment, RunLength, SourceSpec, Task};
-use laxity_world::promise::{Promise, promises};
+use laxity_world::promise::{Promise, Uncovered, promises};
 use laxity_world::results::{Channel, Judged, Kind, Run};
 use laxity_world::{Steps, conforms, run};
 
@@ -324,10 +324,7 @@ fn why_unbounded(experiment: &Experiment) -> &'static str {
             let some = |promise: &Promise| {
                 matches!(promise, Promise::Admitted(_) | Promise::Received(_) | Promise::Connected(_))
             };
-            let unbounded = promises.channels.iter().find_map(|promise| match promise {
-                Promise::Unbounded(why, _) => Some(why.sentence()),
-                _ => None,
-            });
+            let unbounded = promises.channels.iter().find_map(Promise::uncovered).map(Uncovered::sentence);
             match promises.channels.iter().any(some) {
                 true => "no message of an admitted channel completed",
                 false => unbounded.unwrap_or("every channel is refused"),

@@ -124,7 +124,10 @@ impl Promise {
 
     /// Whether it was refused, so that the channel is not there.
     pub fn is_refused(&self) -> bool {
-        self.verdict() == "refused"
+        matches!(
+            self,
+            Promise::Refused(_) | Promise::Unreceived(_) | Promise::Unconnected(_) | Promise::Unkept(_)
+        )
     }
 
     /// Why channel `i`, with this promise, was refused: `None` if it was not.
@@ -146,11 +149,16 @@ impl Promise {
         }
     }
 
+    /// Why no analysis covers its path.
+    pub fn uncovered(&self) -> Option<Uncovered> {
+        if let Promise::Unbounded(why, _) = self { Some(*why) } else { None }
+    }
+
     /// Why channel `i` has no bound: its refusal, or what no analysis covers.
     pub fn unbounded(&self, experiment: &Experiment, i: usize) -> Option<String> {
-        match self {
-            Promise::Unbounded(why, _) => Some(why.sentence().to_string()),
-            other => other.refusal(experiment, i),
+        match self.uncovered() {
+            Some(why) => Some(why.to_string()),
+            None => self.refusal(experiment, i),
         }
     }
 
