@@ -17,6 +17,7 @@ use laxity_units::Span;
 use laxity_world::experiment::{Experiment, LocalDeadline, Refusal, Task};
 use laxity_world::promise::{self, Advice, Fit, Hop, Promise, Room, Uncovered};
 use laxity_world::text::clean;
+use serde_json::Value;
 
 use crate::arguments::Admit;
 use crate::terminal::Terminal;
@@ -45,7 +46,7 @@ pub(crate) fn admit(arguments: &Admit, terminal: &mut Terminal) -> Exit {
     let mut answers: Vec<(Answer, Vec<PointIndex>)> = Vec::new();
     for point in scenario.points() {
         let answer = Answer::to(&scenario.experiment(&point), &view);
-        match answers.iter_mut().find(|(other, _)| *other == answer) {
+        match answers.iter_mut().find(|(other, _)| other.reads_as(&answer)) {
             Some((_, points)) => points.push(point),
             None => answers.push((answer, vec![point])),
         }
@@ -96,13 +97,18 @@ impl View<'_> {
     }
 }
 
-#[derive(PartialEq, Eq)]
 struct Answer {
     text: String,
     exit: Exit,
+    /// The answers of nodes with signalling, which a run gave.
+    of_nodes: Option<Value>,
 }
 
 impl Answer {
+    fn reads_as(&self, other: &Answer) -> bool {
+        self.text == other.text && self.exit == other.exit
+    }
+
     fn to(experiment: &Experiment, view: &View<'_>) -> Answer {
         if let Some(answer) = nodes::answer(experiment, view) {
             return answer;
@@ -128,7 +134,7 @@ impl Answer {
     }
 
     fn none(text: &str) -> Answer {
-        Answer { text: format!("{text}\n"), exit: Exit::Holds }
+        Answer { text: format!("{text}\n"), exit: Exit::Holds, of_nodes: None }
     }
 
     fn from_promises(experiment: &Experiment, promises: &promise::Promises, view: &View<'_>) -> Answer {
@@ -151,13 +157,8 @@ impl Answer {
             if brief && !view.terms {
                 let above = if text.ends_with(": admitted\n") { "" } else { "\n" };
                 text += &format!("{above}channel {name}: admitted\n");
-                if let (Promise::Admitted(_), None, Some(why)) =
-                    (answer, answer.delivery_bound(), undelivered[i])
-                {
-                    text += &format!(
-                        "  to the last transmission, and not to the receiving host: {}\n",
-                        why.sentence()
-                    );
+                if let Promise::Admitted(_) = answer {
+                    text += &to_the_last_transmission(answer, undelivered[i]);
                 }
                 continue;
             }
@@ -206,17 +207,20 @@ impl Answer {
                     if let [_, _, ..] = hops[..] {
                         along_the_way(&mut text, experiment, answer, hops);
                     }
-                    if let (None, Some(why)) = (answer.delivery_bound(), undelivered[i]) {
-                        text += &format!(
-                            "  to the last transmission, and not to the receiving host: {}\n",
-                            why.sentence()
-                        );
-                    }
+                    text += &to_the_last_transmission(answer, undelivered[i]);
                     at_hosts(&mut text, experiment, hops, hops.len() > 1);
                 }
             }
         }
-        Answer { text, exit }
+        Answer { text, exit, of_nodes: None }
+    }
+}
+
+/// A line on an admitted channel without a bound on its delivery, if there is a reason for that.
+fn to_the_last_transmission(answer: &Promise, undelivered: Option<Uncovered>) -> String {
+    match (answer.delivery_bound(), undelivered) {
+        (None, Some(why)) => format!("  to the last transmission, and not to the receiving host: {why}\n"),
+        _ => String::new(),
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn fix(scenario: &Scenario, arguments: &Admit, terminal: &mut Termina
         let experiment: Experiment = scenario.experiment(&point);
         let view = View { terms: true, channel: None, hints: &[] };
         let answer = Answer::to(&experiment, &view);
-        match answers.iter_mut().find(|(other, ..)| *other == answer) {
+        match answers.iter_mut().find(|(other, ..)| other.reads_as(&answer)) {
             Some((.., points)) => *points += 1,
             None => answers.push((answer, point, 1)),
         }

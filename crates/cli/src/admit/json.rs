@@ -4,14 +4,14 @@ use laxity_lab::answer;
 use laxity_scenario::{PointIndex, Scenario};
 use serde_json::{Value, json};
 
-use super::{Answer, View, nodes};
+use super::{Answer, View};
 
 /// All `answers`, each with the points that share it.
 pub(super) fn points(scenario: &Scenario, answers: &[(Answer, Vec<PointIndex>)], view: &View<'_>) -> String {
     let answer = |(answer, points): &(Answer, Vec<PointIndex>)| {
         let experiment = scenario.experiment(&points[0]);
         let points: Vec<String> = points.iter().map(|point| scenario.describe(point)).collect();
-        if let Some(answers) = nodes::json(&experiment, view) {
+        if let Some(answers) = &answer.of_nodes {
             return json!({ "points": points, "exit": answer.exit.code(), "answers": answers });
         }
         let (channels, reason) = answer::channels(&experiment, |name| view.shows(name));

@@ -3,7 +3,7 @@
 use laxity_world::experiment::Experiment;
 use laxity_world::results::{Answer as Told, Run};
 use laxity_world::text::clean;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Answer, View};
 use crate::Exit;
@@ -35,11 +35,6 @@ pub(super) fn answer(experiment: &Experiment, view: &View<'_>) -> Option<Answer>
         text += &format!("{refused} refused or lost and not expected\n");
     }
     let exit = if refused > 0 { Exit::Fails } else { Exit::Holds };
-    Some(Answer { text, exit })
-}
-
-/// The answers as JSON.
-pub(super) fn json(experiment: &Experiment, view: &View<'_>) -> Option<Value> {
-    let run = laxity_world::answered(experiment)?;
-    Some(json!(shown(&run, view).collect::<Vec<_>>()))
+    let of_nodes = Some(json!(shown(&run, view).collect::<Vec<_>>()));
+    Some(Answer { text, exit, of_nodes })
 }
