@@ -249,10 +249,11 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         let kept = meter.punctuality.take().and_then(|punctuality| punctuality.kept(edges.ended.at));
         let [latency, laxity, sojourn] = meter.timeliness(curves);
         let delivery = meter.delivery.summary(curves);
-        let delays = (meter.delivery_worst, delivery.as_ref());
         // From end to end as far as the bound goes.
-        let delivered = promise.delivery_bound().is_some();
-        let delays = if delivered { delays } else { (meter.worst, latency.as_ref()) };
+        let delays = match promise.delivery_bound() {
+            Some(_) => (meter.delivery_worst, delivery.as_ref()),
+            None => (meter.worst, latency.as_ref()),
+        };
         let jitter = jitter_bound(self.experiment, spec, promise);
         let [queueing, access] = meter.waits.summaries(curves);
         Channel {

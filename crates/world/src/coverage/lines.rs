@@ -16,7 +16,7 @@
 //! *Another order than the host's.* Any order is valid within a level (`laxity_admission`). So a
 //! queue may have any order among real-time packets, if all of them are one level: by rates
 //! (VirtualClock, WFQ, WF2Q+, SCFQ, SFQ, H-SFQ, DRR), by values in packets (FIFO+, hop laxity), or
-//! by deadlines where the host has levels, or by levels where it has deadlines), and queues of
+//! by deadlines where the host has levels, or by levels where it has deadlines. Queues of
 //! levels may be served by priority. There are three conditions.
 //!
 //! * *The queue serves packets of the level before others*, and at once. Best effort without a
