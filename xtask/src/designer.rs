@@ -109,7 +109,7 @@ pub(crate) fn check(root: &Path, report: &mut Report) {
 /// Runs the tests of the page, with further `options`.
 fn page(root: &Path, place: &Path, (browser, node): (&Path, &Path), options: &[&str]) -> Result<(), String> {
     let module = module(root)?;
-    let mut program = step::laxity(root);
+    let mut program = step::built(root, "laxity");
     program.args(["designer", "--port", "0", "--module"]).arg(&module);
     let server = Server::start(program)?;
     let mut test = Command::new(node);

@@ -53,7 +53,7 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
 pub(crate) fn check(root: &Path, report: &mut Report) {
     for (file, command) in FILES {
         report.check(&format!("{file} is current"), || {
-            let now = laxity(step::laxity(root), command)?;
+            let now = laxity(step::built(root, "laxity"), command)?;
             match fs::read(root.join(file)) {
                 Ok(then) if normal(&then) == normal(&now) => Ok(()),
                 Ok(_) => Err(format!("{file} is stale: run `cargo xtask generate`")),
@@ -62,7 +62,7 @@ pub(crate) fn check(root: &Path, report: &mut Report) {
         });
     }
     report.check("docs/scenario.md and its pages are current", || {
-        let pages = pages(step::laxity(root))?;
+        let pages = pages(step::built(root, "laxity"))?;
         let differs = |(file, now): &&(String, Vec<u8>)| {
             fs::read(root.join(file)).map_or(true, |then| normal(&then) != normal(now))
         };

@@ -146,7 +146,7 @@ fn test(root: &Path) -> ExitCode {
     report.check("links and paths in documents", || paths::check(root));
     generated::check(root, &mut report);
     report.check("experiments give the rows of docs/reproduction.md", || {
-        let mut check = step::laxity(root);
+        let mut check = step::built(root, "laxity");
         check.args(["reproduce", "--check"]);
         step::run(check)
     });

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::step::{self, Report, cargo, target};
+use crate::step::{self, Report, target};
 
-/// Builds the module and runs the tests, if there is a Python.
+/// Runs the tests of the module, if there is a Python.
 pub(crate) fn check(root: &Path, report: &mut Report) {
     let version =
         Command::new("python3").args(["-c", "import sys; sys.exit(sys.version_info < (3, 10))"]).output();
@@ -70,10 +70,9 @@ pub(crate) fn release(root: &Path) -> Result<PathBuf, String> {
     Ok(wheel)
 }
 
-/// Runs the tests with the module that cargo built for the workspace. The wheel would be a build of
-/// its own, since features of dependencies are chosen for the packages that are built together.
+/// Runs the tests with the module that cargo built beside the tests of the workspace. Any other would
+/// be a build of its own, since features of dependencies are chosen for what is built together.
 fn tests(root: &Path, place: &Path, python: &Path) -> Result<(), String> {
-    step::run(cargo(root, &["build", "--quiet", "--package", "laxity", "--package", "laxity-python"]))?;
     let package = place.join("package");
     let module = package.join("laxity");
     let wrong = |why: std::io::Error| format!("{}: {why}", module.display());
@@ -84,7 +83,7 @@ fn tests(root: &Path, place: &Path, python: &Path) -> Result<(), String> {
         }
     }
     let built = target(root).join("debug");
-    fs::copy(built.join("lib_laxity.so"), module.join("_laxity.abi3.so")).map_err(wrong)?;
+    fs::copy(built.join("deps/lib_laxity.so"), module.join("_laxity.abi3.so")).map_err(wrong)?;
     let mut test = Command::new(python);
     test.current_dir(root.join("python/tests")).args(["-m", "unittest", "discover", "--verbose"]);
     test.env("LAXITY", built.join("laxity")).env("MPLBACKEND", "Agg").env("PYTHONPATH", package);

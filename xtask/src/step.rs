@@ -103,10 +103,11 @@ pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// The `laxity` that the tests of the workspace ran. For the package alone cargo would build it and
-/// most of what it uses again, since features are chosen for what is built together.
-pub(crate) fn laxity(root: &Path) -> Command {
-    let mut command = Command::new(target(root).join("debug/laxity"));
+/// A program that was built beside the tests of the workspace, such as `laxity`. For its package alone
+/// cargo would build it and most of what it uses again, since features are chosen for what is built
+/// together.
+pub(crate) fn built(root: &Path, program: &str) -> Command {
+    let mut command = Command::new(target(root).join("debug").join(program));
     command.current_dir(root);
     command
 }
