@@ -113,3 +113,5 @@ function laxity.dissector(buffer, packet, root)
 end
 
 DissectorTable.get("udp.port"):add(0x4C58, laxity)
+-- Frames of nodes with signalling, in simulation: the type for local experiments.
+DissectorTable.get("ethertype"):add(0x88B5, laxity)

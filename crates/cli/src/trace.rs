@@ -37,13 +37,6 @@ pub(crate) fn trace(arguments: &Trace, terminal: &mut Terminal) -> Exit {
         terminal.note("error: nothing to write; name a file with --perfetto or --pcap");
         return Exit::BadInput;
     }
-    if let (Some(_), Some(path)) = (&scenario.first().signalling, &arguments.pcap) {
-        let path = clean(&path.display().to_string());
-        terminal.error(&format!(
-            "{path}: packets of nodes with signalling have headers of their own; --perfetto shows them by hop"
-        ));
-        return Exit::BadInput;
-    }
     let inputs = scenario.inputs();
     let same = |a: &Path, b: &Path| a == b || std::path::absolute(a).ok() == std::path::absolute(b).ok();
     if let (Some(a), Some(b)) = (&arguments.perfetto, &arguments.pcap)

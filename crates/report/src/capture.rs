@@ -14,7 +14,11 @@
 //! check sequence and interframe gap take time on the link but are in no capture. Without framing,
 //! the frame is the `S` bytes of the packet.
 //!
-//! The headers of IPv4 (20 bytes), UDP (8) and our own (48) are the beginning of the packet's `S`
+//! Frames of nodes with signalling are whole, behind a header of Ethernet of the type for local
+//! experiments. They have the header of the service (72 bytes) and none of IP or UDP, which takes no
+//! time there either. Without framing, the header of Ethernet is in the capture and takes no time.
+//!
+//! Of other hosts, the headers of IPv4 (20 bytes), UDP (8) and our own (48) are the beginning of the packet's `S`
 //! bytes. A shorter packet has as much of them as fits, and a remark holds the contents of our
 //! header. A VLAN tag holds only the frame's priority level (a priority-tagged frame, of VLAN 0).
 
@@ -28,14 +32,20 @@ use laxity_engine::{FrameCapture, Interface, LinkType};
 use laxity_qos::discipline::Class;
 use laxity_qos::wire::{HEADER_LEN, Header};
 use laxity_units::Bytes;
-use laxity_world::Departed;
 use laxity_world::experiment::{Experiment, NodeSpec};
+use laxity_world::{Along, Departed};
 
 /// The UDP port at which packets of ours are known: "LX".
 pub const PORT: u16 = 0x4C58;
 
 /// The captured length of a frame: all headers and the beginning of the payload.
 const SNAP: Bytes = Bytes::new(160);
+/// The captured length of a frame of nodes with signalling: all of it.
+const WHOLE: Bytes = Bytes::new(9216);
+/// The type of Ethernet frames of nodes with signalling: one for local experiments (IEEE 802).
+const NODES: EtherType = EtherType(0x88B5);
+/// The length of Ethernet frames, at least.
+const SHORTEST: usize = 60;
 /// Ports below are reserved; the number of a channel is added to it.
 const FIRST_SOURCE_PORT: u16 = 1024;
 /// Hops that a packet may take, as hosts set it.
@@ -61,7 +71,8 @@ pub struct Capture<'a, W: Write> {
 impl<'a, W: Write> Capture<'a, W> {
     /// Begins a capture of a run of `experiment` in `writer`, with the names of its hosts.
     pub fn new(writer: W, experiment: &'a Experiment) -> Self {
-        let mut frames = FrameCapture::new(writer, SNAP);
+        let mut frames =
+            FrameCapture::new(writer, if experiment.signalling.is_some() { WHOLE } else { SNAP });
         let hosts = (0..experiment.nodes.len()).map(|node| (address(node), label(experiment, node)));
         frames.names(hosts.chain([(NOBODY, "nobody".into())]));
         Self { experiment, frames, interfaces: BTreeMap::new(), named: BTreeSet::new(), frame: Vec::new() }
@@ -70,14 +81,21 @@ impl<'a, W: Write> Capture<'a, W> {
     /// A packet left a station. Panics if it does not begin with a header, or is of no channel of
     /// the experiment.
     pub fn record(&mut self, departed: Departed<'_>) {
-        let Departed { station, hop, at, priority, bytes: packet } = departed;
-        let (header, _) = Header::decode(packet).expect("packets of a run have headers");
-        let whole = self.wrap(hop, &header, priority, packet);
+        let Departed { station, along, at, priority, bytes: packet } = departed;
         let (experiment, frames) = (self.experiment, &mut self.frames);
-        let interface = self
+        let interface = *self
             .interfaces
             .entry(station)
             .or_insert_with(|| frames.interface(&label(experiment, station), LinkType::Ethernet));
+        let hop = match along {
+            Along::Hop(hop) => hop,
+            Along::Link(to) => {
+                self.wrap_whole([station, to], packet);
+                return self.frames.frame(interface, at, &self.frame, None);
+            }
+        };
+        let (header, _) = Header::decode(packet).expect("packets of a run have headers");
+        let whole = self.wrap(hop, &header, priority, packet);
         let is_first = self.named.insert((station, header.channel));
         let name = &experiment.channels[header.channel as usize].name;
         let Header { message, fragment, fragments, .. } = header;
@@ -89,12 +107,30 @@ impl<'a, W: Write> Capture<'a, W> {
                 fragment + 1
             )),
         };
-        frames.frame(*interface, at, &self.frame, remark.as_deref());
+        self.frames.frame(interface, at, &self.frame, remark.as_deref());
     }
 
     /// Ends the capture and returns the writer, or the first error it gave.
     pub fn finish(self) -> io::Result<W> {
         self.frames.finish()
+    }
+
+    /// Makes the frame in which `packet` goes from one node with signalling to another.
+    fn wrap_whole(&mut self, [from, to]: [usize; 2], packet: &[u8]) {
+        let signalling = self.experiment.signalling.as_ref();
+        let link = signalling.and_then(|spec| spec.between(from, to)).expect("frames leave by links");
+        let network = &self.experiment.networks[link.network];
+        let tag = network.tagged.then(|| tag(0, NODES));
+        let ethernet = Ethernet2Header {
+            source: station_address(Some(from)),
+            destination: station_address(Some(to)),
+            ether_type: if tag.is_some() { EtherType::VLAN_TAGGED_FRAME } else { NODES },
+        };
+        self.frame.clear();
+        self.frame.extend(ethernet.to_bytes());
+        self.frame.extend(tag.iter().flat_map(SingleVlanHeader::to_bytes));
+        self.frame.extend(packet);
+        self.frame.resize(self.frame.len().max(SHORTEST), 0);
     }
 
     /// Makes the frame in which `packet` leaves the station at `hop` of its way. Answers whether
@@ -120,12 +156,6 @@ impl<'a, W: Write> Capture<'a, W> {
             source: station_address(Some(last)),
             destination: station_address(next),
             ether_type: if tagged { EtherType::VLAN_TAGGED_FRAME } else { EtherType::IPV4 },
-        };
-        let tag = SingleVlanHeader {
-            pcp: VlanPcp::try_new(priority).expect("there are eight"),
-            drop_eligible_indicator: false,
-            vlan_id: VlanId::ZERO,
-            ether_type: EtherType::IPV4,
         };
         let real_time = header.class == Class::RealTime;
         let datagram = UdpHeader::LEN + packet.len();
@@ -154,7 +184,7 @@ impl<'a, W: Write> Capture<'a, W> {
         self.frame.clear();
         self.frame.extend(ethernet.to_bytes());
         if tagged {
-            self.frame.extend(tag.to_bytes());
+            self.frame.extend(tag(priority, EtherType::IPV4).to_bytes());
         }
         self.frame.extend(ip.to_bytes());
         self.frame.extend(udp.to_bytes());
@@ -162,6 +192,15 @@ impl<'a, W: Write> Capture<'a, W> {
         debug_assert_eq!(self.frame.len(), around + packet.len());
         self.frame.resize(length, 0);
         packet.len() >= HEADER_LEN
+    }
+}
+
+fn tag(priority: u8, ether_type: EtherType) -> SingleVlanHeader {
+    SingleVlanHeader {
+        pcp: VlanPcp::try_new(priority).expect("there are eight"),
+        drop_eligible_indicator: false,
+        vlan_id: VlanId::ZERO,
+        ether_type,
     }
 }
 

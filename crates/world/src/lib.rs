@@ -86,7 +86,7 @@ pub use asked::answered;
 pub use assembly::managed::broken;
 pub use assembly::via::{Observed, served};
 pub use assembly::{
-    Assembly, Departed, Elsewhere, Event, FrameSink, HostReport, HostTally, Input, Live, LiveChannel,
+    Along, Assembly, Departed, Elsewhere, Event, FrameSink, HostReport, HostTally, Input, Live, LiveChannel,
     Nothing, Notice, Outside, Said, channel_config, groups, limits, receiving,
 };
 pub use measure::{Drops, Tally};

@@ -51,11 +51,9 @@ impl<'a> Steps<'a> {
         let formula = experiment.admission.formula;
         if let Some(spec) = &experiment.signalling {
             let trace = trace.is_kept().then_some(trace as &mut dyn Trace);
-            return Self(Box::new(Course::new(
-                managed::of(experiment, spec, length, trace),
-                length,
-                formula,
-            )));
+            let captured = frames.map(|frames| Box::new(frames) as managed::Captured<'_>);
+            let world = managed::of(experiment, spec, length, trace, captured);
+            return Self(Box::new(Course::new(world, length, formula)));
         }
         if experiment.interfaces.is_empty() && experiment.via.is_none() {
             let world = Assembly::observed(experiment, length, trace, frames);

@@ -204,3 +204,54 @@ fn an_analyser_reads_what_a_run_has_sent() {
     assert_eq!(read("-Y laxity.malformed||_ws.malformed"), "");
     assert_eq!(read("-Y laxity&&laxity.late==1"), "");
 }
+
+/// Nodes with signalling: a film over two links of 10 Mbit/s, beside best effort that fills them.
+#[test]
+fn an_analyser_reads_the_frames_of_nodes() {
+    if !has_tshark() {
+        return;
+    }
+    let here = Here::new("nodes-pcap");
+    let text = "title = \"x\"\nnode = { a = {}, b = {}, c = {} }\nsignalling = {}\n[run]\ntime = \"500 ms\"\n\
+        [network]\nrate = \"10 Mbit/s\"\nframing = \"ethernet\"\n[network.ab]\njoins = [\"a\", \"b\"]\n\
+        [network.bc]\njoins = [\"b\", \"c\"]\n\
+        [[channel]]\nname = \"film\"\nclass = \"real_time\"\nroute = [\"a\", \"b\", \"c\"]\nmax_message = \"4000 B\"\n\
+        burst = 1\nmin_interval = \"40 ms\"\ndeadline = \"60 ms\"\nsource = { kind = \"periodic\" }\n\
+        [[channel]]\nname = \"flood\"\nclass = \"best_effort\"\nroute = [\"a\", \"b\", \"c\"]\nmax_message = \"900 B\"\n\
+        burst = 1\nsource = { kind = \"continuous\" }\n";
+    here.write("row.toml", text);
+    let traced = here.laxity("trace row.toml --pcap row.pcapng");
+    assert_eq!(traced.status.code(), Some(0), "{}", String::from_utf8_lossy(&traced.stderr));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dissector/laxity.lua");
+    let output = Command::new("tshark")
+        .arg("-X")
+        .arg(format!("lua_script:{}", script.display()))
+        .args(["-r", "row.pcapng", "-T", "fields"])
+        .args(["-e", "frame.time_epoch", "-e", "frame.len", "-e", "eth.src", "-e", "eth.dst"])
+        .args(["-e", "laxity.channel", "-e", "laxity.class", "-e", "laxity.malformed"])
+        .current_dir(&here.0)
+        .output()
+        .expect("tshark was there a moment ago");
+    let said = String::from_utf8(output.stdout).expect("tshark writes text");
+    let (mut last, mut counts) = (std::collections::BTreeMap::new(), [0; 3]);
+    for line in said.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [at, length, from, to, channel, class, malformed] = fields[..] else {
+            panic!("{line}: fields are missing")
+        };
+        assert_eq!(malformed, "", "{line}");
+        let (at, length): (f64, f64) = (at.parse().unwrap(), length.parse().unwrap());
+        // Preamble, check sequence and gap take time beside the captured bytes: 24 at 800 ns.
+        let free = last.insert((from, to), at).unwrap_or(0.0) + (length + 24.0) * 800e-9;
+        assert!(at >= free - 2e-9, "{line}: the link was in use until {free}");
+        counts[match (channel, class) {
+            ("4294967295", _) => 0,
+            ("4294967294", "1") => 2,
+            (_, "0") => 1,
+            other => panic!("{line}: {other:?}"),
+        }] += 1;
+    }
+    // Ask and commit cross both links, as do twelve messages of four packets; the rest fills them.
+    let [signalling, film, flood] = counts;
+    assert!(signalling >= 4 && (88..=104).contains(&film) && flood > 800, "{counts:?}");
+}

@@ -32,6 +32,7 @@ use laxity_units::{Bytes, Span, Time};
 use super::live::{Live, LiveChannel};
 use super::measured::Measured;
 use super::window::Window;
+use super::{Along, Departed, FrameSink};
 use crate::experiment::{Asked, Chance, Experiment, RunLength, SignallingSpec, SourceSpec};
 use crate::measure::{Meter, Samples, Tally};
 use crate::results::Run;
@@ -57,16 +58,21 @@ pub(crate) const KINDS: [&str; 3] = ["signalling", "channels", "best_effort"];
 /// Parts of the window by which the interval of a blocking probability is found.
 const PARTS: usize = 20;
 
-/// The network of `experiment` for a run of `length`, of which `trace` records what happens.
+/// Takes the frames of all links.
+pub(crate) type Captured<'a> = Box<FrameSink<'a>>;
+
+/// The network of `experiment` for a run of `length`, of which `trace` records what happens, and
+/// `captured` the frames.
 pub(crate) fn of<'a>(
     experiment: &'a Experiment,
     spec: &'a SignallingSpec,
     length: RunLength,
     trace: Option<&'a mut dyn Trace>,
+    captured: Option<Captured<'a>>,
 ) -> Managed<'a> {
     let managed = Managed::new(experiment, spec, length);
     let traced = trace.map(|trace| Traced::new(experiment, &managed.links, trace));
-    Managed { traced, ..managed }
+    Managed { traced, captured, ..managed }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -198,6 +204,7 @@ pub(crate) struct Managed<'a> {
     /// When the last channel ended, or a fault was over.
     quiet: Time,
     traced: Option<Traced<'a>>,
+    captured: Option<Captured<'a>>,
     /// The reference of synchronised clocks.
     responder: Option<Responder<NodeId>>,
 }
@@ -234,6 +241,7 @@ impl<'a> Managed<'a> {
             broken: BTreeMap::new(),
             quiet: Time::ZERO,
             traced: None,
+            captured: None,
             responder: Self::responder(spec),
             experiment,
             spec,

@@ -45,14 +45,23 @@ struct Seen {
 pub struct Departed<'a> {
     /// From where.
     pub station: usize,
-    /// Which hop of its channel's route that is.
-    pub hop: usize,
+    /// To where.
+    pub along: Along,
     /// When.
     pub at: Time,
     /// The priority in a VLAN tag (see [`Tag::priority`](laxity_qos::discipline::Tag::priority)).
     pub priority: u8,
     /// The packet, its header first.
     pub bytes: &'a [u8],
+}
+
+/// Where a frame goes.
+#[derive(Debug, Clone, Copy)]
+pub enum Along {
+    /// Over this hop of its channel's route, with the header of `laxity_qos::wire`.
+    Hop(usize),
+    /// To this neighbour of a node with signalling, with the header of `laxity_transport`.
+    Link(usize),
 }
 
 /// The number by which a trace knows a message on its way.
@@ -222,7 +231,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             self.frame.extend(Header::from(&Packet { channel, ..*packet }).encode());
             self.frame.resize(self.frame.len() + packet.size.get() as usize, 0);
             let priority = packet.tag.priority();
-            frames(Departed { station: node, hop, at: now, priority, bytes: &self.frame });
+            frames(Departed { station: node, along: Along::Hop(hop), at: now, priority, bytes: &self.frame });
         }
     }
 

@@ -101,6 +101,10 @@ impl Managed<'_> {
         let directed = &mut self.links[link];
         directed.busy[kind] = directed.busy[kind].saturating_add(takes);
         let end = self.now.saturating_add(takes);
+        if let Some(captured) = &mut self.captured {
+            let along = Along::Link(directed.to);
+            captured(Departed { station: directed.from, along, at: end, priority: 0, bytes: &frame });
+        }
         calendar.schedule(end, Event::Transmitted { link: link as u32, life });
         let arrives = end.saturating_add(directed.propagation);
         if directed.cuts > 0 {
