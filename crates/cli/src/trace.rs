@@ -37,6 +37,14 @@ pub(crate) fn trace(arguments: &Trace, terminal: &mut Terminal) -> Exit {
         terminal.note("error: nothing to write; name a file with --perfetto or --pcap");
         return Exit::BadInput;
     }
+    let first = scenario.first();
+    if let Some(path) =
+        arguments.pcap.as_ref().filter(|_| first.via.is_some() || !first.interfaces.is_empty())
+    {
+        let path = clean(&path.display().to_string());
+        terminal.error(&format!("{path}: this scenario has no frames; --perfetto shows what happens"));
+        return Exit::BadInput;
+    }
     let inputs = scenario.inputs();
     let same = |a: &Path, b: &Path| a == b || std::path::absolute(a).ok() == std::path::absolute(b).ok();
     if let (Some(a), Some(b)) = (&arguments.perfetto, &arguments.pcap)

@@ -65,3 +65,14 @@ fn a_trace_in_the_format_of_perfetto_is_a_fifth_of_its_json() {
     assert!(json.starts_with(b"[\n") && !protobuf.starts_with(b"["));
     assert_eq!(written("p.pftrace"), protobuf);
 }
+
+#[test]
+fn a_capture_without_frames_is_refused() {
+    let here = Here::new("trace-no-frames");
+    assert_eq!(here.laxity("new receiver --out here.toml").status.code(), Some(0));
+    let output = here.laxity("trace here.toml --pcap p.pcapng");
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("this scenario has no frames"), "{said}");
+    assert!(!here.path("p.pcapng").exists());
+}
