@@ -19,7 +19,7 @@ pub(crate) use service::{
     Serve, ShowNode, Top,
 };
 pub(crate) use tools::{
-    Adapter, AdapterCheck, AdapterCommand, AdapterShow, Calibrate, Completions, Diff, Explain, Man,
+    Adapter, AdapterCheck, AdapterCommand, AdapterShow, Calibrate, Completions, Contract, Diff, Explain, Man,
     Reference, Schema,
 };
 
@@ -135,6 +135,11 @@ pub(crate) enum Command {
     /// profile holds for sizes between the smallest (64 B) and the largest; a scenario with other
     /// packets is refused.
     Calibrate(Calibrate),
+    /// Shows what a recording must reserve: the contracts with the least rate, and one to copy.
+    ///
+    /// All messages of the recording keep each contract in the table, and none waits longer for its
+    /// logical arrival than `--wait`. Another recording of the same program may not keep it.
+    Contract(Contract),
     /// Checks adapter files, and shows what is in one.
     Adapter(Adapter),
     /// Runs one point in real time, and lets real programs send and receive at its ports.

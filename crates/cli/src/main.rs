@@ -10,6 +10,7 @@ mod attack;
 mod budget;
 mod calibrate;
 mod check;
+mod contract;
 mod designer;
 mod diff;
 mod emulate;
@@ -96,6 +97,7 @@ fn main() -> ExitCode {
         Command::Reproduce(options) => reproduce::reproduce(options, &mut terminal),
         Command::Trace(options) => trace::trace(options, &mut terminal),
         Command::Calibrate(options) => calibrate::calibrate(options, &mut terminal),
+        Command::Contract(options) => contract::contract(options, &mut terminal),
         Command::Adapter(options) => adapter::adapter(&options.command, &mut terminal),
         Command::Emulate(options) => emulate::emulate(options, &mut terminal),
         Command::Replay(options) => replay::replay(options, &mut terminal),

@@ -46,6 +46,7 @@
 pub mod answer;
 pub mod attack;
 pub mod campaign;
+pub mod contract;
 pub mod coverage;
 pub mod dominance;
 pub mod fix;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use clap_complete::Shell;
+use laxity_units::{Bytes, Span};
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
@@ -30,6 +31,34 @@ pub(crate) struct Reference {
     /// The manual pages instead, each after a line that names its file.
     #[arg(long)]
     pub(crate) man: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Contract {
+    /// A capture (pcap, pcapng), ffprobe's rows or JSON, or a list of sizes. Each packet or frame is
+    /// a message. A capture of several flows is filtered first, such as by `tshark -Y … -w …`.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The spacing of messages, for a file without times.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) interval: Option<Span>,
+    /// The longest time that a message may wait for its logical arrival, from which its deadline
+    /// counts. Default: the mean spacing of messages.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) wait: Option<Span>,
+    /// The largest message of the contract: a larger one counts as several. Default: the one that
+    /// reserves least, among the largest in the file, half of it, and so on.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) message: Option<Bytes>,
+    /// Counts the link header of captured packets as payload, as a network without `framing` does.
+    #[arg(long)]
+    pub(crate) link_header: bool,
+    /// File of a figure: the least rate for each wait.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Prints JSON instead of a table; values in SI units.
+    #[arg(long, short)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

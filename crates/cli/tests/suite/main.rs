@@ -3,6 +3,7 @@
 mod adapters;
 mod book;
 mod common;
+mod contract;
 mod dissector;
 mod edits;
 mod exits;

@@ -1,0 +1,198 @@
+//! `laxity contract`: what a recording must reserve.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use laxity_lab::contract::{Recording, Row, Unfit, choice};
+use laxity_model::source::trace;
+use laxity_report::output::{self, Kind};
+use laxity_report::present::figure;
+use laxity_scenario::figure::FigureSpec;
+use laxity_units::{Bytes, Rate, Span};
+use laxity_world::results::{Axis, AxisPoint, Results, Run};
+use laxity_world::text::{clean, clean_lines};
+use serde_json::{Value, json};
+
+use crate::Exit;
+use crate::arguments::Contract;
+use crate::terminal::Terminal;
+
+/// Waits in the figure, in eighths of the mean spacing of messages.
+const WAITS: [u64; 9] = [2, 4, 8, 16, 32, 64, 128, 256, 512];
+
+pub(crate) fn contract(options: &Contract, terminal: &mut Terminal) -> Exit {
+    let file = clean(&options.file.display().to_string());
+    let (recording, rows) = match rows(options, &file) {
+        Ok(known) => known,
+        Err(reason) => {
+            terminal.error(&reason);
+            return Exit::BadInput;
+        }
+    };
+    let Some(chosen) = choice(&rows).copied() else {
+        terminal.error(&format!(
+            "{file} has messages of one instant, of which all but the first wait; `--wait 10ms` lets them"
+        ));
+        return Exit::Fails;
+    };
+    if options.json {
+        terminal.line(&format!("{:#}", in_json(&recording, &rows, &chosen)));
+    } else {
+        let count = recording.messages();
+        let (largest, lasts) = (recording.largest().get(), recording.lasts().as_secs_f64());
+        let mean = in_mbit(recording.mean());
+        terminal.line(&format!(
+            "{file}  {count} messages of at most {largest} B in {lasts:.3} s, {mean} on average\n"
+        ));
+        terminal.print(&table(&recording, &rows, &chosen));
+        terminal.print(&snippet(options, &chosen));
+    }
+    match &options.svg {
+        Some(path) => write(&drawing(&file, &recording, &rows), path, options, terminal),
+        None => Exit::Holds,
+    }
+}
+
+/// The recording and its contracts, or why there are none.
+fn rows(options: &Contract, file: &str) -> Result<(Recording, Vec<Row>), String> {
+    let read = trace::read(&options.file).map_err(|error| clean_lines(&error.to_string()))?;
+    let read = if options.link_header { read } else { read.without_link_headers().unwrap_or(read) };
+    let recording = Recording::of(&read, options.interval).map_err(|unfit| match unfit {
+        Unfit::NoTimes => {
+            format!("{file} has no times; `--interval 40ms` says how far apart its messages are")
+        }
+        Unfit::OneInstant => format!("{file} has messages of one instant only, which have no rate"),
+    })?;
+    let wait = options.wait.unwrap_or_else(|| recording.spacing());
+    let rows = match options.message {
+        Some(Bytes::ZERO) => return Err("a `--message` of 0 B carries nothing; valid is 1 B or more".into()),
+        Some(largest) => recording.contract(largest, wait).into_iter().collect(),
+        None => recording.contracts(wait),
+    };
+    Ok((recording, rows))
+}
+
+fn in_json(recording: &Recording, rows: &[Row], chosen: &Row) -> Value {
+    let row = |row: &Row| {
+        json!({
+            "max_message": row.largest.get(),
+            "burst": row.burst,
+            "min_interval": row.interval.as_secs_f64(),
+            "rate": row.rate.bytes_per_sec_f64(),
+            "longest_wait": row.waits.as_secs_f64(),
+            "chosen": row == chosen,
+        })
+    };
+    json!({
+        "messages": recording.messages(),
+        "largest": recording.largest().get(),
+        "lasts": recording.lasts().as_secs_f64(),
+        "mean_rate": recording.mean().bytes_per_sec_f64(),
+        "contracts": rows.iter().map(row).collect::<Vec<_>>(),
+    })
+}
+
+/// The contracts, each with what it reserves; a mark at the one that is chosen.
+fn table(recording: &Recording, rows: &[Row], chosen: &Row) -> String {
+    let heading =
+        ["max_message", "burst", "min_interval", "reserved", "of the mean", "longest wait"].map(String::from);
+    let line = |row: &Row| {
+        [
+            format!("{} B", row.largest.get()),
+            row.burst.to_string(),
+            in_us(row.interval),
+            in_mbit(row.rate),
+            format!("{:.0} %", 100.0 * row.rate.bytes_per_sec_f64() / recording.mean().bytes_per_sec_f64()),
+            in_us(row.waits),
+        ]
+    };
+    let lines: Vec<[String; 6]> = std::iter::once(heading).chain(rows.iter().map(line)).collect();
+    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
+    let widths = [0, 1, 2, 3, 4, 5].map(width);
+    let mark = |i: usize| if i > 0 && rows[i - 1] == *chosen { "  <" } else { "" };
+    let printed = lines.iter().enumerate().map(|(i, line)| {
+        let cells: Vec<String> =
+            line.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+        format!("{}{}\n", cells.join("  "), mark(i))
+    });
+    printed.collect()
+}
+
+/// The chosen contract as a channel of a scenario. The deadline is
+/// the reader's, and an interval is short enough for each test. The recording is sent
+/// once, since its end and its beginning may be too close together.
+fn snippet(options: &Contract, chosen: &Row) -> String {
+    let name = options.file.file_stem().map_or("recorded".into(), |stem| stem.to_string_lossy());
+    // A string of JSON is one of TOML.
+    let [name, file] = [name, options.file.to_string_lossy()].map(|text| json!(clean(&text)));
+    // A shorter interval than the longest is kept as well.
+    let whole = Span::from_ns(chosen.interval.as_ps() / 1000);
+    let interval = if whole.is_zero() { chosen.interval } else { whole };
+    let apart = options.interval.map_or(String::new(), |interval| format!(", interval = \"{interval}\""));
+    format!(
+        "\n[[channel]]\nname = {name}\nclass = \"real_time\"\nmax_message = \"{} B\"\nburst = {}\n\
+         min_interval = \"{interval}\"\ndeadline = \"{interval}\"  # choose yours\n\
+         source = {{ kind = \"recorded\", trace = {file}{apart}, repeat = false }}\n",
+        chosen.largest.get(),
+        chosen.burst,
+    )
+}
+
+/// The least rate for each wait, a line for each largest message, as SVG.
+fn drawing(name: &str, recording: &Recording, rows: &[Row]) -> String {
+    let waits = WAITS.map(|eighths| recording.spacing().saturating_mul(eighths) / 8);
+    let point = |text: String, value| AxisPoint { text, value };
+    let axes = vec![
+        Axis {
+            name: "message".into(),
+            label: "max_message".into(),
+            points: rows.iter().map(|row| point(format!("{} B", row.largest.get()), None)).collect(),
+        },
+        Axis {
+            name: "wait".into(),
+            label: "wait (ms)".into(),
+            points: waits
+                .iter()
+                .map(|wait| point(format!("{:.3}", wait.as_secs_f64() * 1e3), Some(wait.as_secs_f64() * 1e3)))
+                .collect(),
+        },
+    ];
+    let mut runs = Vec::new();
+    for (line, row) in rows.iter().enumerate() {
+        for (place, wait) in waits.iter().enumerate() {
+            let Some(found) = recording.contract(row.largest, *wait) else { continue };
+            let figures =
+                BTreeMap::from([("reserved (Mbit/s)".to_string(), found.rate.bits_per_sec() as f64 / 1e6)]);
+            runs.push(Run { point: vec![line, place], figures, ..Run::default() });
+        }
+    }
+    let results = Results { provenance: Default::default(), axes, runs };
+    let metric = "figure:reserved (Mbit/s)".parse().expect("a figure of this name is a metric");
+    let spec = FigureSpec {
+        title: format!("What {name} must reserve; {} on average", in_mbit(recording.mean())),
+        by: Some("message".into()),
+        log_x: true,
+        ..FigureSpec::new("wait", metric)
+    };
+    figure::svg(&results, &spec).expect("the figure names axes that are there")
+}
+
+fn write(svg: &str, path: &Path, options: &Contract, terminal: &mut Terminal) -> Exit {
+    match output::write(path, Kind::Drawing, std::slice::from_ref(&options.file), svg.as_bytes()) {
+        Ok(()) => {
+            terminal.note(&format!("figure in {}", clean(&path.display().to_string())));
+            Exit::Holds
+        }
+        Err(error) => terminal.unwritten(&error),
+    }
+}
+
+/// Rounded down: the next longer interval is not kept.
+fn in_us(span: Span) -> String {
+    let ns = span.as_ps() / 1000;
+    format!("{}.{:03} us", ns / 1000, ns % 1000)
+}
+
+fn in_mbit(rate: Rate) -> String {
+    format!("{:.3} Mbit/s", rate.bits_per_sec() as f64 / 1e6)
+}

@@ -1,0 +1,60 @@
+//! `laxity contract`: what a recording must reserve.
+
+use std::process::Output;
+
+use super::common::Here;
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A frame of 3000 B, two of 1000 B and so on, 10 ms apart. In pieces of 1500 B that is four in 30 ms.
+/// The first piece of 77 is sent at the beginning; that of the last large frame, the 77th, counts at
+/// 570 + 10 ms at the latest: by (1) of the module, `77 I ≤ 580 ms`.
+fn film() -> String {
+    (0..60).map(|i| if i % 3 == 0 { "3000\n" } else { "1000\n" }).collect()
+}
+
+#[test]
+fn the_chosen_contract_is_kept_by_the_recording() {
+    let here = Here::new("contract");
+    here.write("film.txt", &film());
+    let said = here.laxity("contract film.txt --interval 10ms --svg film.svg");
+    let text = out(&said);
+    assert_eq!(said.status.code(), Some(0), "{}", err(&said));
+    assert!(text.contains("60 messages of at most 3000 B in 0.590 s"), "{text}");
+    assert!(std::fs::read_to_string(here.path("film.svg")).unwrap().contains("What film.txt must reserve"));
+    let channel = &text[text.find("[[channel]]").expect("a channel to copy")..];
+    assert!(
+        channel.contains("max_message = \"1500 B\"\nburst = 3\nmin_interval = \"7532.467 us\"\n"),
+        "{channel}"
+    );
+    let claim = "[[claim]]\nid = \"kept\"\nsays = \"None is early beyond its burst\"\n\
+        holds = 'runs[0].channel(\"film\").completed == 60 && runs[0].channel(\"film\").on_time == 1'\n";
+    let head = "title = \"x\"\n[host]\nprofile = \"mc68040\"\n[adapter]\nkind = \"null\"\nper_byte = \"50 ns\"\n[run]\ntime = \"1 s\"\n";
+    here.write("film.toml", &[head, channel, claim].concat());
+    let run = here.laxity("run film.toml");
+    assert_eq!(run.status.code(), Some(0), "{}{}", out(&run), err(&run));
+}
+
+#[test]
+fn what_has_no_contract_says_why() {
+    let here = Here::new("contract-none");
+    here.write("film.txt", &film());
+    here.write("one.txt", "100\n");
+    for (arguments, code, reason) in [
+        ("film.txt", 2, "has no times; `--interval 40ms`"),
+        ("one.txt --interval 10ms", 2, "messages of one instant only"),
+        ("film.txt --interval 10ms --message 0B", 2, "carries nothing"),
+        ("film.txt --interval 10ms --message 1500B --wait 0s", 1, "all but the first wait"),
+        ("nothing.pcap", 2, "nothing.pcap"),
+    ] {
+        let said = here.laxity(&format!("contract {arguments}"));
+        assert_eq!(said.status.code(), Some(code), "{arguments}: {}", err(&said));
+        assert!(err(&said).contains(reason), "{arguments}: {}", err(&said));
+    }
+}

@@ -1,0 +1,219 @@
+//! The contracts that a recording keeps: the least rate for each wait.
+//!
+//! A message counts from its logical arrival ([`laxity_qos::traffic`]): unrolled, `ℓ_i = max_{j ≤ i}
+//! (t_j + (i − j) I)`. So no message waits for its logical arrival longer than `W` if and only if, for
+//! all `j ≤ i`,
+//!
+//! ```text
+//! (i − j) I ≤ t_i − t_j + W                                                                           (1)
+//! ```
+//!
+//! The left side grows with `I`, so the longest such interval, which reserves the least, is found by
+//! halves, to the picosecond, with the clock that polices a channel. A message above `M` counts as
+//! several there, of which the last counts. The least burst is `B = ⌈max_i (ℓ_i − t_i) / I⌉ + 1`.
+//!
+//! A contract counts messages, whatever their size. Where sizes differ, a smaller `M` therefore
+//! reserves less, down to the curve of the bytes.
+
+use laxity_model::source::trace::Trace;
+use laxity_qos::traffic::{LogicalClock, TrafficSpec};
+use laxity_units::{Bytes, Rate, Span, Time};
+
+/// Largest messages that are tried: each is half of the one before.
+const HALVES: u32 = 6;
+
+/// The messages of a recording; at least two, not all of one instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recording {
+    messages: Vec<(Time, Bytes)>,
+}
+
+/// A contract that a recording keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// `M`.
+    pub largest: Bytes,
+    /// `B`, the least.
+    pub burst: u32,
+    /// `I`, the longest.
+    pub interval: Span,
+    /// The rate that a channel of it reserves.
+    pub rate: Rate,
+    /// The longest wait of a message for its logical arrival.
+    pub waits: Span,
+}
+
+/// Why there is no contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfit {
+    /// The file has no times, and no interval was given.
+    NoTimes,
+    /// All messages come at one instant.
+    OneInstant,
+}
+
+impl Recording {
+    /// The frames of `trace`, `interval` apart if the file has no times.
+    pub fn of(trace: &Trace, interval: Option<Span>) -> Result<Self, Unfit> {
+        let apart = trace.frame_interval().or(interval);
+        let at = |i: usize| apart.map(|apart| Time::ZERO.saturating_add(apart.saturating_mul(i as u64)));
+        let messages = trace.frames().iter().enumerate();
+        let timed = messages.map(|(i, frame)| Some((frame.at.or_else(|| at(i))?, frame.size)));
+        let recording = Self { messages: timed.collect::<Option<_>>().ok_or(Unfit::NoTimes)? };
+        if recording.lasts().is_zero() { Err(Unfit::OneInstant) } else { Ok(recording) }
+    }
+
+    /// The number of messages.
+    pub fn messages(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// The largest message.
+    pub fn largest(&self) -> Bytes {
+        self.messages.iter().map(|(_, size)| *size).max().unwrap_or(Bytes::ZERO)
+    }
+
+    /// From the first message to the last.
+    pub fn lasts(&self) -> Span {
+        let ends = self.messages.first().zip(self.messages.last());
+        ends.map_or(Span::ZERO, |((first, _), (last, _))| last.saturating_since(*first))
+    }
+
+    /// The mean spacing of messages.
+    pub fn spacing(&self) -> Span {
+        self.lasts() / (self.messages.len() as u64 - 1).max(1)
+    }
+
+    /// The mean rate from the first message to the last, which is not counted.
+    pub fn mean(&self) -> Rate {
+        let counted = &self.messages[..self.messages.len() - 1];
+        Rate::of(Bytes::new(counted.iter().map(|(_, size)| size.get()).sum()), self.lasts())
+    }
+
+    /// The contract of messages up to `largest` bytes with the least rate, if no message may wait
+    /// longer than `wait`. `None` if more come at one instant than any interval allows.
+    pub fn contract(&self, largest: Bytes, wait: Span) -> Option<Row> {
+        let keeps = |ps: u64| self.waits(largest, Span::from_ps(ps), wait);
+        // By (1) no interval beyond the whole and the wait is kept by two messages.
+        let (mut kept, mut broken) = (1, self.lasts().saturating_add(wait).as_ps().saturating_add(1));
+        keeps(kept)?;
+        while broken - kept > 1 {
+            let middle = kept + (broken - kept) / 2;
+            *(if keeps(middle).is_some() { &mut kept } else { &mut broken }) = middle;
+        }
+        let (interval, waits) = (Span::from_ps(kept), keeps(kept)?);
+        let burst = waits.as_ps().div_ceil(kept) + 1;
+        let burst = u32::try_from(burst).unwrap_or(u32::MAX);
+        Some(Row { largest, burst, interval, rate: Rate::of(largest, interval), waits })
+    }
+
+    /// The contracts of a largest message as recorded, of half of that, and so on.
+    pub fn contracts(&self, wait: Span) -> Vec<Row> {
+        let sizes = (0..=HALVES).map(|halves| Bytes::new(self.largest().get() >> halves));
+        sizes.filter(|size| !size.is_zero()).filter_map(|size| self.contract(size, wait)).collect()
+    }
+
+    /// The longest wait of a message, if it is at most `most`.
+    fn waits(&self, largest: Bytes, interval: Span, most: Span) -> Option<Span> {
+        let (min_message, burst) = (Bytes::ZERO, 1);
+        let spec = TrafficSpec { max_message: largest, min_message, burst, min_interval: interval };
+        let mut clock = LogicalClock::new(spec);
+        let mut longest = Span::ZERO;
+        for (at, size) in &self.messages {
+            let logical = clock.arrive(*at, *size);
+            longest = longest.max(logical.at.saturating_since(*at).saturating_add(logical.stretch));
+            if longest > most {
+                return None;
+            }
+        }
+        Some(longest)
+    }
+}
+
+/// The row that reserves least, where a twentieth more is worth messages twice as large.
+pub fn choice(rows: &[Row]) -> Option<&Row> {
+    let least = rows.iter().map(|row| row.rate.bytes_per_sec_f64()).fold(f64::INFINITY, f64::min);
+    rows.iter().find(|row| row.rate.bytes_per_sec_f64() <= 1.05 * least)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn recording(messages: &[(u64, u64)]) -> Recording {
+        let at = |us: u64| Time::ZERO + Span::from_us(us);
+        Recording { messages: messages.iter().map(|(us, size)| (at(*us), Bytes::new(*size))).collect() }
+    }
+
+    /// Three at once each 30 ms: the third waits for two intervals. With 20 ms that is 10 ms each, at
+    /// the mean rate; with 10 ms it is 5 ms; without a wait no interval is short enough.
+    #[test]
+    fn groups_of_three() {
+        let groups: Vec<(u64, u64)> = (0..10).flat_map(|g| [(30_000 * g, 100); 3]).collect();
+        let of = |wait| recording(&groups).contract(Bytes::new(100), Span::from_ms(wait));
+        let row = of(20).unwrap();
+        assert_eq!((row.burst, row.interval, row.waits), (3, Span::from_ms(10), Span::from_ms(20)));
+        assert_eq!(row.rate, Rate::from_bytes_per_sec(10_000));
+        assert_eq!(of(10).map(|row| (row.burst, row.interval)), Some((3, Span::from_ms(5))));
+        assert_eq!(of(0), None);
+    }
+
+    /// A message every 10 ms, of which one is 4 ms late: the next follows after 6 ms.
+    #[test]
+    fn jitter() {
+        let times: Vec<(u64, u64)> =
+            (0..100).map(|i| (10_000 * i + if i == 50 { 4_000 } else { 0 }, 100)).collect();
+        let of = |wait| recording(&times).contract(Bytes::new(100), Span::from_ms(wait)).unwrap();
+        assert_eq!((of(0).burst, of(0).interval), (1, Span::from_ms(6)));
+        assert_eq!((of(4).burst, of(4).interval), (2, Span::from_ms(10)));
+    }
+
+    /// Of sizes 300 and 100 in turn each 10 ms, pieces of 100: three and one in each 20 ms.
+    #[test]
+    fn smaller_messages_reserve_less_where_sizes_differ() {
+        let sizes: Vec<(u64, u64)> =
+            (0..40).map(|i| (10_000 * i, if i % 2 == 0 { 300 } else { 100 })).collect();
+        let whole = recording(&sizes).contract(Bytes::new(300), Span::from_ms(10)).unwrap();
+        let pieces = recording(&sizes).contract(Bytes::new(100), Span::from_ms(10)).unwrap();
+        // The last piece of a large one waits for two intervals.
+        assert_eq!((pieces.interval, pieces.burst), (Span::from_ms(5), 3));
+        assert!(whole.rate > pieces.rate, "{whole:?} {pieces:?}");
+    }
+
+    /// The least by (1), over all pairs.
+    fn by_definition(recording: &Recording, wait: u64) -> u64 {
+        let t: Vec<u64> = recording.messages.iter().map(|(at, _)| at.as_ps()).collect();
+        let pairs = (0..t.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
+        pairs.map(|(i, j)| (t[i] - t[j] + wait) / (i - j) as u64).min().unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn the_interval_is_the_longest_by_the_definition(
+            gaps in prop::collection::vec(0_u64..5_000, 2..40),
+            wait in 0_u64..20_000,
+        ) {
+            let mut at = 0;
+            let messages: Vec<(u64, u64)> = gaps.iter().map(|gap| { at += gap; (at, 100) }).collect();
+            let (recording, wait) = (recording(&messages), Span::from_us(wait));
+            let limit = by_definition(&recording, wait.as_ps());
+            let found = recording.contract(Bytes::new(100), wait);
+            prop_assert_eq!(found.map_or(0, |row| row.interval.as_ps()), limit);
+            if let Some(Row { burst, interval, .. }) = found {
+                let spec = TrafficSpec {
+                    max_message: Bytes::new(100),
+                    min_message: Bytes::ZERO,
+                    burst,
+                    min_interval: interval,
+                };
+                let mut clock = LogicalClock::new(spec);
+                for (at, size) in &recording.messages {
+                    prop_assert!(clock.conforms(*at, *size));
+                    clock.arrive(*at, *size);
+                }
+            }
+        }
+    }
+}
