@@ -100,10 +100,11 @@ fn table(recording: &Recording, rows: &[Row], chosen: &Row) -> String {
         [
             format!("{} B", row.largest.get()),
             row.burst.to_string(),
-            in_us(row.interval),
+            // No longer interval is kept, and no wait is longer than the longest.
+            in_us(row.interval.as_ps() / 1000),
             in_mbit(row.rate),
             format!("{:.0} %", 100.0 * row.rate.bytes_per_sec_f64() / recording.mean().bytes_per_sec_f64()),
-            in_us(row.waits),
+            in_us(row.waits.as_ps().div_ceil(1000)),
         ]
     };
     let lines: Vec<[String; 6]> = std::iter::once(heading).chain(rows.iter().map(line)).collect();
@@ -187,9 +188,7 @@ fn write(svg: &str, path: &Path, options: &Contract, terminal: &mut Terminal) ->
     }
 }
 
-/// Rounded down: the next longer interval is not kept.
-fn in_us(span: Span) -> String {
-    let ns = span.as_ps() / 1000;
+fn in_us(ns: u64) -> String {
     format!("{}.{:03} us", ns / 1000, ns % 1000)
 }
 
