@@ -20,7 +20,7 @@ pub(crate) fn adapter(command: &AdapterCommand, terminal: &mut Terminal) -> Exit
 fn check(arguments: &AdapterCheck, terminal: &mut Terminal) -> Exit {
     let mut exit = Exit::Holds;
     for file in &arguments.files {
-        match AdapterFile::load(file) {
+        match AdapterFile::named(file) {
             Ok(adapter) => {
                 let sources = counted(adapter.sources.len(), "source");
                 terminal.line(&format!("ok  {}: {sources}", clean(&file.display().to_string())));
@@ -40,7 +40,7 @@ fn show(arguments: &AdapterShow, terminal: &mut Terminal) -> Exit {
     {
         return terminal.unwritten(&error);
     }
-    let file = match AdapterFile::load(&arguments.file) {
+    let file = match AdapterFile::named(&arguments.file) {
         Ok(file) => file,
         Err(diagnostics) => {
             terminal.note(&diagnostics.render(terminal.error_colour()));

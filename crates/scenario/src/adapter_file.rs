@@ -68,6 +68,16 @@ impl AdapterFile {
         AdapterFile::read(path, &Disk)
     }
 
+    /// Reads the adapter at `path`, or the built-in one of that name where no file is.
+    pub fn named(path: &Path) -> Result<AdapterFile, Diagnostics> {
+        match path.to_str().and_then(|name| Some((name, built_in_adapter(name)?))) {
+            Some((name, text)) if !path.exists() => {
+                AdapterFile::parse(&Arc::new(Source::new(format!("adapters/{name}.toml (built in)"), text)))
+            }
+            _ => AdapterFile::load(path),
+        }
+    }
+
     /// Reads the adapter at `path` of `files`.
     pub fn read(path: &Path, files: &dyn Files) -> Result<AdapterFile, Diagnostics> {
         AdapterFile::parse(&read_text(files, path, "an adapter")?)

@@ -97,14 +97,14 @@ pub(crate) enum AdapterCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct AdapterCheck {
-    /// Adapter files.
+    /// Adapter files, or names of adapters that come with Laxity.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AdapterShow {
-    /// An adapter file.
+    /// An adapter file, or the name of an adapter that comes with Laxity.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// File of a block diagram.
