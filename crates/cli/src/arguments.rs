@@ -271,6 +271,15 @@ pub(crate) struct Run {
     pub(crate) seed: Option<u64>,
 }
 
+impl Run {
+    /// Whether anything but files is given.
+    pub(crate) fn has_options(&self) -> bool {
+        let Run { files: _, out, settings, effort, no_report, seed } = self;
+        let Effort { threads, fresh } = effort;
+        out.is_some() || settings.is_some() || threads.is_some() || *fresh || *no_report || seed.is_some()
+    }
+}
+
 /// How the points of a sweep are run.
 #[derive(Debug, Args)]
 pub(crate) struct Effort {

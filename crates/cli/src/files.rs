@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use laxity_scenario::Scenario;
 use laxity_scenario::diagnostic::{Diagnostic, Diagnostics};
 use laxity_scenario::files::{Disk, Files, LARGEST, Opened};
+use laxity_scenario::profile::Profile;
+use laxity_service::NodeFile;
+use laxity_service::network::Network;
 use laxity_world::text::clean;
 
 use crate::arguments::Settings;
@@ -73,7 +76,8 @@ impl Files for WithInput {
 pub(crate) fn load(path: &Path, settings: &Settings) -> Result<Scenario, Diagnostics> {
     let edits = settings.edits();
     if path != Path::new("-") {
-        return laxity_lab::edited(path, &Disk, &edits);
+        let another = |diagnostics| another_kind(path).map_or(diagnostics, Diagnostics::from);
+        return laxity_lab::edited(path, &Disk, &edits).map_err(another);
     }
     let mut bytes = Vec::new();
     // One byte more than a scenario may have: the reader refuses it.
@@ -81,4 +85,20 @@ pub(crate) fn load(path: &Path, settings: &Settings) -> Result<Scenario, Diagnos
         Diagnostics::from(Diagnostic::of_file(STDIN, format!("it cannot be read: {error}")))
     })?;
     laxity_lab::edited(Path::new(STDIN), &WithInput(bytes), &edits)
+}
+
+/// What the file at `path` is, if it is another file of Laxity than a scenario.
+fn another_kind(path: &Path) -> Option<Diagnostic> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let name = path.display().to_string();
+    let (what, help) = if Network::is_one(&text) {
+        ("a network of node files", "`laxity run` and `laxity compare` read it")
+    } else if NodeFile::read(path).is_ok() {
+        ("the file of a node", "`laxity serve` reads it")
+    } else if Profile::load(&Disk, path).is_ok() {
+        ("a profile of the costs of a host", "name it in a scenario: `[host] profile = \"…\"`")
+    } else {
+        return None;
+    };
+    Some(Diagnostic::of_file(name, format!("it is {what}, and no scenario")).help(help))
 }

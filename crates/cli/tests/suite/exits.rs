@@ -90,3 +90,35 @@ fn what_admission_was_not_asked_is_not_judged() {
         assert_eq!(output.status.code(), Some(code), "{name}: {said}{failed}");
     }
 }
+
+/// Other files of Laxity where a scenario is expected have one error, with the command for them.
+#[test]
+fn another_kind_of_file_is_named() {
+    let here = Here::new("another-kind");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    for (file, what) in [
+        ("examples/nodes/network.toml", "it is a network of node files, and no scenario"),
+        ("examples/nodes/camera.toml", "it is the file of a node, and no scenario"),
+        ("profiles/mc68040.toml", "it is a profile of the costs of a host, and no scenario"),
+    ] {
+        let output = here.laxity(&format!("check {root}/{file}"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(what) && said.matches("error").count() == 1, "{said}");
+    }
+    let output = here.laxity(&format!("run {root}/examples/nodes/network.toml --seed 7"));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("which `run` takes without options"));
+}
+
+/// Adapters that come with Laxity are known by name, as in a scenario.
+#[test]
+fn built_in_adapters_are_shown_by_name() {
+    let here = Here::new("adapter-by-name");
+    for arguments in ["adapter check nic-25g", "adapter show nic-25g --svg nic.svg"] {
+        let output = here.laxity(arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert!(here.read("nic.svg").contains("<svg"));
+    assert_eq!(here.laxity("adapter show nic-26g").status.code(), Some(2));
+}
