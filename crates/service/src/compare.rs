@@ -30,6 +30,8 @@ pub enum Verdict {
     Refused,
     /// No daemon has the channel.
     Unmeasured,
+    /// The program asked for this deadline, and not for that of the file.
+    Another(Span),
 }
 
 /// Judges each channel of the network by its prediction and the states of its nodes.
@@ -60,14 +62,24 @@ fn judge(
         worst: Span::from_ns(rows.iter().map(|row| row.worst_ns).max().unwrap_or(0)),
     });
     let late = |worst: Span| worst.saturating_sub(channel.deadline);
+    let mut asked = rows.iter().map(|row| Span::from_ns(row.contract.deadline_ns));
+    let another = asked.find(|deadline| *deadline != whole(channel.deadline));
     let verdict = match measured {
         _ if predicted.delivered.1 > 0 => Verdict::Bug,
         None if predicted.refused.is_some() => Verdict::Refused,
         None => Verdict::Unmeasured,
-        Some(measured) if late(measured.worst).is_zero() => Verdict::Within,
-        Some(measured) => explained(late(measured.worst), predicted, states),
+        Some(measured) => match another {
+            Some(deadline) => Verdict::Another(deadline),
+            None if late(measured.worst).is_zero() => Verdict::Within,
+            None => explained(late(measured.worst), predicted, states),
+        },
     };
     (measured, verdict)
+}
+
+/// Whole nanoseconds, in which programs ask.
+fn whole(span: Span) -> Span {
+    Span::from_ns(span.as_ps() / 1000)
 }
 
 /// Whether stops of the nodes on the route explain that a message is `late`.
@@ -143,6 +155,9 @@ mod tests {
         assert_eq!(verdict(&[state("n3", Some(42), &[]), stopped.clone()]), Verdict::Bug);
         let late = state("n3", Some(41), &[("late_unexplained", 1)]);
         assert_eq!(verdict(&[late, stopped]), Verdict::Bug);
+        let mut another = state("n3", Some(9), &[]);
+        another.rows[0].contract.deadline_ns = 20_000_000;
+        assert_eq!(verdict(&[another]), Verdict::Another(Span::from_ms(20)));
         let refused = row(&FILM.replace("40 ms", "1 ms")).unwrap();
         let predicted = predict(&refused).unwrap();
         assert_eq!(compare(&refused, &predicted, &[])[0], (None, Verdict::Refused));

@@ -129,6 +129,9 @@ fn words(verdict: &Verdict) -> (String, Exit) {
         }
         Verdict::Bug => ("BUG: no stop explains it".to_owned(), Exit::Fails),
         Verdict::Refused => ("refused".to_owned(), Exit::Holds),
+        Verdict::Another(deadline) => {
+            (format!("another contract: its deadline is {deadline}"), Exit::NotJudged)
+        }
         Verdict::Unmeasured => ("not measured".to_owned(), Exit::NotJudged),
     }
 }
