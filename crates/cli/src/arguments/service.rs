@@ -139,8 +139,8 @@ pub(crate) struct Ping {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) contract: ContractOptions,
-    /// Messages.
-    #[arg(long, short, value_name = "N", default_value = "100")]
+    /// Round trips that are counted. One before them establishes the channel back.
+    #[arg(long, short, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: u64,
     #[command(flatten)]
     pub(crate) daemon: Daemon,

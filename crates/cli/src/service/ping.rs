@@ -9,6 +9,7 @@ use crate::arguments::Ping;
 use crate::service::receive::next;
 use crate::service::{connect, contract, finish, span};
 use crate::terminal::Terminal;
+use laxity_world::text::clean;
 
 /// Beyond the interval, in nanoseconds, so that a reply is not early either.
 const EARLY: u64 = 100_000;
@@ -81,7 +82,8 @@ fn run(options: &Ping, terminal: &mut Terminal) -> Result<Exit, Error> {
     // The first reply waits for the channel back.
     let patience = Duration::from_nanos(bound) + Duration::from_secs(3);
     let (mut trips, mut late) = (Vec::new(), 0);
-    for number in 0..options.count {
+    // The first establishes the channel back, and is not counted.
+    for number in 0..=options.count {
         let sent = since();
         let probe = Probe { number, sent, contract, reply: reply.clone() };
         channel.send(&probe.write(size))?;
@@ -89,7 +91,6 @@ fn run(options: &Ping, terminal: &mut Terminal) -> Result<Exit, Error> {
             let Some(answer) = Probe::read(&message) else { continue };
             if answer.number == number {
                 let trip = since() - answer.sent;
-                // The establishment of the channel back is no part of a round trip.
                 if number > 0 {
                     trips.push(trip);
                     late += u64::from(trip > bound);
@@ -104,14 +105,17 @@ fn run(options: &Ping, terminal: &mut Terminal) -> Result<Exit, Error> {
         }
     }
     channel.close()?;
-    let expected = options.count.saturating_sub(1);
     trips.sort_unstable();
     let Some(worst) = trips.last() else {
-        terminal.line(&format!("no reply to {} messages", options.count));
+        let name = clean(&options.name);
+        terminal.line(&format!(
+            "no reply to {} messages; the receiver replies if it is `laxity recv {name} --echo`",
+            options.count
+        ));
         return Ok(Exit::Fails);
     };
     let at = |part: f64| span(trips[((trips.len() - 1) as f64 * part) as usize]);
-    let lost = expected - trips.len() as u64;
+    let lost = options.count - trips.len() as u64;
     terminal.line(&format!(
         "{} round trips: p50 {}, p99 {}, worst {}, bound {}; {late} late, {lost} lost",
         trips.len(),
