@@ -74,7 +74,9 @@ impl Client {
     /// # Errors
     /// No daemon listens there, or it speaks another version of the protocol.
     pub fn connect_to(path: &Path) -> Result<Self, Error> {
-        let socket = Socket::connect(path)?;
+        let of =
+            |error: std::io::Error| std::io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let socket = Socket::connect(path).map_err(of)?;
         let hello = postcard::to_stdvec(&(0_u32, Request::Hello(VERSION))).map_err(|_| Error::Garbled)?;
         socket.send(&hello, &[])?;
         let mut buffer = Box::new([0; LONGEST]);

@@ -112,15 +112,20 @@ impl fmt::Display for Refusal {
         match self.acceptable {
             Acceptable::Unknown => Ok(()),
             Acceptable::Deadline(ns) => {
-                write!(f, "; a deadline of {:?} would do there", Duration::from_nanos(ns))
+                write!(f, "; up to that node, a deadline of {} us would do", in_us(ns))
             }
             Acceptable::Interval(ns) => {
-                write!(f, "; an interval of {:?} would do there", Duration::from_nanos(ns))
+                write!(f, "; up to that node, an interval of {} us would do", in_us(ns))
             }
-            Acceptable::Burst(messages) => write!(f, "; a burst of {messages} would do there"),
+            Acceptable::Burst(messages) => write!(f, "; up to that node, a burst of {messages} would do"),
             Acceptable::Later => f.write_str("; it may do later"),
         }
     }
+}
+
+/// Nanoseconds as microseconds with all digits.
+fn in_us(ns: u64) -> String {
+    format!("{}.{:03}", ns / 1000, ns % 1000)
 }
 
 /// A request of a program.

@@ -301,7 +301,9 @@ impl NodeFile {
             }
             match (&link.interface, link.line) {
                 (Some(_), Some(line)) if line <= link.rate => {
-                    return Err(of("`rate` is below `line`, so that other traffic has a part of it"));
+                    return Err(of(
+                        "`rate` has to be below `line`, so that other traffic has a part of the line",
+                    ));
                 }
                 (Some(_), Some(_)) | (None, None) => {}
                 _ => return Err(of("`interface` and `line` belong together")),

@@ -154,6 +154,9 @@ impl Network {
         let network = Self { time: raw.time, channels: raw.channels, floods: raw.floods, topology, nodes };
         let ends = network.channels.iter().map(|channel| (&channel.from, &channel.to));
         for (from, to) in ends.chain(network.floods.iter().map(|flood| (&flood.from, &flood.to))) {
+            if let Some(missing) = [from, to].into_iter().find(|name| network.node(name).is_none()) {
+                return Err(format!("there is no node `{missing}`"));
+            }
             if network.route(from, to).is_none() {
                 return Err(format!("no route leads from `{from}` to `{to}`"));
             }

@@ -215,6 +215,9 @@ impl Resources for Tables {
 }
 
 /// A table's refusal as a program reads it.
+/// All of a resource, in millionths.
+const WHOLE: u64 = 1_000_000;
+
 fn shortage(refusal: &Refusal, asked: &Asked) -> Shortage {
     let resource = match refusal.resource {
         Tabled::Cpu => Resource::Cpu,
@@ -230,6 +233,8 @@ fn shortage(refusal: &Refusal, asked: &Asked) -> Shortage {
             let acceptable = Acceptable::Deadline(deadline.saturating_add(span));
             Shortage::of(resource, span.as_ps().max(1)).but(acceptable)
         }
+        // More than the whole of it is missing, so the others need not be there for that.
+        Deficit::Share(excess) if excess >= WHOLE => Shortage::of(resource, excess),
         Deficit::Share(excess) => Shortage::of(resource, excess).but(Acceptable::Later),
         Deficit::Places(places) => Shortage::of(resource, places).but(Acceptable::Later),
         Deficit::Unbounded => Shortage::of(resource, u64::MAX),

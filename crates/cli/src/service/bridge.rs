@@ -7,6 +7,7 @@ use laxity_machine::signal::StopOnSignal;
 
 use crate::Exit;
 use crate::arguments::Bridge;
+use crate::check::counted;
 use crate::service::{connect, contract, finish};
 use crate::terminal::Terminal;
 
@@ -45,7 +46,8 @@ fn forth(options: &Bridge, listen: SocketAddr, to: &str, terminal: &Terminal) ->
     }
     let (accepted, excess) = (channel.accepted(), channel.excess());
     terminal.note(&format!(
-        "{accepted} datagrams carried, {excess} beyond the contract, {long} too long or empty"
+        "{} carried, {excess} beyond the contract, {long} too long or empty",
+        counted(accepted as usize, "datagram")
     ));
     channel.close()?;
     Ok(Exit::Holds)

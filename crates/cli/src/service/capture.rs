@@ -36,7 +36,7 @@ pub(crate) fn capture(options: &Capture, terminal: &mut Terminal) -> Exit {
         Ok(replayed) => replayed,
         Err(why) => {
             terminal.error(&clean_lines(&why));
-            return Exit::Broken;
+            return Exit::BadInput;
         }
     };
     let mut capture = FrameCapture::new(Vec::new(), SNAP);

@@ -8,6 +8,7 @@ use laxity_world::text::clean;
 
 use crate::Exit;
 use crate::arguments::{ChannelCommand, ShowNode, Top};
+use crate::check::counted;
 use crate::service::top::live;
 use crate::service::{connect, finish, span};
 use crate::terminal::Terminal;
@@ -69,15 +70,19 @@ fn json_of<T: serde::Serialize>(value: &T) -> String {
 pub(crate) fn headline(status: &NodeStatus) -> String {
     let missed: u64 = status.rows.iter().map(|row| row.missed).sum();
     let attributed: u64 = status.rows.iter().map(|row| row.attributed).sum();
+    let stops = match status.counter("stalls") {
+        0 => "no stop".to_owned(),
+        stalls => {
+            let longest = span(status.counter("stall_longest_us") * 1000);
+            format!("{}, the longest {longest}", counted(stalls as usize, "stop"))
+        }
+    };
     format!(
-        "{} (node {}), up {} s: {} channels, {missed} missed ({attributed} of them by stops of the platform), \
-         {} stops, the longest {}",
+        "{} (node {}), up {} s: {}, {missed} missed ({attributed} of them by stops of the platform), {stops}",
         clean(&status.name),
         status.id,
         status.uptime_s,
-        status.channels,
-        status.counter("stalls"),
-        span(status.counter("stall_longest_us") * 1000),
+        counted(status.channels as usize, "channel"),
     )
 }
 
