@@ -107,7 +107,8 @@ pub fn explain(word: &str) -> Result<Vec<Term>, Vec<String>> {
         };
         all.iter().filter(is).cloned().collect()
     };
-    for name in [wanted.as_str(), &wanted.replace('_', " "), bare] {
+    // A heading has spaces where the figure of a run has `_`.
+    for name in [wanted.as_str(), &wanted.replace('_', " "), &wanted.replace(' ', "_"), bare] {
         let found = named(name);
         if !found.is_empty() {
             return Ok(found);
