@@ -1,4 +1,4 @@
-/* A stream of 10 ms with a deadline of 5 ms, beside examples/nodes/two-nodes.sh:
+/* A message of 1 kB each 10 ms with a deadline of 50 ms, beside examples/nodes/two-nodes.sh:
  *
  *   cargo build --release -p laxity-rtc
  *   cc examples/nodes/stream.c -Icrates/rtc/include -Ltarget/release -llaxity_rtc -o stream

@@ -149,7 +149,7 @@ impl fmt::Display for Refusal {
         let reason = match self.reason {
             Reason::Late => "the response time exceeds the deadline",
             Reason::LateTogether => {
-                "the least that the stations of its way can promise exceeds what it asks for"
+                "the least deadline that the stations on its route can promise exceeds the one it asks for"
             }
             Reason::Untold => "it would take too long to find out whether it is kept",
             Reason::Overload => "the channels together reserve more than there is",

@@ -148,6 +148,7 @@ impl Answer {
         let mut exit = Exit::Holds;
         let undelivered = promise::undelivered(experiment, promises.formula);
         let mut advice = Advice::of(experiment, promises.formula);
+        let lacking = promises.channels.iter().filter(|promise| promise.is_refused()).count();
         for (i, (channel, answer)) in experiment.channels.iter().zip(&promises.channels).enumerate() {
             let name = clean(&channel.name);
             if !view.shows(&channel.name) {
@@ -211,6 +212,10 @@ impl Answer {
                     at_hosts(&mut text, experiment, hops, hops.len() > 1);
                 }
             }
+        }
+        if lacking > 1 {
+            text += "\nEach channel is advised for itself, beside those that are admitted. `laxity admit --fix` looks for\n\
+                     a change that admits all.\n";
         }
         Answer { text, exit, of_nodes: None }
     }
@@ -277,7 +282,7 @@ fn refused(
             let due = if deadline == channel.deadline {
                 "with the deadline that it asks for"
             } else {
-                "with as long a deadline"
+                "with a deadline of the same length"
             };
             *text += &format!("  a message each {least} would be admitted {due}, {rate}\n");
         }
@@ -319,7 +324,7 @@ fn along_the_way(text: &mut String, experiment: &Experiment, promise: &Promise, 
     let ends = [("delivered", promise.delivery_bound()), ("through the last link", promise.bound())];
     for (end, bound) in ends {
         if let Some(bound) = bound {
-            term(text, 2, bound, &format!("bound until a message is {end}"));
+            term(text, 2, bound, &format!("delay bound until a message is {end}"));
         }
     }
     let last = hops.len() - 1;
@@ -330,7 +335,7 @@ fn along_the_way(text: &mut String, experiment: &Experiment, promise: &Promise, 
         };
         term(text, 4, cost, &format!("{what} at {}", place(experiment, hops, i)));
         if !hop.way.is_zero() {
-            term(text, 4, hop.way, "longest way to the next");
+            term(text, 4, hop.way, "propagation and latency to the next station, at most");
         }
     }
 }
@@ -364,11 +369,11 @@ fn at_host(text: &mut String, experiment: &Experiment, hop: &Hop, place: &str) {
         }
     }
     let packets = if hop.backlog == 1 { "packet" } else { "packets" };
-    writeln!(text, "    {:>14}  {packets} of it there at a time, at most", hop.backlog)
+    writeln!(text, "    {:>14}  {packets} of the channel at the station at a time, at most", hop.backlog)
         .expect("text takes text");
     if let Some(frames) = hop.frames {
         let what = if frames == 1 { "frame" } else { "frames" };
-        writeln!(text, "    {frames:>14}  {what} of all that come in in its adapter at a time, at most")
+        writeln!(text, "    {frames:>14}  incoming {what} of all channels in its adapter at a time, at most")
             .expect("text takes text");
     }
     if !bound.head_start.is_zero() {

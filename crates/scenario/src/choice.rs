@@ -371,7 +371,7 @@ impl Choice for Class {
 
 impl Choice for MessageOverflow {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("drop", MessageOverflow::Drop, "The message is dropped and the sender told."),
+        ("drop", MessageOverflow::Drop, "The message is dropped, and the sender is told."),
         ("block", MessageOverflow::Block, "The sender waits until there is room."),
         (
             "best_effort",

@@ -214,7 +214,7 @@ impl<'a> Library<'a> {
         let reason = format!("there is no {word} `{}`", shown(name));
         let error = Diagnostic::new(cx.place(span), reason)
             .help(format!(
-                "looked for {}, and for {word}s/{file} there and in every folder above",
+                "looked for {}, and for {word}s/{file} in the folder of this file and in each folder above it",
                 beside.display()
             ))
             .help(format!(

@@ -66,10 +66,10 @@ fn show(fixes: &Fixes, terminal: &mut Terminal) {
     }
     let verb = if fixes.lacking == 1 { "has" } else { "have" };
     let tried = match fixes.pairs {
-        0 => counted(fixes.things, "thing"),
-        pairs => format!("{} and {}", counted(fixes.things, "thing"), counted(pairs, "pair")),
+        0 => counted(fixes.things, "change"),
+        pairs => format!("{} and {}", counted(fixes.things, "change"), counted(pairs, "pair")),
     };
-    terminal.line(&format!("{} of {channels} {verb} no bound; {tried} changed", fixes.lacking));
+    terminal.line(&format!("{} of {channels} {verb} no bound; {tried} tried", fixes.lacking));
     if fixes.fixes.is_empty() {
         terminal.line("no change of one or two things admits every channel");
         if let Some((nearest, left)) = &fixes.nearest {

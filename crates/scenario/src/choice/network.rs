@@ -71,9 +71,13 @@ impl Choice for Framing {
         (
             "ethernet",
             Framing::Ethernet,
-            "Preamble, header, check sequence and gap of IEEE 802.3, 38 B in all; a packet is filled up to 46 B.",
+            "Preamble, header, check sequence and gap of IEEE 802.3, 38 B in all; a packet is padded to at least 46 B.",
         ),
-        ("ethernet_vlan", Framing::EthernetVlan, "The same with a VLAN tag: 42 B in all, filled up to 42 B."),
+        (
+            "ethernet_vlan",
+            Framing::EthernetVlan,
+            "The same with a VLAN tag: 42 B in all, padded to at least 42 B.",
+        ),
     ];
 }
 

@@ -97,7 +97,7 @@ impl Choice for PolicyKind {
         (
             "explicit",
             PolicyKind::Explicit,
-            "An interrupt takes up to `quota`, and none is heard for `interval` or until the host is idle.",
+            "An interrupt takes up to `quota` packets. Then interrupts are off for `interval`, or until the host is idle.",
         ),
         ("limited", PolicyKind::Limited, "Interrupts at least `interval` apart, each takes up to `quota`."),
         (

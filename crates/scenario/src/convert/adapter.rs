@@ -53,7 +53,7 @@ pub(super) fn adapter(
     let bus = bus_place(&raw);
     let alone = match kind.filter(|_| !laid_over) {
         Some(kind) => {
-            let help = "keep either: what else stands beside `file` is laid over what that says";
+            let help = "keep one of the two: other keys beside `file` replace those of the file";
             Err(cx.fault(&kind, "`kind` stands beside `file`, which says it", help))
         }
         None => Ok(()),
