@@ -22,6 +22,7 @@ use laxity_engine::{Asked, Calendar, Stream, World};
 use laxity_model::source::Source;
 use laxity_model::via::{Doorbell, Message, Vi, Via, ViaOutput, ViaReport};
 use laxity_qos::channel::Dropped;
+use laxity_qos::traffic::LogicalClock;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 use programs::{Handed, Program};
@@ -141,9 +142,12 @@ impl<'a> Cluster<'a> {
                 sources.extend(experiment.source(i, stream).map(|source| (i as u32, source)));
             }
         }
+        // Programs hold messages until their logical arrival.
         let meters = experiment.channels.iter().map(|channel| Meter {
             deadline: channel.deadline,
-            punctuality: channel.deadline.map(|deadline| Punctuality::new(deadline, None)),
+            punctuality: channel
+                .deadline
+                .map(|deadline| Punctuality::new(deadline, Some(LogicalClock::new(channel.spec)))),
             ..Meter::default()
         });
         let gaps = experiment.channels.iter();
