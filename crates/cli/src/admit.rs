@@ -264,14 +264,14 @@ fn refused(
         None if channel.deadline.is_none() => {}
         None if is_limited(experiment, answer) => {
             *text += &format!(
-                "  no deadline up to its interval, {}, would be admitted beside the others, and the test in use \
+                "  no deadline up to its interval, {}, was found that would be admitted beside the others, and the test in use \
                  covers no longer one\n",
                 channel.spec.min_interval
             );
         }
         None => {
             *text += &format!(
-                "  no deadline, however long, would be admitted beside the others (its interval is {})\n",
+                "  no deadline was found that would be admitted beside the others (its interval is {})\n",
                 channel.spec.min_interval
             );
         }
@@ -287,7 +287,7 @@ fn refused(
             *text += &format!("  a message each {least} would be admitted {due}, {rate}\n");
         }
         None if no_room => {}
-        None => *text += "  at no rate, however small, would it be admitted beside the others\n",
+        None => *text += "  no rate was found at which it would be admitted beside the others\n",
     }
     if let Some(largest) = shortfall.largest {
         let at = shortfall.station.map_or_else(String::new, |at| format!(" at {}", experiment.place(at)));

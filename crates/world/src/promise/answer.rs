@@ -87,14 +87,20 @@ pub struct Refused {
     pub node: usize,
     /// Its reason.
     pub refusal: Refusal,
+    /// The admitted channel whose promise would not hold with the refused one; `None` if the refused
+    /// one lacks something itself.
+    pub whose: Option<usize>,
 }
 
 impl Refused {
     /// The reason, and where unless that is the first of nodes without names.
     pub fn in_words(&self, experiment: &Experiment) -> String {
+        let whose = self.whose.map_or_else(String::new, |whose| {
+            format!("with it the promise of `{}` would not hold: ", experiment.channels[whose].name)
+        });
         match experiment.suffix(self.node).is_empty() {
-            true => self.refusal.to_string(),
-            false => format!("{}: {}", experiment.place(self.node), self.refusal),
+            true => format!("{whose}{}", self.refusal),
+            false => format!("{whose}{}: {}", experiment.place(self.node), self.refusal),
         }
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn divide(hops: &[Needs], budget: Span, division: Division) -> Result
     division::divide(&needs(hops), budget, division).map_err(|late| {
         let missing = Deficit::Time(late.missing);
         let refusal = Refusal::new(Resource::Deadline, missing, Reason::LateTogether, Claimant::Newcomer);
-        Refused { node: hops.get(late.hop).map_or(0, |needs| needs.node), refusal }
+        Refused { node: hops.get(late.hop).map_or(0, |needs| needs.node), refusal, whose: None }
     })
 }
 
@@ -50,9 +50,9 @@ mod tests {
         let hop = |node, least| Needs { node, least: us(least), latest: us(99) };
         let all = [hop(7, 10), hop(5, 50), hop(3, 12)];
         assert!(divide(&all, us(72), Division::Proportional).is_ok());
-        let Refused { node, refusal } = divide(&all, us(69), Division::Proportional).unwrap_err();
+        let Refused { node, refusal, .. } = divide(&all, us(69), Division::Proportional).unwrap_err();
         assert_eq!((node, refusal.deficit), (5, Deficit::Time(us(3))));
-        let Refused { node, refusal } = divide(&all, us(147), Division::Alike).unwrap_err();
+        let Refused { node, refusal, .. } = divide(&all, us(147), Division::Alike).unwrap_err();
         assert_eq!((node, refusal.deficit), (5, Deficit::Time(us(1))));
     }
 }

@@ -90,8 +90,10 @@ pub(super) fn admit(
         }
         let refused = active[number - 1];
         let mut found = of(&active[..number], false);
-        let refusal = match late(&found).map(|place| found.swap_remove(place)) {
-            Some(Answer::Late(deficit, node)) => refusal(deficit, node),
+        let place = late(&found);
+        let whose = place.map(|place| active[place]).filter(|late| *late != refused);
+        let refusal = match place.map(|place| found.swap_remove(place)) {
+            Some(Answer::Late(deficit, node)) => Refused { whose, ..refusal(deficit, node) },
             _ => refusal(Deficit::Unbounded, experiment.channels[refused].route[0]),
         };
         if let Some(Ok(reservation)) = answers[refused].replace(Err(refusal)) {
@@ -111,7 +113,7 @@ fn refusal(deficit: Deficit, node: usize) -> Refused {
         Deficit::Time(_) => (Resource::Deadline, Reason::LateTogether),
         _ => (Resource::Link, Reason::Overload),
     };
-    Refused { node, refusal: Refusal::new(resource, deficit, reason, Claimant::Newcomer) }
+    Refused { node, refusal: Refusal::new(resource, deficit, reason, Claimant::Newcomer), whose: None }
 }
 
 /// The first hop of `channel` that is a queue.

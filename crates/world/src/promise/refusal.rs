@@ -4,8 +4,10 @@
 
 use laxity_admission::reception::bound;
 use laxity_admission::{Bound, Breakdown, Formula, Reason, Request, Term};
+use laxity_model::source::{AdversaryParameters, Allowance, Sizes, SourceParameters};
 use laxity_qos::discipline::Order;
-use laxity_units::Span;
+use laxity_qos::traffic::TrafficSpec;
+use laxity_units::{Span, Time};
 
 use super::admit::{self, promises, request, request_where_it_comes_in};
 use super::answer::{Promise, Refused, Room};
@@ -13,7 +15,8 @@ use super::room::{self, NO_END};
 use super::table::{Reserved, Tables};
 use super::via::Before;
 use crate::coverage::{Uncovered, coverage, delivers_at_once, passes, receiving};
-use crate::experiment::{ChannelSpec, Experiment};
+use crate::experiment::{ChannelSpec, Experiment, SourceSpec};
+use crate::traffic::conformance::conforms;
 
 /// How far a refused channel is from admission.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -162,7 +165,7 @@ impl Beside<'_> {
     /// The buffers in the adapter where it arrives, if they are too few: whatever a channel's
     /// number of packets elsewhere, all incoming ones count there.
     fn room_in_adapter(&self, refused: &Promise) -> Option<Vec<Room>> {
-        let Promise::Refused(Refused { node, refusal }) = refused else { return None };
+        let Promise::Refused(Refused { node, refusal, .. }) = refused else { return None };
         let channel = &self.experiment.channels[self.index];
         let lacks = refusal.reason == Reason::NoRoomInAdapter;
         let inside = self.tables.as_ref().filter(|_| lacks)?.inside(*node)?;
@@ -233,10 +236,15 @@ impl Beside<'_> {
         let Self { experiment, formula, index, tables } = self;
         let channel = &experiment.channels[*index];
         let asked = channel.spec.min_interval;
+        // A source that keeps the contract keeps the new one. Virtual interfaces hold messages back.
+        let keeps = experiment.via.is_none() && conforms(channel);
         let with = |interval, deadline: Option<Span>| {
             let mut channel = channel.clone();
             channel.spec.min_interval = interval;
             channel.deadline = deadline;
+            if keeps {
+                channel.source = worst_source(&channel.spec);
+            }
             channel
         };
         let others = experiment.via.is_some() || !experiment.interfaces.is_empty();
@@ -256,14 +264,16 @@ impl Beside<'_> {
                 admit::fits(&changed, *formula, *index)
             }
         };
-        // Turns are as long as the slowest takes for a packet, so there what is rarer may not fit
+        // By rates a packet waits the longer the less is reserved, so there what is rarer may not fit
         // where what is more frequent does.
         let order = |station: usize| match experiment.outlet(station) {
             Some(outlet) => outlet.config.order,
             None => experiment.host(station).subsystem.link.order,
         };
-        let turns = |station: &usize| experiment.via.is_none() && order(*station) == Order::DeficitRoundRobin;
-        let least = if channel.route.iter().any(turns) { least_of_some } else { least };
+        let others =
+            [Order::MultiClassEdf, Order::Edf, Order::FixedPriority, Order::StrictPriority, Order::Fifo];
+        let rates = |station: &usize| experiment.via.is_none() && !others.contains(&order(*station));
+        let least = if channel.route.iter().any(rates) { least_of_some } else { least };
         let mut in_time = |interval| fits(with(interval, channel.deadline));
         if let Some(interval) = least(asked, &mut in_time) {
             return Some((readable(interval, &mut in_time), channel.deadline));
@@ -274,6 +284,18 @@ impl Beside<'_> {
         let interval = readable(interval, &mut as_due);
         Some((interval, Some(interval)))
     }
+}
+
+/// A source that sends all that `spec` allows.
+fn worst_source(spec: &TrafficSpec) -> SourceSpec {
+    let parameters = SourceParameters::Adversary(AdversaryParameters {
+        burst: spec.burst,
+        interval: spec.min_interval,
+        sizes: Sizes::Fixed(spec.max_message),
+        start: Time::ZERO,
+        allowance: Allowance::Saving,
+    });
+    SourceSpec::Timed { parameters, jitter: Span::ZERO }
 }
 
 /// The least value of three significant figures from `least` on, which fits; of more figures if that

@@ -222,7 +222,7 @@ impl Tables {
                 Ok(id) => reserved.push(Reserved { hop, node, role, id, asked }),
                 Err(refusal) => {
                     self.give_up(reserved);
-                    return Err(Refused { node, refusal });
+                    return Err(Refused { node, refusal, whose: None });
                 }
             }
             leg.leaves(host.handed_on(&asked), own.deadline());
@@ -271,7 +271,8 @@ impl Tables {
             let latest = host.latest_deadline(&asked).min(room);
             // The hop need not have buffers for the whole deadline.
             asked.rate.request = asked.rate.request.within(request.deadline().min(latest));
-            let least = host.least_deadline(&asked).map_err(|refusal| Refused { node, refusal })?;
+            let least =
+                host.least_deadline(&asked).map_err(|refusal| Refused { node, refusal, whose: None })?;
             hops.push(Needs { node, least, latest });
             if hop > 0 {
                 between = between.saturating_add(longest_way(experiment, channel, hop - 1, &self.notices));

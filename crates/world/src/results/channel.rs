@@ -110,8 +110,8 @@ record! {
         /// `None` without a deadline, and if there are none.
         #[serde(default)]
         due_messages: Option<u64> = messages("messages due within their contract", column("due", 37, 9).in_full());
-        /// Those among them that were late, lost, dropped or incomplete. They fail the run unless
-        /// the file says `misses = "expected"`.
+        /// Those among them that were late, lost, dropped or incomplete. If they are more than the
+        /// packets that impairments took, they fail the run unless the file says `misses = "expected"`.
         #[serde(default)]
         failed_messages: Option<u64> = messages("messages late or lost within their contract", column("failed", 37, 9).in_full());
         /// The share of `due_messages` that were delivered (transmitted whole, where no host

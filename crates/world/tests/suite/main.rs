@@ -2,6 +2,7 @@
 //!
 //! `tests/memory.rs` is a program of its own, because it counts with its own allocator.
 
+mod advice;
 mod ahead;
 mod another_order;
 mod arrivals;
