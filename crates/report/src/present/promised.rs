@@ -116,7 +116,12 @@ fn names(channels: &[String]) -> String {
 /// Messages within their contract that were not there by their deadline.
 fn failed(channel: &Channel) -> Option<(bool, String)> {
     failed_share(channel)?;
-    let expected = if channel.misses_expected { ", as expected" } else { "" };
+    let lost = channel.failed_messages <= Some(channel.impaired_packets);
+    let expected = match channel.misses_expected {
+        true => ", as expected",
+        false if lost => ", no more than the impairments of networks took packets",
+        false => "",
+    };
     Some((channel.fails(), format!("{FAILED}{expected}")))
 }
 
@@ -164,7 +169,7 @@ fn refusal(refused: &Refused) -> String {
             let exact = Span::from_secs_f64(least).map_or_else(|| time(least), |span| span.to_string());
             text += &format!("; a deadline of {exact} would be admitted");
         }
-        None => text += "; no deadline would be admitted beside the others",
+        None => text += "; no deadline was found that would be admitted beside the others",
     }
     if let Some(largest) = refused.largest {
         text += &format!(", most of it for {} ({})", refused.largest_term, time(largest));

@@ -74,7 +74,8 @@ pub(crate) struct RawChannel {
     /// real time.
     pub(crate) refusal: Option<Written<Refusal>>,
     /// The effect on the exit code of messages within the contract that are late, lost or dropped.
-    /// Default: what `[run]` says. Only for real time.
+    /// As many as packets were lost by `impairments` have none. Default: what `[run]` says. Only for
+    /// real time.
     pub(crate) misses: Option<Written<Misses>>,
     /// Best effort: the rate for which it counts where a resource is shared by rates. Default: what
     /// is left. Real time has that of its contract.
