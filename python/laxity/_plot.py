@@ -29,7 +29,12 @@ def draw(figure: dict[str, Any]) -> Any:
             if place < len(panels):
                 lines(axes, figure, panels[place])
             else:
+                # The panel above is the last of its column.
                 axes.set_visible(False)
+                grid.flat[place - columns].tick_params(labelbottom=True)
+        # The scale is that of all panels, so it begins at zero when they are drawn.
+        if not figure["y"]["log"] and grid.flat[0].get_ylim()[0] > 0:
+            grid.flat[0].set_ylim(bottom=0)
         handles = {}
         for axes in grid.flat:
             handles |= dict(zip(*reversed(axes.get_legend_handles_labels())))
@@ -64,9 +69,6 @@ def lines(axes: Any, figure: dict[str, Any], panel: dict[str, Any]) -> None:
     for scale, set_scale in ((figure["x"], axes.set_xscale), (figure["y"], axes.set_yscale)):
         if scale["log"]:
             set_scale("log")
-    if not figure["y"]["log"]:
-        low, high = axes.get_ylim()
-        axes.set_ylim(min(low, 0) if low >= 0 else low, high)
     axes.grid(color="0.9")
 
 

@@ -78,6 +78,19 @@ class Rows(unittest.TestCase):
         with self.assertRaisesRegex(laxity.Error, "is not a metric"):
             results.plot("wurst")
 
+    def test_each_panel_of_a_figure_shows_its_lines(self):
+        axes = {
+            "channel.camera.max_message": ["2 KiB", "8 KiB", "16 KiB"],
+            "channel.camera.min_interval": ["40 ms", "50 ms"],
+        }
+        drawn = laxity.sweep(camera(), axes).plot("worst", "min_interval")
+        panels = [panel for panel in drawn.axes if panel.get_visible()]
+        self.assertEqual(len(panels), 3)
+        for panel in panels:
+            low, high = panel.get_ylim()
+            values = [value for line in panel.get_lines() for value in line.get_ydata()]
+            self.assertTrue(values and low == 0 and all(low <= value <= high for value in values))
+
     def test_admission_is_a_table_too(self):
         frame = camera(SWEEP).admit().to_polars()
         self.assertEqual(frame.shape[0], 3 * 2 * 2)
