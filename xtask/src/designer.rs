@@ -16,14 +16,15 @@ const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "c
 const MOST: u64 = 2_000_000;
 
 /// Builds the module as a page needs it, and a `laxity` with the module in it.
-pub(crate) fn build(root: &Path) -> Result<(), String> {
+pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     let module = module(root)?;
     println!("{}: {}", module.display(), size(&module)?);
     let mut program = cargo(root, &["build", "--profile", "dist", "--package", "laxity"]);
     program.env("LAXITY_MODULE", &module);
     step::run(program)?;
-    println!("{}: `laxity designer` with the module in it", target(root).join("dist/laxity").display());
-    Ok(())
+    let built = target(root).join("dist/laxity");
+    println!("{}: `laxity designer` with the module in it", built.display());
+    Ok(built)
 }
 
 /// The module as a page loads it, without symbols and line tables.

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["test"] => test(&root),
         ["generate"] => done(generated::write(&root)),
-        ["designer"] => done(designer::build(&root)),
+        ["designer"] => done(designer::build(&root).map(drop)),
         ["designer", "--screens"] => done(designer::screens(&root)),
         ["designer", "--test"] => {
             let mut report = Report::default();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::step::{self, cargo, target};
-use crate::{book, package, python};
+use crate::{book, designer, package, python};
 
 /// The crates that are published, each after those that it uses.
 pub(crate) const PUBLISHED: [&str; 6] =
@@ -56,10 +56,10 @@ pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     Ok(out)
 }
 
-/// The command to hand out, with its man pages and completions in `target/shell`.
+/// The command to hand out, with the designer's module in it, and with its man pages and completions
+/// in `target/shell`.
 pub(crate) fn program(root: &Path) -> Result<PathBuf, String> {
-    step::run(cargo(root, &["build", "--profile", "dist", "--package", "laxity"]))?;
-    let program = target(root).join("dist/laxity");
+    let program = designer::build(root)?;
     shell_files(&program, &target(root).join("shell"))?;
     Ok(program)
 }
