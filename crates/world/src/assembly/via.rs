@@ -22,7 +22,6 @@ use laxity_engine::{Asked, Calendar, Stream, World};
 use laxity_model::source::Source;
 use laxity_model::via::{Doorbell, Message, Vi, Via, ViaOutput, ViaReport};
 use laxity_qos::channel::Dropped;
-use laxity_qos::traffic::LogicalClock;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 use programs::{Handed, Program};
@@ -142,12 +141,9 @@ impl<'a> Cluster<'a> {
                 sources.extend(experiment.source(i, stream).map(|source| (i as u32, source)));
             }
         }
-        // Programs hold messages until their logical arrival.
         let meters = experiment.channels.iter().map(|channel| Meter {
             deadline: channel.deadline,
-            punctuality: channel
-                .deadline
-                .map(|deadline| Punctuality::new(deadline, Some(LogicalClock::new(channel.spec)))),
+            punctuality: channel.deadline.map(|deadline| Punctuality::new(deadline, None)),
             ..Meter::default()
         });
         let gaps = experiment.channels.iter();
@@ -192,16 +188,18 @@ impl<'a> Cluster<'a> {
             let piece = left.min(largest);
             left = left.saturating_sub(piece);
             let counted = self.counts();
+            let negotiation = self.gaps[channel].current();
+            let handed = Handed { at: now, size: piece, last: left.is_zero(), negotiation };
+            // A message that its program holds is due from then on.
+            let from = self.programs[channel].offer(handed);
             let meter = &mut self.meters[channel];
             let number = meter.tally.messages;
             meter.offer(piece);
             if let Some(punctuality) = &mut meter.punctuality {
                 punctuality.offer(now, counted);
                 let accepted = laxity_qos::channel::Sent::Accepted { message: number };
-                punctuality.answer(now, piece, accepted, counted);
+                punctuality.answer(from, piece, accepted, counted);
             }
-            let negotiation = self.gaps[channel].current();
-            self.programs[channel].offer(Handed { at: now, size: piece, last: left.is_zero(), negotiation });
         }
         self.post(now, channel, calendar);
     }

@@ -107,8 +107,8 @@ impl Program {
     }
 
     /// A message is handed over. If it was admitted by a contract, it counts as handed over at its
-    /// logical arrival.
-    pub(super) fn offer(&mut self, mut message: Handed) {
+    /// logical arrival. Returns from when on it counts.
+    pub(super) fn offer(&mut self, mut message: Handed) -> Time {
         if let Some(clock) = &mut self.clock {
             message.at = clock.arrive(message.at, message.size).at;
         }
@@ -116,6 +116,7 @@ impl Program {
         self.under_way.push_back(Some(message));
         self.unnoted.push_back(message);
         self.handed += 1;
+        message.at
     }
 
     /// Messages are sent at another rate from now on, under negotiation `number`. The first that
