@@ -17,6 +17,8 @@ use crate::Exit;
 use crate::arguments::Contract;
 use crate::terminal::Terminal;
 
+/// The longest wait that can be asked for.
+const LONGEST_WAIT: Span = Span::from_secs(24 * 3600);
 /// Waits in the figure, in eighths of the mean spacing of messages.
 const WAITS: [u64; 9] = [2, 4, 8, 16, 32, 64, 128, 256, 512];
 
@@ -31,7 +33,7 @@ pub(crate) fn contract(options: &Contract, terminal: &mut Terminal) -> Exit {
     };
     let Some(chosen) = choice(&rows).copied() else {
         terminal.error(&format!(
-            "{file} has messages of one instant, of which all but the first wait; `--wait 10ms` lets them"
+            "no interval lets each message of {file}, or each piece of one, wait so shortly; a longer `--wait` does"
         ));
         return Exit::Fails;
     };
@@ -64,7 +66,13 @@ fn rows(options: &Contract, file: &str) -> Result<(Recording, Vec<Row>), String>
         Unfit::OneInstant => format!("{file} has messages of one instant only, which have no rate"),
     })?;
     let wait = options.wait.unwrap_or_else(|| recording.spacing());
+    if wait > LONGEST_WAIT {
+        return Err(format!("a `--wait` of {wait} is no bound; valid is up to {LONGEST_WAIT}"));
+    }
     let rows = match options.message {
+        Some(message) if message > recording.largest() => {
+            return Err(format!("no message of {file} is larger than {} B", recording.largest().get()));
+        }
         Some(Bytes::ZERO) => return Err("a `--message` of 0 B carries nothing; valid is 1 B or more".into()),
         Some(largest) => recording.contract(largest, wait).into_iter().collect(),
         None => recording.contracts(wait),
@@ -119,12 +127,12 @@ fn table(recording: &Recording, rows: &[Row], chosen: &Row) -> String {
     printed.collect()
 }
 
-/// The chosen contract as a channel of a scenario. The deadline is
-/// the reader's, and an interval is short enough for each test. The recording is sent
-/// once, since its end and its beginning may be too close together.
+/// The chosen contract as a channel of a scenario. The deadline in it is the interval, which each
+/// admission test covers; the reader chooses another. The recording is sent once, since its end and
+/// its beginning may be too close together.
 fn snippet(options: &Contract, chosen: &Row) -> String {
     let name = options.file.file_stem().map_or("recorded".into(), |stem| stem.to_string_lossy());
-    // A string of JSON is one of TOML.
+    // A string of JSON without controls is one of TOML.
     let [name, file] = [name, options.file.to_string_lossy()].map(|text| json!(clean(&text)));
     // A shorter interval than the longest is kept as well.
     let whole = Span::from_ns(chosen.interval.as_ps() / 1000);

@@ -15,11 +15,11 @@
 //! A contract counts messages, whatever their size. Where sizes differ, a smaller `M` therefore
 //! reserves less, down to the curve of the bytes.
 
-use laxity_model::source::trace::Trace;
+use laxity_model::source::trace::{Frame, Trace};
 use laxity_qos::traffic::{LogicalClock, TrafficSpec};
 use laxity_units::{Bytes, Rate, Span, Time};
 
-/// Largest messages that are tried: each is half of the one before.
+/// Largest messages that are tried: each is half of the one before, rounded up.
 const HALVES: u32 = 6;
 
 /// The messages of a recording; at least two, not all of one instant.
@@ -53,12 +53,15 @@ pub enum Unfit {
 }
 
 impl Recording {
-    /// The frames of `trace`, `interval` apart if the file has no times.
+    /// The frames of `trace`, `interval` apart in place of the times of the file.
     pub fn of(trace: &Trace, interval: Option<Span>) -> Result<Self, Unfit> {
-        let apart = trace.frame_interval().or(interval);
-        let at = |i: usize| apart.map(|apart| Time::ZERO.saturating_add(apart.saturating_mul(i as u64)));
+        let apart = |i: usize, apart: Span| Time::ZERO.saturating_add(apart.saturating_mul(i as u64));
+        let at = |i: usize, frame: &Frame| match interval {
+            Some(interval) => Some(apart(i, interval)),
+            None => frame.at.or_else(|| Some(apart(i, trace.frame_interval()?))),
+        };
         let messages = trace.frames().iter().enumerate();
-        let timed = messages.map(|(i, frame)| Some((frame.at.or_else(|| at(i))?, frame.size)));
+        let timed = messages.map(|(i, frame)| Some((at(i, frame)?, frame.size)));
         let recording = Self { messages: timed.collect::<Option<_>>().ok_or(Unfit::NoTimes)? };
         if recording.lasts().is_zero() { Err(Unfit::OneInstant) } else { Ok(recording) }
     }
@@ -91,7 +94,7 @@ impl Recording {
     }
 
     /// The contract of messages up to `largest` bytes with the least rate, if no message may wait
-    /// longer than `wait`. `None` if more come at one instant than any interval allows.
+    /// longer than `wait`. `None` if no interval of 1 ps or more keeps that wait.
     pub fn contract(&self, largest: Bytes, wait: Span) -> Option<Row> {
         let keeps = |ps: u64| self.waits(largest, Span::from_ps(ps), wait);
         // By (1) no interval beyond the whole and the wait is kept by two messages.
@@ -109,8 +112,10 @@ impl Recording {
 
     /// The contracts of a largest message as recorded, of half of that, and so on.
     pub fn contracts(&self, wait: Span) -> Vec<Row> {
-        let sizes = (0..=HALVES).map(|halves| Bytes::new(self.largest().get() >> halves));
-        sizes.filter(|size| !size.is_zero()).filter_map(|size| self.contract(size, wait)).collect()
+        let mut sizes: Vec<u64> =
+            (0..=HALVES).map(|halves| self.largest().get().div_ceil(1 << halves)).collect();
+        sizes.dedup();
+        sizes.into_iter().filter_map(|size| self.contract(Bytes::new(size), wait)).collect()
     }
 
     /// The longest wait of a message, if it is at most `most`.
@@ -130,7 +135,7 @@ impl Recording {
     }
 }
 
-/// The row that reserves least, where a twentieth more is worth messages twice as large.
+/// The row of the largest messages that reserves at most a twentieth more than the least.
 pub fn choice(rows: &[Row]) -> Option<&Row> {
     let least = rows.iter().map(|row| row.rate.bytes_per_sec_f64()).fold(f64::INFINITY, f64::min);
     rows.iter().find(|row| row.rate.bytes_per_sec_f64() <= 1.05 * least)
@@ -180,6 +185,15 @@ mod tests {
         // The last piece of a large one waits for two intervals.
         assert_eq!((pieces.interval, pieces.burst), (Span::from_ms(5), 3));
         assert!(whole.rate > pieces.rate, "{whole:?} {pieces:?}");
+    }
+
+    /// Half of an odd size is rounded up: two pieces, and not three.
+    #[test]
+    fn halves_of_odd_sizes_are_two_pieces() {
+        let odd = recording(&[(0, 1473), (10_000, 1473), (20_000, 1473)]);
+        let rows = odd.contracts(Span::from_ms(5));
+        assert_eq!((rows[1].largest, rows[1].interval), (Bytes::new(737), Span::from_ms(5)));
+        assert_eq!(recording(&[(0, 1), (10, 1)]).contracts(Span::ZERO).len(), 1);
     }
 
     /// The least by (1), over all pairs.

@@ -39,8 +39,8 @@ pub(crate) struct Contract {
     /// a message. A capture of several flows is filtered first, such as by `tshark -Y … -w …`.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The spacing of messages, for a file without times.
-    #[arg(long, value_name = "TIME")]
+    /// The spacing of messages, in place of the times of the file if it has any.
+    #[arg(long, value_name = "TIME", value_parser = interval)]
     pub(crate) interval: Option<Span>,
     /// The longest time that a message may wait for its logical arrival, from which its deadline
     /// counts. Default: the mean spacing of messages.
@@ -59,6 +59,13 @@ pub(crate) struct Contract {
     /// Prints JSON instead of a table; values in SI units.
     #[arg(long, short)]
     pub(crate) json: bool,
+}
+
+/// From 1 ns to an hour, as the interval of a source.
+fn interval(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|error: laxity_units::UnitError| error.to_string())?;
+    let valid = Span::from_ns(1)..=Span::from_secs(3600);
+    if valid.contains(&span) { Ok(span) } else { Err("valid is 1 ns to 1 h".into()) }
 }
 
 #[derive(Debug, Args)]

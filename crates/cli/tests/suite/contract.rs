@@ -50,7 +50,10 @@ fn what_has_no_contract_says_why() {
         ("film.txt", 2, "has no times; `--interval 40ms`"),
         ("one.txt --interval 10ms", 2, "messages of one instant only"),
         ("film.txt --interval 10ms --message 0B", 2, "carries nothing"),
-        ("film.txt --interval 10ms --message 1500B --wait 0s", 1, "all but the first wait"),
+        ("film.txt --interval 10ms --message 1500B --wait 0s", 1, "a longer `--wait` does"),
+        ("film.txt --interval 10ms --message 3001B", 2, "is larger than 3000 B"),
+        ("film.txt --interval 0s", 2, "valid is 1 ns to 1 h"),
+        ("film.txt --interval 10ms --wait 100h", 2, "is no bound"),
         ("nothing.pcap", 2, "nothing.pcap"),
     ] {
         let said = here.laxity(&format!("contract {arguments}"));
