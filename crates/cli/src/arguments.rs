@@ -417,7 +417,8 @@ pub(crate) struct Trace {
     #[arg(long, value_name = "FILE")]
     pub(crate) perfetto: Option<PathBuf>,
     /// File of the packets as Ethernet, IPv4 and UDP: pcapng with nanoseconds, for Wireshark with
-    /// `dissector/laxity.lua`. A frame holds the bytes that took time on its link.
+    /// `dissector/laxity.lua`. A frame holds the bytes that took time on its link. Frames of nodes with
+    /// signalling have a header of Ethernet, and none of IP or UDP.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
     /// From this virtual time on, such as `1.5 s`. Default: from the beginning.

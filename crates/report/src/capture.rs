@@ -40,12 +40,10 @@ pub const PORT: u16 = 0x4C58;
 
 /// The captured length of a frame: all headers and the beginning of the payload.
 const SNAP: Bytes = Bytes::new(160);
-/// The captured length of a frame of nodes with signalling: all of it.
-const WHOLE: Bytes = Bytes::new(9216);
+/// The captured length of a frame of nodes with signalling: all of it. A packet has 65 000 B at most.
+const WHOLE: Bytes = Bytes::new(65_536);
 /// The type of Ethernet frames of nodes with signalling: one for local experiments (IEEE 802).
 const NODES: EtherType = EtherType(0x88B5);
-/// The length of Ethernet frames, at least.
-const SHORTEST: usize = 60;
 /// Ports below are reserved; the number of a channel is added to it.
 const FIRST_SOURCE_PORT: u16 = 1024;
 /// Hops that a packet may take, as hosts set it.
@@ -71,10 +69,12 @@ pub struct Capture<'a, W: Write> {
 impl<'a, W: Write> Capture<'a, W> {
     /// Begins a capture of a run of `experiment` in `writer`, with the names of its hosts.
     pub fn new(writer: W, experiment: &'a Experiment) -> Self {
-        let mut frames =
-            FrameCapture::new(writer, if experiment.signalling.is_some() { WHOLE } else { SNAP });
-        let hosts = (0..experiment.nodes.len()).map(|node| (address(node), label(experiment, node)));
-        frames.names(hosts.chain([(NOBODY, "nobody".into())]));
+        let with_ip = experiment.signalling.is_none();
+        let mut frames = FrameCapture::new(writer, if with_ip { SNAP } else { WHOLE });
+        if with_ip {
+            let hosts = (0..experiment.nodes.len()).map(|node| (address(node), label(experiment, node)));
+            frames.names(hosts.chain([(NOBODY, "nobody".into())]));
+        }
         Self { experiment, frames, interfaces: BTreeMap::new(), named: BTreeSet::new(), frame: Vec::new() }
     }
 
@@ -130,7 +130,6 @@ impl<'a, W: Write> Capture<'a, W> {
         self.frame.extend(ethernet.to_bytes());
         self.frame.extend(tag.iter().flat_map(SingleVlanHeader::to_bytes));
         self.frame.extend(packet);
-        self.frame.resize(self.frame.len().max(SHORTEST), 0);
     }
 
     /// Makes the frame in which `packet` leaves the station at `hop` of its way. Answers whether

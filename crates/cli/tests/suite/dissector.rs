@@ -233,7 +233,7 @@ fn an_analyser_reads_the_frames_of_nodes() {
         .output()
         .expect("tshark was there a moment ago");
     let said = String::from_utf8(output.stdout).expect("tshark writes text");
-    let (mut last, mut counts) = (std::collections::BTreeMap::new(), [0; 3]);
+    let (mut last, mut counts, mut before) = (std::collections::BTreeMap::new(), [0; 3], 0.0);
     for line in said.lines() {
         let fields: Vec<&str> = line.split('\t').collect();
         let [at, length, from, to, channel, class, malformed] = fields[..] else {
@@ -241,6 +241,8 @@ fn an_analyser_reads_the_frames_of_nodes() {
         };
         assert_eq!(malformed, "", "{line}");
         let (at, length): (f64, f64) = (at.parse().unwrap(), length.parse().unwrap());
+        assert!(at >= before, "{line}: after {before}");
+        before = at;
         // Preamble, check sequence and gap take time beside the captured bytes: 24 at 800 ns.
         let free = last.insert((from, to), at).unwrap_or(0.0) + (length + 24.0) * 800e-9;
         assert!(at >= free - 2e-9, "{line}: the link was in use until {free}");

@@ -45,7 +45,7 @@ struct Seen {
 pub struct Departed<'a> {
     /// From where.
     pub station: usize,
-    /// To where.
+    /// The hop or the link over which it leaves.
     pub along: Along,
     /// When.
     pub at: Time,

@@ -24,6 +24,8 @@ pub(super) struct Directed {
     pub(super) busy: Busy,
     /// The most signalling messages, and the most frames, that waited at a time.
     pub(super) most: [usize; 2],
+    /// Frames in transmission, for a capture: one, or another that a node left there when it crashed.
+    on_link: Vec<(Time, Vec<u8>)>,
 }
 
 impl Directed {
@@ -49,6 +51,7 @@ pub(super) fn of(experiment: &Experiment, spec: &SignallingSpec) -> Vec<Directed
             cuts: 0,
             busy: Busy::default(),
             most: [0; 2],
+            on_link: Vec::new(),
         }
     };
     let both = |link| [directed(link, link.ends), directed(link, [link.ends[1], link.ends[0]])];
@@ -101,9 +104,8 @@ impl Managed<'_> {
         let directed = &mut self.links[link];
         directed.busy[kind] = directed.busy[kind].saturating_add(takes);
         let end = self.now.saturating_add(takes);
-        if let Some(captured) = &mut self.captured {
-            let along = Along::Link(directed.to);
-            captured(Departed { station: directed.from, along, at: end, priority: 0, bytes: &frame });
+        if self.captured.is_some() {
+            directed.on_link.push((end, frame.clone()));
         }
         calendar.schedule(end, Event::Transmitted { link: link as u32, life });
         let arrives = end.saturating_add(directed.propagation);
@@ -159,6 +161,13 @@ impl Managed<'_> {
     /// A link is free again, if its node has not restarted meanwhile.
     pub(super) fn transmitted(&mut self, link: usize, life: u32, calendar: &mut Calendar<Event>) {
         let (from, to) = (self.links[link].from, self.links[link].to);
+        let on_link = &mut self.links[link].on_link;
+        if let Some(captured) = &mut self.captured
+            && let Some(place) = on_link.iter().position(|(end, _)| *end == self.now)
+        {
+            let (at, bytes) = on_link.remove(place);
+            captured(Departed { station: from, along: Along::Link(to), at, priority: 0, bytes: &bytes });
+        }
         let station = &mut self.stations[from];
         if let (true, Some(node)) = (station.life == life, &mut station.node) {
             node.transmitted(NodeId(to as u32));
