@@ -87,9 +87,17 @@ pub(crate) fn load(path: &Path, settings: &Settings) -> Result<Scenario, Diagnos
     laxity_lab::edited(Path::new(STDIN), &WithInput(bytes), &edits)
 }
 
+/// The text of the file at `path`, if it is one that a scenario might be.
+pub(crate) fn text_of(path: &Path) -> Option<String> {
+    let opened = Disk.open(path).ok()?;
+    let mut text = String::new();
+    let read = opened.bytes.take(LARGEST + 1).read_to_string(&mut text).ok()?;
+    (read as u64 <= LARGEST).then_some(text)
+}
+
 /// What the file at `path` is, if it is another file of Laxity than a scenario.
 fn another_kind(path: &Path) -> Option<Diagnostic> {
-    let text = std::fs::read_to_string(path).ok()?;
+    let text = text_of(path)?;
     let name = path.display().to_string();
     let (what, help) = if Network::is_one(&text) {
         ("a network of node files", "`laxity run` and `laxity compare` read it")

@@ -5,6 +5,7 @@ use laxity_units::Span;
 
 use crate::network::{Channel, Network};
 use crate::predict::Predicted;
+use crate::serve::shown;
 
 /// What daemons counted of a channel at its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,8 +31,8 @@ pub enum Verdict {
     Refused,
     /// No daemon has the channel.
     Unmeasured,
-    /// The program asked for this deadline, and not for that of the file.
-    Another(Span),
+    /// The program asked for this contract, and not for that of the file.
+    Another(laxity_client::Contract),
 }
 
 /// Judges each channel of the network by its prediction and the states of its nodes.
@@ -62,24 +63,19 @@ fn judge(
         worst: Span::from_ns(rows.iter().map(|row| row.worst_ns).max().unwrap_or(0)),
     });
     let late = |worst: Span| worst.saturating_sub(channel.deadline);
-    let mut asked = rows.iter().map(|row| Span::from_ns(row.contract.deadline_ns));
-    let another = asked.find(|deadline| *deadline != whole(channel.deadline));
+    let of_file = shown(&channel.contract());
+    let another = rows.iter().map(|row| row.contract).find(|contract| *contract != of_file);
     let verdict = match measured {
         _ if predicted.delivered.1 > 0 => Verdict::Bug,
         None if predicted.refused.is_some() => Verdict::Refused,
         None => Verdict::Unmeasured,
         Some(measured) => match another {
-            Some(deadline) => Verdict::Another(deadline),
+            Some(contract) => Verdict::Another(contract),
             None if late(measured.worst).is_zero() => Verdict::Within,
             None => explained(late(measured.worst), predicted, states),
         },
     };
     (measured, verdict)
-}
-
-/// Whole nanoseconds, in which programs ask.
-fn whole(span: Span) -> Span {
-    Span::from_ns(span.as_ps() / 1000)
 }
 
 /// Whether stops of the nodes on the route explain that a message is `late`.
@@ -155,9 +151,17 @@ mod tests {
         assert_eq!(verdict(&[state("n3", Some(42), &[]), stopped.clone()]), Verdict::Bug);
         let late = state("n3", Some(41), &[("late_unexplained", 1)]);
         assert_eq!(verdict(&[late, stopped]), Verdict::Bug);
-        let mut another = state("n3", Some(9), &[]);
-        another.rows[0].contract.deadline_ns = 20_000_000;
-        assert_eq!(verdict(&[another]), Verdict::Another(Span::from_ms(20)));
+        for change in [
+            |contract: &mut laxity_client::Contract| contract.deadline_ns = 20_000_000,
+            |contract: &mut laxity_client::Contract| contract.interval_ns += 1,
+            |contract: &mut laxity_client::Contract| contract.burst = 3,
+            |contract: &mut laxity_client::Contract| contract.max_message = 999,
+        ] {
+            let mut another = state("n3", Some(9), &[]);
+            change(&mut another.rows[0].contract);
+            let asked = another.rows[0].contract;
+            assert_eq!(verdict(&[another]), Verdict::Another(asked));
+        }
         let refused = row(&FILM.replace("40 ms", "1 ms")).unwrap();
         let predicted = predict(&refused).unwrap();
         assert_eq!(compare(&refused, &predicted, &[])[0], (None, Verdict::Refused));

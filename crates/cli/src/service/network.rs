@@ -12,11 +12,12 @@ use laxity_world::text::{clean, clean_lines};
 
 use crate::Exit;
 use crate::arguments::Compare;
+use crate::files::text_of;
 use crate::terminal::Terminal;
 
 /// Whether the file at `path` is a network of node files.
 pub(crate) fn is_network(path: &Path) -> bool {
-    std::fs::read_to_string(path).is_ok_and(|text| Network::is_one(&text))
+    text_of(path).is_some_and(|text| Network::is_one(&text))
 }
 
 fn predicted(path: &Path, terminal: &Terminal) -> Option<(Network, Vec<Predicted>)> {
@@ -129,8 +130,11 @@ fn words(verdict: &Verdict) -> (String, Exit) {
         }
         Verdict::Bug => ("BUG: no stop explains it".to_owned(), Exit::Fails),
         Verdict::Refused => ("refused".to_owned(), Exit::Holds),
-        Verdict::Another(deadline) => {
-            (format!("another contract: its deadline is {deadline}"), Exit::NotJudged)
+        Verdict::Another(contract) => {
+            let [interval, deadline] = [contract.interval_ns, contract.deadline_ns].map(super::span);
+            let (size, burst) = (contract.max_message, contract.burst);
+            let asked = format!("{size} B, {burst} at once, each {interval}, deadline {deadline}");
+            (format!("another contract was asked for: {asked}"), Exit::NotJudged)
         }
         Verdict::Unmeasured => ("not measured".to_owned(), Exit::NotJudged),
     }
