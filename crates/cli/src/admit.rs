@@ -148,7 +148,9 @@ impl Answer {
         let mut exit = Exit::Holds;
         let undelivered = promise::undelivered(experiment, promises.formula);
         let mut advice = Advice::of(experiment, promises.formula);
-        let lacking = promises.channels.iter().filter(|promise| promise.is_refused()).count();
+        let each = experiment.channels.iter().zip(&promises.channels);
+        let lacking =
+            each.filter(|(channel, promise)| view.shows(&channel.name) && promise.is_refused()).count();
         for (i, (channel, answer)) in experiment.channels.iter().zip(&promises.channels).enumerate() {
             let name = clean(&channel.name);
             if !view.shows(&channel.name) {
@@ -214,8 +216,8 @@ impl Answer {
             }
         }
         if lacking > 1 {
-            text += "\nEach channel is advised for itself, beside those that are admitted. `laxity admit --fix` looks for\n\
-                     a change that admits all.\n";
+            text += "\nThe advice for a channel assumes the admitted channels, and no other refused one. `laxity admit\n\
+                     --fix` looks for a change that admits all.\n";
         }
         Answer { text, exit, of_nodes: None }
     }

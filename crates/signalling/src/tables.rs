@@ -22,6 +22,9 @@ use crate::identity::{NodeId, Port};
 use crate::refusal::{Acceptable, Resource, Shortage};
 use crate::resources::{Asked, Offer, ReservationId, Resources};
 
+/// All of a resource, in millionths.
+const WHOLE: u64 = 1_000_000;
+
 /// A node with tables.
 #[derive(Debug, Clone)]
 pub struct Tables {
@@ -215,9 +218,6 @@ impl Resources for Tables {
 }
 
 /// A table's refusal as a program reads it.
-/// All of a resource, in millionths.
-const WHOLE: u64 = 1_000_000;
-
 fn shortage(refusal: &Refusal, asked: &Asked) -> Shortage {
     let resource = match refusal.resource {
         Tabled::Cpu => Resource::Cpu,
@@ -233,8 +233,8 @@ fn shortage(refusal: &Refusal, asked: &Asked) -> Shortage {
             let acceptable = Acceptable::Deadline(deadline.saturating_add(span));
             Shortage::of(resource, span.as_ps().max(1)).but(acceptable)
         }
-        // More than the whole of it is missing, so the others need not be there for that.
-        Deficit::Share(excess) if excess >= WHOLE => Shortage::of(resource, excess),
+        // More than the whole of it is missing, so it does not fit without the others either.
+        Deficit::Share(excess) if excess > WHOLE => Shortage::of(resource, excess),
         Deficit::Share(excess) => Shortage::of(resource, excess).but(Acceptable::Later),
         Deficit::Places(places) => Shortage::of(resource, places).but(Acceptable::Later),
         Deficit::Unbounded => Shortage::of(resource, u64::MAX),

@@ -109,8 +109,7 @@ fn run(options: &Ping, terminal: &mut Terminal) -> Result<Exit, Error> {
     let Some(worst) = trips.last() else {
         let name = clean(&options.name);
         terminal.line(&format!(
-            "no reply to {} messages; the receiver replies if it is `laxity recv {name} --echo`",
-            options.count
+            "no reply to any message; the receiver replies if it is `laxity recv {name} --echo`"
         ));
         return Ok(Exit::Fails);
     };

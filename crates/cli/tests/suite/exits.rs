@@ -96,15 +96,19 @@ fn what_admission_was_not_asked_is_not_judged() {
 fn another_kind_of_file_is_named() {
     let here = Here::new("another-kind");
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    for (file, what) in [
-        ("examples/nodes/network.toml", "it is a network of node files, and no scenario"),
-        ("examples/nodes/camera.toml", "it is the file of a node, and no scenario"),
-        ("profiles/mc68040.toml", "it is a profile of the costs of a host, and no scenario"),
+    for (file, what, help) in [
+        ("examples/nodes/network.toml", "it is a network of node files, and no scenario", "`laxity run`"),
+        (
+            "examples/nodes/camera.toml",
+            "it is the file of a node, and no scenario",
+            "`laxity serve` reads it",
+        ),
+        ("profiles/mc68040.toml", "it is a profile of the costs of a host, and no scenario", "profile = \""),
     ] {
         let output = here.laxity(&format!("check {root}/{file}"));
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(what) && said.matches("error").count() == 1, "{said}");
+        assert!(said.contains(what) && said.contains(help) && said.matches("error").count() == 1, "{said}");
     }
     let output = here.laxity(&format!("run {root}/examples/nodes/network.toml --seed 7"));
     assert_eq!(output.status.code(), Some(2));

@@ -87,8 +87,9 @@ pub struct Refused {
     pub node: usize,
     /// Its reason.
     pub refusal: Refusal,
-    /// The admitted channel whose promise would not hold with the refused one; `None` if the refused
-    /// one lacks something itself.
+    /// The admitted channel with the promise that would not hold beside the refused one, to which the
+    /// refusal then belongs. `None` if the refused one lacks something itself, or by the refusal's own
+    /// claimant.
     pub whose: Option<usize>,
 }
 

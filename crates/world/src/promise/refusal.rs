@@ -236,8 +236,10 @@ impl Beside<'_> {
         let Self { experiment, formula, index, tables } = self;
         let channel = &experiment.channels[*index];
         let asked = channel.spec.min_interval;
-        // A source that keeps the contract keeps the new one. Virtual interfaces hold messages back.
-        let keeps = experiment.via.is_none() && conforms(channel);
+        // If the source keeps the contract, the advice is for one that keeps the new one. Virtual
+        // interfaces hold messages back.
+        let silent = matches!(channel.source, SourceSpec::None);
+        let keeps = experiment.via.is_none() && !silent && conforms(channel);
         let with = |interval, deadline: Option<Span>| {
             let mut channel = channel.clone();
             channel.spec.min_interval = interval;
@@ -264,16 +266,17 @@ impl Beside<'_> {
                 admit::fits(&changed, *formula, *index)
             }
         };
-        // By rates a packet waits the longer the less is reserved, so there what is rarer may not fit
-        // where what is more frequent does.
+        // In other orders than these a packet may wait the longer the less is reserved, so there what
+        // is rarer may not fit where what is more frequent does.
         let order = |station: usize| match experiment.outlet(station) {
             Some(outlet) => outlet.config.order,
             None => experiment.host(station).subsystem.link.order,
         };
-        let others =
+        let by_deadline_or_level =
             [Order::MultiClassEdf, Order::Edf, Order::FixedPriority, Order::StrictPriority, Order::Fifo];
-        let rates = |station: &usize| experiment.via.is_none() && !others.contains(&order(*station));
-        let least = if channel.route.iter().any(rates) { least_of_some } else { least };
+        let rates =
+            |station: &usize| experiment.via.is_none() && !by_deadline_or_level.contains(&order(*station));
+        let least = if channel.senders().iter().any(rates) { least_of_some } else { least };
         let mut in_time = |interval| fits(with(interval, channel.deadline));
         if let Some(interval) = least(asked, &mut in_time) {
             return Some((readable(interval, &mut in_time), channel.deadline));
