@@ -170,11 +170,13 @@ pub(super) const NOTIONS: &[(&str, &str)] = &[
     ),
     (
         "its block",
-        "A term of a bound: the packets that a handler of lower priority processes before it yields the CPU          (`preemption` under `[host] subsystem`).",
+        "A term of a bound: the packets that a handler of lower priority processes before it yields the CPU \
+         (`preemption` under `[host] subsystem`).",
     ),
     (
         "CPU time stolen from it by transmissions",
-        "A term of a bound: link scheduling and completions of transmissions, which interrupt a handler. Before the          message it is stolen from the block below; else it is stolen from the message's own packets.",
+        "A term of a bound: link scheduling and completions of transmissions, which interrupt a handler. Before the \
+         message it is stolen from the block below; else it is stolen from the message's own packets.",
     ),
     (
         "link scheduling in progress",
@@ -182,7 +184,8 @@ pub(super) const NOTIONS: &[(&str, &str)] = &[
     ),
     (
         "packets already with the adapter",
-        "A term of a bound: the packets that were handed to the adapter before, as many as `depth` lets there be. They          are transmitted first, whatever their priority.",
+        "A term of a bound: the packets that were handed to the adapter before, as many as `depth` lets there be. They \
+         are transmitted first, whatever their priority.",
     ),
     (
         "the crossing packet's second share",
@@ -194,24 +197,29 @@ pub(super) const NOTIONS: &[(&str, &str)] = &[
     ),
     (
         "local deadline",
-        "The part of a channel's end-to-end deadline that one station has. The parts, and the ways between stations, add          up to the deadline at most.",
+        "The part of a channel's end-to-end deadline that one station has. The parts, and the paths between stations, add \
+         up to the deadline at most.",
     ),
     (
         "corrected formulas",
-        "The analyses that hold. The formulas of the papers (`papers`, `printed` under `[admission] formula`) are          misprinted or unsound in places; docs/design/printed-numbers.md has them side by side.",
+        "The analyses that hold. The formulas of the papers (`papers`, `printed` under `[admission] formula`) are \
+         misprinted or unsound in places; docs/design/printed-numbers.md has them side by side.",
     ),
     (
         "O1",
-        "The resource model of resource-management §4 in which each completion interrupts the CPU, and the routine          starts the next packet. In O2 a thread of the link scheduler starts packets; in O3 the protocol handler does.",
+        "The resource model of resource-management §4 in which each completion interrupts the CPU, and the routine \
+         starts the next packet. In O2 a thread of the link scheduler starts packets; in O3 the protocol handler does.",
     ),
     ("station", "A host, or a port of a switch: a place at which packets wait for a CPU or a link."),
     (
         "draw",
-        "A run with a seed of its own. A claim of a scenario with `draws` is judged in each draw, and its row has the          number of draws in which it held.",
+        "A run with a seed of its own. A claim of a scenario with `draws` is judged in each draw, and its row has the \
+         number of draws in which it held.",
     ),
     (
         "stop (of the platform)",
-        "A time in which the system gave a real-time thread of Laxity no CPU. It is measured, and each late message that          it covers is attributed to it.",
+        "A time in which the system gave a real-time thread of Laxity no CPU. It is measured, and each late message that \
+         it covers is attributed to it.",
     ),
     (
         "change (of a file)",

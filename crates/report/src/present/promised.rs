@@ -119,7 +119,7 @@ fn failed(channel: &Channel) -> Option<(bool, String)> {
     let lost = channel.failed_messages <= Some(channel.impaired_packets);
     let expected = match channel.misses_expected {
         true => ", as expected",
-        false if lost => ", no more than the impairments of networks took packets",
+        false if lost => ", no more than the packets that impairments of networks lost",
         false => "",
     };
     Some((channel.fails(), format!("{FAILED}{expected}")))
