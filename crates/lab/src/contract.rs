@@ -48,7 +48,7 @@ pub struct Row {
 pub enum Unfit {
     /// The file has no times, and no interval was given.
     NoTimes,
-    /// All messages come at one instant.
+    /// All messages are of one instant.
     OneInstant,
 }
 

@@ -18,9 +18,10 @@
 //! experiments. They have the header of the service (72 bytes) and none of IP or UDP, which takes no
 //! time there either. Without framing, the header of Ethernet is in the capture and takes no time.
 //!
-//! Of other hosts, the headers of IPv4 (20 bytes), UDP (8) and our own (48) are the beginning of the packet's `S`
-//! bytes. A shorter packet has as much of them as fits, and a remark holds the contents of our
-//! header. A VLAN tag holds only the frame's priority level (a priority-tagged frame, of VLAN 0).
+//! Of other hosts, the headers of IPv4 (20 bytes), UDP (8) and our own (48) are the beginning of the
+//! packet's `S` bytes. A shorter packet has as much of them as fits, and a remark holds the contents
+//! of our header. A VLAN tag holds only the frame's priority level (a priority-tagged frame, of
+//! VLAN 0).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};

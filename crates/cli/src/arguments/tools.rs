@@ -104,14 +104,14 @@ pub(crate) enum AdapterCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct AdapterCheck {
-    /// Adapter files, or names of adapters that come with Laxity.
+    /// Adapter files, or names of built-in adapters.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AdapterShow {
-    /// An adapter file, or the name of an adapter that comes with Laxity.
+    /// An adapter file, or the name of a built-in adapter.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// File of a block diagram.

@@ -115,7 +115,7 @@ fn another_kind_of_file_is_named() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("which `run` takes without options"));
 }
 
-/// Adapters that come with Laxity are known by name, as in a scenario.
+/// Built-in adapters are known by name, as in a scenario.
 #[test]
 fn built_in_adapters_are_shown_by_name() {
     let here = Here::new("adapter-by-name");

@@ -74,8 +74,8 @@ pub(crate) struct RawChannel {
     /// real time.
     pub(crate) refusal: Option<Written<Refusal>>,
     /// The effect on the exit code of messages within the contract that are late, lost or dropped.
-    /// They have none while they are no more than the packets that `impairments` lost. Default: what `[run]` says. Only for
-    /// real time.
+    /// They have none while they are no more than the packets that `impairments` lost. Default:
+    /// what `[run]` says. Only for real time.
     pub(crate) misses: Option<Written<Misses>>,
     /// Best effort: the rate for which it counts where a resource is shared by rates. Default: what
     /// is left. Real time has that of its contract.
