@@ -13,9 +13,9 @@ use laxity_world::results::{Axis, AxisPoint, Results, Run};
 use laxity_world::text::{clean, clean_lines};
 use serde_json::{Value, json};
 
-use crate::Exit;
 use crate::arguments::Contract;
 use crate::terminal::Terminal;
+use crate::{Exit, columns};
 
 /// The longest wait that can be asked for.
 const LONGEST_WAIT: Span = Span::from_secs(24 * 3600);
@@ -116,15 +116,8 @@ fn table(recording: &Recording, rows: &[Row], chosen: &Row) -> String {
         ]
     };
     let lines: Vec<[String; 6]> = std::iter::once(heading).chain(rows.iter().map(line)).collect();
-    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3, 4, 5].map(width);
-    let mark = |i: usize| if i > 0 && rows[i - 1] == *chosen { "  <" } else { "" };
-    let printed = lines.iter().enumerate().map(|(i, line)| {
-        let cells: Vec<String> =
-            line.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
-        format!("{}{}\n", cells.join("  "), mark(i))
-    });
-    printed.collect()
+    let marks = std::iter::once("").chain(rows.iter().map(|row| if row == chosen { "  <" } else { "" }));
+    columns::lines(&lines, [true; 6]).zip(marks).map(|(line, mark)| format!("{line}{mark}\n")).collect()
 }
 
 /// The chosen contract as a channel of a scenario. The deadline in it is the interval, which each

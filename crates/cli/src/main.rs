@@ -10,6 +10,7 @@ mod attack;
 mod budget;
 mod calibrate;
 mod check;
+mod columns;
 mod contract;
 mod designer;
 mod diff;

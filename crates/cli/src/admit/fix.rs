@@ -10,6 +10,7 @@ use super::{Answer, View};
 use crate::Exit;
 use crate::arguments::Admit;
 use crate::check::counted;
+use crate::columns;
 use crate::terminal::{Bar, Terminal};
 
 pub(super) fn fix(scenario: &Scenario, arguments: &Admit, terminal: &mut Terminal) -> Exit {
@@ -101,10 +102,8 @@ fn table(fixes: &[Fix], terminal: &mut Terminal) {
             rows.push([change, clean(&thing.what), clean(&thing.now), clean(&lines.join("; "))]);
         }
     }
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let [a, b, c] = [0, 1, 2].map(width);
-    for [change, of, now, file] in &rows {
-        terminal.line(format!("  {change:<a$}  {of:<b$}  {now:<c$}  {file}").trim_end());
+    for line in columns::lines(&rows, [false; 4]) {
+        terminal.line(&format!("  {line}"));
     }
 }
 

@@ -6,7 +6,7 @@ use laxity_world::text::clean;
 use serde_json::json;
 
 use super::{Answer, View};
-use crate::Exit;
+use crate::{Exit, columns};
 
 /// The answers that `view` shows.
 fn shown<'a>(run: &'a Run, view: &'a View<'_>) -> impl Iterator<Item = &'a Told> {
@@ -21,13 +21,8 @@ pub(super) fn answer(experiment: &Experiment, view: &View<'_>) -> Option<Answer>
         [format!("{at:.6} s"), clean(channel), answer.clone(), clean(detail)]
     });
     let rows: Vec<_> = std::iter::once(heading).chain(rows).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let [a, b, c] = [0, 1, 2].map(width);
-    let line = |[at, channel, answer, detail]: &[String; 4]| {
-        let line = format!("{at:>a$}  {channel:<b$}  {answer:<c$}  {detail}");
-        format!("{}\n", line.trim_end())
-    };
-    let mut text: String = rows.iter().map(line).collect();
+    let lines = columns::lines(&rows, [true, false, false, false]);
+    let mut text: String = lines.map(|line| line + "\n").collect();
     text += "\nby the nodes on each route, when it was asked for\n";
     let unexpected = |channel: &laxity_world::results::Channel| channel.unexpected.unwrap_or(0);
     let refused: u64 = run.channels.iter().filter(|channel| view.shows(&channel.name)).map(unexpected).sum();

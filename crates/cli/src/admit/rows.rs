@@ -7,6 +7,7 @@ use laxity_world::promise::Promises;
 use laxity_world::text::clean;
 
 use super::{View, in_microseconds};
+use crate::columns;
 
 /// The rows of the channels that `view` shows, with a heading.
 pub(super) fn table(experiment: &Experiment, promises: &Promises, view: &View<'_>) -> String {
@@ -37,10 +38,5 @@ pub(super) fn table(experiment: &Experiment, promises: &Promises, view: &View<'_
     if rows.len() == 1 {
         return "no channel asks for a bound\n".into();
     }
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(width);
-    let line = |[channel, verdict, asked, bound, margin, station]: &[String; 6]| {
-        format!("{channel:<a$}  {verdict:<b$}  {asked:>c$}  {bound:>d$}  {margin:>e$}  {station}\n")
-    };
-    rows.iter().map(line).collect()
+    columns::lines(&rows, [false, false, true, true, true, false]).map(|line| line + "\n").collect()
 }
