@@ -276,7 +276,8 @@ impl Run {
     pub(crate) fn has_options(&self) -> bool {
         let Run { files: _, out, settings, effort, no_report, seed } = self;
         let Effort { threads, fresh } = effort;
-        out.is_some() || settings.is_some() || threads.is_some() || *fresh || *no_report || seed.is_some()
+        let edits = settings.edits();
+        out.is_some() || !edits.is_empty() || threads.is_some() || *fresh || *no_report || seed.is_some()
     }
 }
 

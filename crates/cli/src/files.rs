@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use laxity_scenario::Scenario;
 use laxity_scenario::diagnostic::{Diagnostic, Diagnostics};
-use laxity_scenario::files::{Disk, Files, LARGEST, Opened};
+use laxity_scenario::files::{Disk, Files, LARGEST, Opened, read_text};
 use laxity_scenario::profile::Profile;
 use laxity_service::NodeFile;
 use laxity_service::network::Network;
@@ -87,26 +87,18 @@ pub(crate) fn load(path: &Path, settings: &Settings) -> Result<Scenario, Diagnos
     laxity_lab::edited(Path::new(STDIN), &WithInput(bytes), &edits)
 }
 
-/// The text of the file at `path`, if it is one that a scenario might be.
-pub(crate) fn text_of(path: &Path) -> Option<String> {
-    let opened = Disk.open(path).ok()?;
-    let mut text = String::new();
-    let read = opened.bytes.take(LARGEST + 1).read_to_string(&mut text).ok()?;
-    (read as u64 <= LARGEST).then_some(text)
-}
-
 /// What the file at `path` is, if it is another file of Laxity than a scenario.
 fn another_kind(path: &Path) -> Option<Diagnostic> {
-    let text = text_of(path)?;
-    let name = path.display().to_string();
-    let (what, help) = if Network::is_one(&text) {
+    let source = read_text(&Disk, path, "a scenario").ok()?;
+    let beside = path.parent().unwrap_or(Path::new("."));
+    let (what, help) = if Network::is_one(source.text()) {
         ("a network of node files", "`laxity run` and `laxity compare` read it")
-    } else if NodeFile::read(path).is_ok() {
+    } else if NodeFile::parse(source.text(), beside).is_ok() {
         ("the file of a node", "`laxity serve` reads it")
     } else if Profile::load(&Disk, path).is_ok() {
         ("a profile of the costs of a host", "name it in a scenario: `[host] profile = \"…\"`")
     } else {
         return None;
     };
-    Some(Diagnostic::of_file(name, format!("it is {what}, and no scenario")).help(help))
+    Some(Diagnostic::of_file(source.name(), format!("it is {what}, and no scenario")).help(help))
 }

@@ -20,15 +20,12 @@ pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Exit {
     if let [file] = &arguments.files[..]
         && network::is_network(file)
     {
-        return match arguments.has_options() {
-            true => {
-                let file = clean(&file.display().to_string());
-                terminal
-                    .error(&format!("{file} is a network of node files, which `run` takes without options"));
-                Exit::BadInput
-            }
-            false => network::run(file, terminal),
-        };
+        if arguments.has_options() {
+            let file = clean(&file.display().to_string());
+            terminal.error(&format!("{file} is a network of node files, which `run` takes without options"));
+            return Exit::BadInput;
+        }
+        return network::run(file, terminal);
     }
     let files = match files::named(&arguments.files) {
         Ok(files) => files,

@@ -76,7 +76,10 @@ pub(crate) fn refusal(error: &io::Error) -> String {
 }
 
 /// The text of the file at `path`, which is `what` ("a scenario").
-pub(crate) fn read_text(files: &dyn Files, path: &Path, what: &str) -> Result<Arc<Source>, Diagnostics> {
+///
+/// # Errors
+/// The file cannot be read, is larger than [`LARGEST`], or is no text.
+pub fn read_text(files: &dyn Files, path: &Path, what: &str) -> Result<Arc<Source>, Diagnostics> {
     let name = path.display().to_string();
     let opened = files.open(path).map_err(|error| {
         let diagnostic = Diagnostic::of_file(&name, refusal(&error));

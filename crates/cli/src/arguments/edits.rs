@@ -14,11 +14,6 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Whether there is any.
-    pub(crate) fn is_some(&self) -> bool {
-        !self.changes.is_empty()
-    }
-
     /// The changes as edits of a scenario.
     pub(crate) fn edits(&self) -> Edits {
         let mut edits = Edits::default();

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use laxity_client::{Client, NodeStatus};
+use laxity_scenario::files::{Disk, read_text};
 use laxity_service::compare::{Measured, Verdict, compare};
 use laxity_service::network::Network;
 use laxity_service::predict::{Predicted, predict};
@@ -12,12 +13,11 @@ use laxity_world::text::{clean, clean_lines};
 
 use crate::Exit;
 use crate::arguments::Compare;
-use crate::files::text_of;
 use crate::terminal::Terminal;
 
 /// Whether the file at `path` is a network of node files.
 pub(crate) fn is_network(path: &Path) -> bool {
-    text_of(path).is_some_and(|text| Network::is_one(&text))
+    read_text(&Disk, path, "a network").is_ok_and(|source| Network::is_one(source.text()))
 }
 
 fn predicted(path: &Path, terminal: &Terminal) -> Option<(Network, Vec<Predicted>)> {
@@ -115,7 +115,7 @@ fn states(network: &Network, options: &Compare) -> Result<Vec<NodeStatus>, Strin
     }
     let ask = |node: &laxity_service::NodeFile| {
         let status = Client::connect_to(&node.socket()).and_then(|client| client.status());
-        status.map_err(|why| format!("{} at {}: {why}", node.name, node.socket().display()))
+        status.map_err(|why| format!("{}: {why}", node.name))
     };
     network.nodes.iter().map(ask).collect()
 }

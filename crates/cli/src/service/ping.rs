@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use laxity_client::{Contract, Error};
+use laxity_world::text::clean;
 
 use crate::Exit;
 use crate::arguments::Ping;
 use crate::service::receive::next;
 use crate::service::{connect, contract, finish, span};
 use crate::terminal::Terminal;
-use laxity_world::text::clean;
 
 /// Beyond the interval, in nanoseconds, so that a reply is not early either.
 const EARLY: u64 = 100_000;
