@@ -72,7 +72,7 @@ impl AdapterFile {
     pub fn named(path: &Path) -> Result<AdapterFile, Diagnostics> {
         match path.to_str().and_then(|name| Some((name, built_in_adapter(name)?))) {
             Some((name, text)) if !path.exists() => {
-                AdapterFile::parse(&Arc::new(Source::new(format!("adapters/{name}.toml (built in)"), text)))
+                AdapterFile::parse(&Source::built_in("adapter", name, text))
             }
             _ => AdapterFile::load(path),
         }
@@ -123,10 +123,7 @@ mod tests {
     use laxity_units::{ByteTime, Bytes, Span};
 
     fn built_in(name: &str) -> AdapterFile {
-        let (_, text) =
-            BUILT_IN.iter().find(|(built_in, _)| *built_in == name).expect("it comes with Laxity");
-        let source = Arc::new(Source::new(format!("adapters/{name}.toml"), *text));
-        AdapterFile::parse(&source).unwrap_or_else(|errors| panic!("{errors}"))
+        AdapterFile::named(Path::new(name)).unwrap_or_else(|errors| panic!("{errors}"))
     }
 
     fn description(name: &str) -> Description {

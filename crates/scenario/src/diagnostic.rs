@@ -30,6 +30,11 @@ impl Source {
         Self { name: name.into(), text: text.into() }
     }
 
+    /// The `word` ("adapter") called `name` that is built in, and its text.
+    pub(crate) fn built_in(word: &str, name: &str, text: &str) -> Arc<Self> {
+        Arc::new(Self::new(format!("{word}s/{name}.toml (built in)"), text))
+    }
+
     /// Name of the file in messages: its path as the user gave it.
     pub fn name(&self) -> &str {
         &self.name

@@ -208,7 +208,7 @@ impl<'a> Library<'a> {
             }
         }
         if let Some((_, text)) = built_in.iter().find(|(built_in, _)| *built_in == name) {
-            return Ok(Arc::new(Source::new(format!("{word}s/{name}.toml (built in)"), *text)));
+            return Ok(Source::built_in(word, name, text));
         }
         let beside = self.directory.join(&file);
         let reason = format!("there is no {word} `{}`", shown(name));

@@ -391,8 +391,8 @@ mod tests {
     fn the_built_in_profiles_are_valid_and_say_what_the_papers_say() {
         let read = |name: &str| {
             let (_, text) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name).unwrap();
-            let source = Arc::new(Source::new(format!("profiles/{name}.toml (built in)"), *text));
-            Profile::parse(&source).unwrap_or_else(|errors| panic!("{errors}"))
+            Profile::parse(&Source::built_in("profile", name, text))
+                .unwrap_or_else(|errors| panic!("{errors}"))
         };
         let us = Span::from_us;
         let mc68040 = read("mc68040");
