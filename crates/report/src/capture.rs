@@ -116,20 +116,31 @@ impl<'a, W: Write> Capture<'a, W> {
         self.frames.finish()
     }
 
+    /// Begins a frame with the header of Ethernet, from one station to another, and with a tag of
+    /// that priority.
+    fn begin(&mut self, [from, to]: [Option<usize>; 2], priority: Option<u8>, ether_type: EtherType) {
+        let tag = priority.map(|priority| SingleVlanHeader {
+            pcp: VlanPcp::try_new(priority).expect("there are eight"),
+            drop_eligible_indicator: false,
+            vlan_id: VlanId::ZERO,
+            ether_type,
+        });
+        let ethernet = Ethernet2Header {
+            source: station_address(from),
+            destination: station_address(to),
+            ether_type: if tag.is_some() { EtherType::VLAN_TAGGED_FRAME } else { ether_type },
+        };
+        self.frame.clear();
+        self.frame.extend(ethernet.to_bytes());
+        self.frame.extend(tag.iter().flat_map(SingleVlanHeader::to_bytes));
+    }
+
     /// Makes the frame in which `packet` goes from one node with signalling to another.
     fn wrap_whole(&mut self, [from, to]: [usize; 2], packet: &[u8]) {
         let signalling = self.experiment.signalling.as_ref();
         let link = signalling.and_then(|spec| spec.between(from, to)).expect("frames leave by links");
         let network = &self.experiment.networks[link.network];
-        let tag = network.tagged.then(|| tag(0, NODES));
-        let ethernet = Ethernet2Header {
-            source: station_address(Some(from)),
-            destination: station_address(Some(to)),
-            ether_type: if tag.is_some() { EtherType::VLAN_TAGGED_FRAME } else { NODES },
-        };
-        self.frame.clear();
-        self.frame.extend(ethernet.to_bytes());
-        self.frame.extend(tag.iter().flat_map(SingleVlanHeader::to_bytes));
+        self.begin([Some(from), Some(to)], network.tagged.then_some(0), NODES);
         self.frame.extend(packet);
     }
 
@@ -152,11 +163,6 @@ impl<'a, W: Write> Capture<'a, W> {
         let next = after.iter().find(|s| is_host(s)).copied();
         let relays = before.iter().filter(|s| is_host(s)).count() - 1;
         let end = channel.route.iter().skip(1).rfind(|s| is_host(s)).copied();
-        let ethernet = Ethernet2Header {
-            source: station_address(Some(last)),
-            destination: station_address(next),
-            ether_type: if tagged { EtherType::VLAN_TAGGED_FRAME } else { EtherType::IPV4 },
-        };
         let real_time = header.class == Class::RealTime;
         let datagram = UdpHeader::LEN + packet.len();
         let mut ip = Ipv4Header {
@@ -181,26 +187,13 @@ impl<'a, W: Write> Capture<'a, W> {
             length: 0,
             checksum: 0,
         });
-        self.frame.clear();
-        self.frame.extend(ethernet.to_bytes());
-        if tagged {
-            self.frame.extend(tag(priority, EtherType::IPV4).to_bytes());
-        }
+        self.begin([Some(last), next], tagged.then_some(priority), EtherType::IPV4);
         self.frame.extend(ip.to_bytes());
         self.frame.extend(udp.to_bytes());
         self.frame.extend(packet);
         debug_assert_eq!(self.frame.len(), around + packet.len());
         self.frame.resize(length, 0);
         packet.len() >= HEADER_LEN
-    }
-}
-
-fn tag(priority: u8, ether_type: EtherType) -> SingleVlanHeader {
-    SingleVlanHeader {
-        pcp: VlanPcp::try_new(priority).expect("there are eight"),
-        drop_eligible_indicator: false,
-        vlan_id: VlanId::ZERO,
-        ether_type,
     }
 }
 
