@@ -84,7 +84,7 @@ impl Recording {
 
     /// The mean spacing of messages.
     pub fn spacing(&self) -> Span {
-        self.lasts() / (self.messages.len() as u64 - 1).max(1)
+        self.lasts() / (self.messages.len() as u64 - 1)
     }
 
     /// The mean rate from the first message to the last, which is not counted.
@@ -97,14 +97,17 @@ impl Recording {
     /// longer than `wait`. `None` if no interval of 1 ps or more keeps that wait.
     pub fn contract(&self, largest: Bytes, wait: Span) -> Option<Row> {
         let keeps = |ps: u64| self.waits(largest, Span::from_ps(ps), wait);
+        let (mut kept, mut waits) = (1, keeps(1)?);
         // By (1) no interval beyond the whole and the wait is kept by two messages.
-        let (mut kept, mut broken) = (1, self.lasts().saturating_add(wait).as_ps().saturating_add(1));
-        keeps(kept)?;
+        let mut broken = self.lasts().saturating_add(wait).as_ps().saturating_add(1);
         while broken - kept > 1 {
             let middle = kept + (broken - kept) / 2;
-            *(if keeps(middle).is_some() { &mut kept } else { &mut broken }) = middle;
+            match keeps(middle) {
+                Some(longest) => (kept, waits) = (middle, longest),
+                None => broken = middle,
+            }
         }
-        let (interval, waits) = (Span::from_ps(kept), keeps(kept)?);
+        let interval = Span::from_ps(kept);
         let burst = waits.as_ps().div_ceil(kept) + 1;
         let burst = u32::try_from(burst).unwrap_or(u32::MAX);
         Some(Row { largest, burst, interval, rate: Rate::of(largest, interval), waits })
