@@ -22,8 +22,8 @@ use crate::identity::{NodeId, Port};
 use crate::refusal::{Acceptable, Resource, Shortage};
 use crate::resources::{Asked, Offer, ReservationId, Resources};
 
-/// All of a resource, in millionths.
-const WHOLE: u64 = 1_000_000;
+/// All of a resource.
+const MILLIONTHS: u64 = 1_000_000;
 
 /// A node with tables.
 #[derive(Debug, Clone)]
@@ -169,7 +169,7 @@ impl Resources for Tables {
         }
         let service = self.each().find_map(|(_, table)| Some(table.service_time(&request).ok()?.total()));
         let service = service.unwrap_or_default();
-        let cpu = u128::from(service.as_ps()) * 1_000_000;
+        let cpu = u128::from(service.as_ps()) * u128::from(MILLIONTHS);
         let claim = Claim {
             bandwidth: to.map_or(0, |_| asked.contract.bandwidth()),
             buffers: u64::from(burst),
@@ -234,7 +234,7 @@ fn shortage(refusal: &Refusal, asked: &Asked) -> Shortage {
             Shortage::of(resource, span.as_ps().max(1)).but(acceptable)
         }
         // More than the whole of it is missing, so it does not fit without the others either.
-        Deficit::Share(excess) if excess > WHOLE => Shortage::of(resource, excess),
+        Deficit::Share(excess) if excess > MILLIONTHS => Shortage::of(resource, excess),
         Deficit::Share(excess) => Shortage::of(resource, excess).but(Acceptable::Later),
         Deficit::Places(places) => Shortage::of(resource, places).but(Acceptable::Later),
         Deficit::Unbounded => Shortage::of(resource, u64::MAX),

@@ -93,12 +93,15 @@ pub struct Refused {
     pub whose: Option<usize>,
 }
 
+/// What a channel is refused for that would break the promise of channel `whose`; the reason follows.
+fn would_not_hold(experiment: &Experiment, whose: usize) -> String {
+    format!("with it the promise of `{}` would not hold: ", experiment.channels[whose].name)
+}
+
 impl Refused {
     /// The reason, and where unless that is the first of nodes without names.
     pub fn in_words(&self, experiment: &Experiment) -> String {
-        let whose = self.whose.map_or_else(String::new, |whose| {
-            format!("with it the promise of `{}` would not hold: ", experiment.channels[whose].name)
-        });
+        let whose = self.whose.map_or_else(String::new, |whose| would_not_hold(experiment, whose));
         match experiment.suffix(self.node).is_empty() {
             true => format!("{whose}{}", self.refusal),
             false => format!("{whose}{}: {}", experiment.place(self.node), self.refusal),
@@ -143,8 +146,7 @@ impl Promise {
             Promise::Refused(refused) => Some(refused.in_words(experiment)),
             Promise::Unreceived(refusal) if refusal.whose == i => Some(refusal.missing.to_string()),
             Promise::Unreceived(refusal) => {
-                let other = &experiment.channels[refusal.whose].name;
-                Some(format!("with it the promise of `{other}` would not hold: {}", refusal.missing))
+                Some(would_not_hold(experiment, refusal.whose) + &refusal.missing.to_string())
             }
             Promise::Unconnected(reason) | Promise::Unkept(reason) => Some(reason.clone()),
             Promise::BestEffort
