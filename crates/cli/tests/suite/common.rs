@@ -78,3 +78,13 @@ impl Drop for Here {
         drop(fs::remove_dir_all(&self.0));
     }
 }
+
+/// What a program printed.
+pub(crate) fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What a program printed beside its results.
+pub(crate) fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}

@@ -1,16 +1,6 @@
 //! `laxity contract`: what a recording must reserve.
 
-use std::process::Output;
-
-use super::common::Here;
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use crate::common::{Here, err, out};
 
 /// A frame of 3000 B, two of 1000 B and so on, 10 ms apart. In pieces of 1500 B that is four in 30 ms.
 /// The first piece of 77 is sent at the beginning; that of the last large frame, the 77th, counts at

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::common::{CAMERA, Here};
+use crate::common::{CAMERA, Here, err};
 
 const BULK: &str = r#"
 [[channel]]
@@ -79,6 +79,26 @@ fn has_tshark() -> bool {
     has
 }
 
+/// What tshark with the dissector says of a capture, for arguments without spaces in them.
+fn read(here: &Here, capture: &str, arguments: &str) -> String {
+    read_by(here, capture, &arguments.split_whitespace().collect::<Vec<_>>())
+}
+
+fn read_by(here: &Here, capture: &str, arguments: &[&str]) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dissector/laxity.lua");
+    let output = Command::new("tshark")
+        .arg("-X")
+        .arg(format!("lua_script:{}", script.display()))
+        .args(["-o", "ip.check_checksum:TRUE", "-r", capture])
+        .args(arguments)
+        .current_dir(&here.0)
+        .output()
+        .expect("tshark was there a moment ago");
+    let said = err(&output);
+    assert!(output.status.success() && !said.contains("Lua"), "{said}");
+    String::from_utf8(output.stdout).expect("tshark writes text")
+}
+
 /// The framing shows the level if it has a field for it: levels 0 to 3 are 7 of eight, 8 to 11 are
 /// 5, best effort is 0.
 #[test]
@@ -90,16 +110,8 @@ fn an_analyser_reads_how_urgent_a_tagged_frame_is() {
     here.write("tags.toml", TAGGED);
     let traced = here.laxity("trace tags.toml --pcap tags.pcapng");
     assert_eq!(traced.status.code(), Some(0), "{}", String::from_utf8_lossy(&traced.stderr));
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dissector/laxity.lua");
-    let output = Command::new("tshark")
-        .arg("-X")
-        .arg(format!("lua_script:{}", script.display()))
-        .args(["-r", "tags.pcapng", "-T", "fields", "-e", "frame.interface_name", "-e", "laxity.channel"])
-        .args(["-e", "vlan.priority", "-e", "vlan.id", "-e", "vlan.etype", "-e", "frame.len"])
-        .current_dir(&here.0)
-        .output()
-        .expect("tshark was there a moment ago");
-    let said = String::from_utf8(output.stdout).expect("tshark writes text");
+    let fields = "-T fields -e frame.interface_name -e laxity.channel -e vlan.priority -e vlan.id -e vlan.etype -e frame.len";
+    let said = read(&here, "tags.pcapng", fields);
     let (mut tagged, mut plain) = (0, 0);
     for line in said.lines() {
         let fields: Vec<&str> = line.split('\t').collect();
@@ -135,16 +147,9 @@ fn an_analyser_reads_what_fits_of_a_header() {
     here.write("short.toml", &TAGGED.replace("\"200 B\"", "\"40 B\"").replace("ethernet_vlan", "ethernet"));
     let traced = here.laxity("trace short.toml --pcap short.pcapng");
     assert_eq!(traced.status.code(), Some(0), "{}", String::from_utf8_lossy(&traced.stderr));
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dissector/laxity.lua");
-    let output = Command::new("tshark")
-        .arg("-X")
-        .arg(format!("lua_script:{}", script.display()))
-        .args(["-r", "short.pcapng", "-Y", "frame.len == 60", "-T", "fields"])
-        .args(["-e", "laxity.class", "-e", "laxity.channel", "-e", "laxity.message", "-e", "laxity.fragment"])
-        .current_dir(&here.0)
-        .output()
-        .expect("tshark was there a moment ago");
-    let said = String::from_utf8(output.stdout).expect("tshark writes text");
+    let short = ["-Y", "frame.len == 60", "-T", "fields", "-e", "laxity.class", "-e", "laxity.channel"];
+    let numbers = ["-e", "laxity.message", "-e", "laxity.fragment"];
+    let said = read_by(&here, "short.pcapng", &[&short[..], &numbers].concat());
     let lines: Vec<Vec<&str>> = said.lines().map(|line| line.split('\t').collect()).collect();
     // Two channels, ten messages each, of which the last may be under way, over two links.
     assert!((36..=40).contains(&lines.len()), "{said}");
@@ -164,20 +169,7 @@ fn an_analyser_reads_what_a_run_has_sent() {
     here.write("camera.toml", &format!("{CAMERA}{BULK}"));
     let traced = here.laxity("trace camera.toml --pcap camera.pcapng");
     assert_eq!(traced.status.code(), Some(0), "{}", String::from_utf8_lossy(&traced.stderr));
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dissector/laxity.lua");
-    let read = |arguments: &str| {
-        let output = Command::new("tshark")
-            .arg("-X")
-            .arg(format!("lua_script:{}", script.display()))
-            .args(["-o", "ip.check_checksum:TRUE", "-r", "camera.pcapng"])
-            .args(arguments.split_whitespace())
-            .current_dir(&here.0)
-            .output()
-            .expect("tshark was there a moment ago");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && !said.contains("Lua"), "{said}");
-        String::from_utf8(output.stdout).expect("tshark writes text")
-    };
+    let read = |arguments: &str| read(&here, "camera.pcapng", arguments);
     let fields = "-T fields -e laxity.class -e laxity.channel -e laxity.fragment -e laxity.fragments -e laxity.payload_length \
                   -e laxity.laxity -e laxity.late -e ip.checksum.status -e ip.host -N n";
     let (mut real, mut other) = (0, 0);
@@ -222,17 +214,9 @@ fn an_analyser_reads_the_frames_of_nodes() {
     here.write("row.toml", text);
     let traced = here.laxity("trace row.toml --pcap row.pcapng");
     assert_eq!(traced.status.code(), Some(0), "{}", String::from_utf8_lossy(&traced.stderr));
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dissector/laxity.lua");
-    let output = Command::new("tshark")
-        .arg("-X")
-        .arg(format!("lua_script:{}", script.display()))
-        .args(["-r", "row.pcapng", "-T", "fields"])
-        .args(["-e", "frame.time_epoch", "-e", "frame.len", "-e", "eth.src", "-e", "eth.dst"])
-        .args(["-e", "laxity.channel", "-e", "laxity.class", "-e", "laxity.malformed"])
-        .current_dir(&here.0)
-        .output()
-        .expect("tshark was there a moment ago");
-    let said = String::from_utf8(output.stdout).expect("tshark writes text");
+    let fields = "-T fields -e frame.time_epoch -e frame.len -e eth.src -e eth.dst -e laxity.channel -e laxity.class \
+                  -e laxity.malformed";
+    let said = read(&here, "row.pcapng", fields);
     let (mut last, mut counts, mut before) = (std::collections::BTreeMap::new(), [0; 3], 0.0);
     for line in said.lines() {
         let fields: Vec<&str> = line.split('\t').collect();

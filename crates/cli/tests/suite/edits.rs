@@ -3,15 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use crate::common::{CAMERA, Here};
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use crate::common::{CAMERA, Here, err, out};
 
 /// `laxity` with `arguments` and `input` as standard input.
 fn fed(here: &Here, arguments: &[&str], input: &str) -> Output {

@@ -2,23 +2,15 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-use crate::common::{CAMERA, Here};
+use crate::common::{CAMERA, Here, err, out};
 
 /// With the scenario in it.
 fn here(name: &str) -> Here {
     let here = Here::new(name);
     here.write("camera.toml", CAMERA);
     here
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
