@@ -206,6 +206,7 @@ fn by_rates(order: Order) {
             group: None,
             pays: Pays::Everywhere,
             early: Early::default(),
+            whole: false,
         }
     };
     let mut refused = 0;

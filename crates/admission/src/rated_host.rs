@@ -306,7 +306,14 @@ mod tests {
         let size = Bytes::new(1000) * packets;
         let spec = TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: us(interval) };
         let request = Request::new(spec, us(deadline)).unwrap();
-        RateRequest { request, level: 0, group: None, pays: Pays::Everywhere, early: Early::default() }
+        RateRequest {
+            request,
+            level: 0,
+            group: None,
+            pays: Pays::Everywhere,
+            early: Early::default(),
+            whole: false,
+        }
     }
 
     fn bounds(table: &RatedHost) -> Vec<Span> {

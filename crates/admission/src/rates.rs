@@ -47,7 +47,7 @@ use super::decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, R
 use super::environment::Request;
 use super::terms::{Breakdown, ps};
 use crate::station::Rated;
-use laxity_qos::discipline::{Latency, Order, Share, Sharing};
+use laxity_qos::discipline::{Latency, Messages, Order, Share, Sharing};
 
 /// Error of the clocks.
 const ROUNDING: Span = Span::from_ps(2);
@@ -65,6 +65,8 @@ pub struct RateRequest {
     pub pays: Pays,
     /// How early its messages arrive.
     pub early: Early,
+    /// Whether its packets come as whole messages, in order and none lost ([`Messages`]).
+    pub whole: bool,
 }
 
 /// Where a burst is paid for, over a row of links that are shared by rates.
@@ -404,6 +406,7 @@ impl RateTable {
             burst: spec.max_message,
             largest: spec.max_message.min(self.packet),
             smallest: spec.smallest_packet(self.packet),
+            messages: asked.whole.then_some(Messages { least: spec.min_message, most: spec.max_message }),
             level: asked.level,
             group: asked.group,
         }

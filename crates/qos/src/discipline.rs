@@ -74,7 +74,7 @@ pub use rate_controlled::RateControlled;
 pub use request::{Rank, Request, Server};
 pub use selection::{Cyclic, Gates, Selection, Shaper, Window};
 pub use self_clocked::SelfClocked;
-pub use sharing::{Latency, Share, Sharing};
+pub use sharing::{Latency, Messages, Share, Sharing};
 pub use start_time::StartTimeFair;
 pub use stop_and_go::StopAndGo;
 pub use strict_priority::StrictPriority;
@@ -321,6 +321,8 @@ disciplines! {
     StrictPriority "SP" Here |server: &Server| StrictPriority::of(server);
 }
 
+#[cfg(test)]
+mod ends;
 #[cfg(test)]
 mod fairness;
 #[cfg(test)]

@@ -32,6 +32,7 @@ fn asks(message: u64, interval: Span, deadline: Span) -> RateRequest {
         group: None,
         pays: Pays::Everywhere,
         early,
+        whole: false,
     }
 }
 

@@ -22,7 +22,14 @@ fn asked(pays: Pays) -> RateRequest {
     let spec = TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: us(30) };
     let request = Request::new(spec, us(10_000)).unwrap();
     // A number of early messages that leaves no wait for the end of them: the promise is by rates.
-    RateRequest { request, level: 0, group: None, pays, early: Early { by: Span::ZERO, ahead: 1000 } }
+    RateRequest {
+        request,
+        level: 0,
+        group: None,
+        pays,
+        early: Early { by: Span::ZERO, ahead: 1000 },
+        whole: false,
+    }
 }
 
 /// The promise to the first of `flows` alike at a link in `order`, which had `before` to pay, and

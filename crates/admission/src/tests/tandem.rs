@@ -99,7 +99,8 @@ fn bounds(order: Order, channels: &[(Pays, Span)]) -> Vec<Span> {
     };
     for &(pays, by) in channels {
         let request = Asked::new(spec, us(1000)).expect("it is a request");
-        let asked = RateRequest { request, level: 0, group: None, pays, early: Early { by, ahead: 0 } };
+        let asked =
+            RateRequest { request, level: 0, group: None, pays, early: Early { by, ahead: 0 }, whole: false };
         assert!(matches!(table.request(asked), Decision::Admitted { .. }), "{order:?}");
     }
     table.bounds().into_iter().map(|bound| bound.bound).collect()
@@ -142,6 +143,7 @@ fn worst(order: Order) -> Span {
         largest: packets(1),
         smallest: packets(1),
         level: 0,
+        messages: None,
         group: None,
     };
     let sharing = |flows: usize| Sharing {
@@ -206,6 +208,7 @@ fn no_way_of_the_grid_exceeds_what_is_promised() {
             largest: packets(1),
             smallest: packets(1),
             level: 0,
+            messages: None,
             group: None,
         });
         let next = (Pays::Before(before), first);

@@ -94,7 +94,22 @@ impl Order {
     /// Maximum lateness of each flow behind its own clock; `None` where no bound is known, or its
     /// conditions are not met.
     pub fn latencies(self, sharing: &Sharing) -> Vec<Option<Latency>> {
-        let all = |latencies: Vec<Latency>| latencies.into_iter().map(Some).collect();
+        if !sharing.has_ends() {
+            return self.latencies_of(sharing);
+        }
+        // Of both ways to count overhead the better.
+        let items = self.latencies_of(&sharing.by_items());
+        let least = |(a, b): (Option<Latency>, Option<Latency>)| match (a, b) {
+            (Some(a), Some(b)) => Some(if a.after() <= b.after() { a } else { b }),
+            (one, other) => one.or(other),
+        };
+        items.into_iter().zip(self.latencies_of(sharing)).map(least).collect()
+    }
+
+    fn latencies_of(self, sharing: &Sharing) -> Vec<Option<Latency>> {
+        let all = |latencies: Vec<Latency>| {
+            latencies.into_iter().map(|latency| Some(latency.later_by(sharing.ends()))).collect()
+        };
         if !self.fits(sharing) {
             return vec![None; sharing.flows.len()];
         }

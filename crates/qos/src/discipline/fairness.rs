@@ -256,7 +256,15 @@ fn what_is_left_when_nothing_waits_is_lost() {
 fn bounds_by_hand() {
     let share = |interval, burst, level| {
         let (tick, item) = (Vtick::new(Span::from_ns(interval), Bytes::new(100)), Bytes::new(100));
-        Share { tick, burst: Bytes::new(burst), largest: item, smallest: item, level, group: None }
+        Share {
+            tick,
+            burst: Bytes::new(burst),
+            largest: item,
+            smallest: item,
+            level,
+            messages: None,
+            group: None,
+        }
     };
     let speed = LinkCosts::new(Span::ZERO, Span::from_ns(1));
     let (flows, without) = (vec![share(400, 300, 1), share(200, 100, 0)], Bytes::new(150));

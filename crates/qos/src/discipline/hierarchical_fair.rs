@@ -43,7 +43,7 @@ use laxity_units::{Bytes, Span, Time};
 
 use super::groups::{Group, Groups};
 use super::keyed::evict;
-use super::sharing::{Latency, Sharing};
+use super::sharing::{Costly, Latency, Sharing};
 use super::stamped::{RATED, rank};
 use super::virtual_time::Virtual;
 use super::{Class, Rank, Request, Tag};
@@ -296,29 +296,31 @@ impl<T> HierarchicalFair<T> {
 pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
     let Sharing { flows, groups, .. } = sharing;
     let node = |within: Option<usize>| within.map_or(SERVER, |place| place + 1);
-    // The smallest and largest item of each group, those of groups in it included.
-    let mut sizes: Vec<Option<(Bytes, Bytes)>> = vec![None; groups.len()];
+    // The message with most overhead and the largest item of each group, those of groups in it
+    // included.
+    let mut sizes: Vec<Option<(Costly, Bytes)>> = vec![None; groups.len()];
     for flow in flows {
         let mut within = flow.group;
         while let Some(place) = within {
-            let (smallest, largest) = sizes[place].get_or_insert((flow.smallest, flow.largest));
-            (*smallest, *largest) = ((*smallest).min(flow.smallest), (*largest).max(flow.largest));
+            let own = sharing.costly(flow);
+            let (costly, largest) = sizes[place].get_or_insert((own, flow.largest));
+            (*costly, *largest) = ((*costly).max(own), (*largest).max(flow.largest));
             within = groups[place].within;
         }
     }
     // The time of an item of each part at its node, and the sum of the parts' rates.
     let mut items = vec![Span::ZERO; groups.len() + 1];
     let mut fits = vec![Some(0u128); groups.len() + 1];
-    let of_flows = flows.iter().map(|flow| (flow.group, flow.tick, flow.smallest, flow.largest));
+    let of_flows = flows.iter().map(|flow| (flow.group, flow.tick, sharing.costly(flow), flow.largest));
     let of_groups = groups.iter().zip(&sizes).filter_map(|(group, sizes)| {
-        let (smallest, largest) = (*sizes)?;
-        Some((group.within, group.tick, smallest, largest))
+        let (costly, largest) = (*sizes)?;
+        Some((group.within, group.tick, costly, largest))
     });
-    for (within, tick, smallest, largest) in of_flows.chain(of_groups) {
+    for (within, tick, costly, largest) in of_flows.chain(of_groups) {
         let (item, part) = match within {
             None => {
-                let ticks = u128::from(tick.of(smallest).as_ps()).max(1);
-                let of = u128::from(sharing.speed.transmit_in_proportion(smallest).as_ps()) << SHARE;
+                let ticks = u128::from(tick.of(costly.size).as_ps()).max(1);
+                let of = u128::from(costly.time.as_ps()) << SHARE;
                 (sharing.speed.transmit(largest), Some(of.div_ceil(ticks)))
             }
             Some(place) => {
@@ -336,9 +338,9 @@ pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
     }
     // The lag of each node behind its rate. A group follows its parent.
     let fits = |at: usize| fits[at].is_some_and(|sum| sum <= 1 << SHARE);
-    let mut behind = vec![fits(SERVER).then(|| sharing.without())];
+    let mut behind = vec![fits(SERVER).then(|| sharing.without().saturating_add(sharing.ends()))];
     for (place, (group, sizes)) in groups.iter().zip(&sizes).enumerate() {
-        let of = |within: Span, (_, largest): (Bytes, Bytes)| {
+        let of = |within: Span, (_, largest): (Costly, Bytes)| {
             within.saturating_add(items[node(group.within)]).saturating_add(group.tick.of(largest))
         };
         let kept = behind[node(group.within)].zip(*sizes).map(|(within, sizes)| of(within, sizes));

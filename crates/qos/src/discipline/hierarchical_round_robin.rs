@@ -246,7 +246,7 @@ pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
     let level = |flow: usize| frames.around(sharing.flows[flow].tick.interval());
     let given = |flow: usize| {
         let worth = frames.length(level(flow)).saturating_add(sharing.flows[flow].largest_tick());
-        sharing.share_of(flow, worth)
+        sharing.served_in(flow, worth)
     };
     let of_level = |own: u8| {
         let room = frames.have_room(sharing, own, level, given);

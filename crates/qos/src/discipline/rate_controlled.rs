@@ -83,7 +83,7 @@ fn busy(sharing: &Sharing, level: u8) -> Option<Span> {
             let share = sharing.flows[*flow];
             match share.smallest == share.largest {
                 true => sharing.item(*flow).saturating_mul(time.div_ceil(share.largest_tick())),
-                false => sharing.share_of(*flow, time).saturating_add(sharing.item(*flow)),
+                false => sharing.served_in(*flow, time).saturating_add(sharing.item(*flow)),
             }
         };
         urgent.iter().map(of_flow).fold(begun, Span::saturating_add)

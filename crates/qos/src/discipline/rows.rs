@@ -133,7 +133,7 @@ fn rows_by_hand() {
     let share = |interval, size, items: (u64, u64)| {
         let tick = Vtick::new(Span::from_ns(interval), Bytes::new(size));
         let (smallest, largest) = (Bytes::new(items.0), Bytes::new(items.1));
-        Share { tick, burst: Bytes::new(size), largest, smallest, level: 0, group: None }
+        Share { tick, burst: Bytes::new(size), largest, smallest, level: 0, messages: None, group: None }
     };
     let flows = vec![share(1000, 250, (50, 100)), share(1000, 300, (300, 300))];
     let speed = LinkCosts::new(Span::ZERO, Span::from_ns(1));
@@ -163,6 +163,7 @@ fn a_tandem_of_fluid_followers_is_as_in_print() {
         largest: Bytes::new(100),
         smallest: Bytes::new(100),
         level: 0,
+        messages: None,
         group: None,
     };
     let other = Share { burst: Bytes::new(400), largest: Bytes::new(400), smallest: Bytes::new(400), ..flow };

@@ -4,10 +4,13 @@
 use laxity_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
-use super::{EarlyPolicy, Group, Groups, Order, Request, Server, Share, Sharing, Tag};
+use super::sharing::Costly;
+use super::{EarlyPolicy, Group, Groups, Messages, Order, Request, Server, Share, Sharing, Tag};
 use crate::costs::LinkCosts;
+use crate::fragment::Cut;
 use crate::names::ChannelId;
 use crate::packet::Carried;
+use crate::traffic::TrafficSpec;
 use crate::virtual_clock::Vtick;
 
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +82,9 @@ struct Drawn {
     /// Its part of the reserved rate.
     weight: u64,
     sizes: (u64, u64),
-    /// Size of its bucket in largest items.
+    /// Packets of a message, if its items are parts of messages, and whether all have that size.
+    message: Option<(u64, bool)>,
+    /// Size of its bucket in largest items or messages.
     burst: u64,
     /// Whether it ignores its bucket.
     cheats: bool,
@@ -94,16 +99,64 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     let size = prop_oneof![Just(0u64), Just(u64::MAX), any::<u64>()];
     let sizes = prop_oneof![(1u64..1500, Just(0u64)), (1u64..200, 0u64..1400)];
     let wants = prop::collection::vec((gap, size), 1..40);
-    (1u64..30, sizes, 1u64..5, (prop::bool::weighted(0.3), any::<usize>()), wants).prop_map(
-        |(weight, (least, more), burst, (cheats, group), wants)| Drawn {
+    let message = prop::option::of((1u64..6, any::<bool>()));
+    (1u64..30, (sizes, message), 1u64..5, (prop::bool::weighted(0.3), any::<usize>()), wants).prop_map(
+        |(weight, ((least, more), message), burst, (cheats, group), wants)| Drawn {
             weight,
             sizes: (least, least + more),
+            message,
             burst,
             cheats,
             group,
             wants,
         },
     )
+}
+
+impl Drawn {
+    /// Its smallest and largest message or item, and whether they are messages.
+    fn whole(&self) -> (u64, u64, bool) {
+        let (least, packet) = self.sizes;
+        match self.message {
+            None => (least, packet, false),
+            Some((packets, fixed)) => {
+                let most = (packet * (packets - 1) + least).max(least);
+                (if fixed { most } else { least }, most, true)
+            }
+        }
+    }
+
+    /// Its share by `speed`, of which all weights are `weights`.
+    fn share(&self, (speed, weights): (LinkCosts, u64), level: u8, group: Option<usize>) -> Share {
+        let (least, most, whole) = self.whole();
+        let [min_message, max_message, largest] = [least, most, self.sizes.1].map(Bytes::new);
+        let spec = TrafficSpec { max_message, min_message, burst: 1, min_interval: Span::from_ns(1) };
+        let smallest = if whole { spec.smallest_packet(largest) } else { min_message };
+        let largest = largest.min(max_message);
+        let messages = whole.then_some(Messages { least: min_message, most: max_message });
+        let tick = Vtick::new(Span::from_ns(1), Bytes::new(1));
+        let burst = max_message * self.burst;
+        let share = Share { tick, burst, largest, smallest, messages, level, group };
+        let (frame, groups) = (Span::ZERO, Vec::new());
+        let alone = Sharing { speed, flows: vec![share], without: Bytes::ZERO, frame, groups };
+        let Costly { time, size } = alone.costly(&share);
+        let interval = time.scale_ceil(weights, self.weight).scale_ceil(max_message.get(), size.get());
+        Share { tick: Vtick::new(interval + Span::from_ps(1), max_message), ..share }
+    }
+
+    /// The items of a message that `size` is drawn for.
+    fn items(&self, size: u64, share: &Share) -> Vec<Bytes> {
+        let (least, most, whole) = self.whole();
+        let size = Bytes::new(least + size % (most - least + 1));
+        if !whole {
+            return vec![size];
+        }
+        // A cheat has messages that are too large, with the shortest rest.
+        let rest = if self.cheats && size.get() % 2 == 0 { share.smallest } else { Bytes::ZERO };
+        let size = if rest.is_zero() { size } else { Bytes::new(most) + rest };
+        let cut = Cut::new(size, Bytes::new(most), share.largest);
+        (0..cut.packets()).map(|index| cut.size(index)).collect()
+    }
 }
 
 /// Groups that have the rates reserved in them, and some a few percent more: each in an earlier
@@ -159,17 +212,13 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
     let best_effort = prop_oneof![3 => few, 1 => flood];
     let slack = prop_oneof![Just(0u64), 0u64..60];
     let groups = prop::collection::vec((any::<usize>(), prop_oneof![3 => Just(0u64), 1 => 0u64..30]), 0..4);
-    (prop::collection::vec(drawn(), 1..7), best_effort, (slack, groups), 0u64..2, -3i32..5).prop_map(
+    (prop::collection::vec(drawn(), 1..7), best_effort, (slack, groups), 0usize..3, -3i32..5).prop_map(
         |(flows, others, (slack, groups), startup, shift)| {
-            let speed = LinkCosts::new(Span::from_ns(startup * 20), Span::from_ns(1));
+            let speed = LinkCosts::new(Span::from_ns([0, 20, 300][startup]), Span::from_ns(1));
             let weights: u64 = flows.iter().map(|flow| flow.weight).sum::<u64>() * (4 + slack) / 4 + 1;
             let share = |(n, flow): (usize, &Drawn)| {
-                let (smallest, largest) = (Bytes::new(flow.sizes.0), Bytes::new(flow.sizes.1));
-                let of_smallest = speed.transmit(smallest).scale_ceil(weights, flow.weight);
-                let interval = of_smallest.scale_ceil(largest.get(), smallest.get());
-                let tick = Vtick::new(interval, largest);
                 let group = (flow.group % (groups.len() + 1)).checked_sub(1);
-                Share { tick, burst: largest * flow.burst, largest, smallest, level: n as u8, group }
+                flow.share((speed, weights), n as u8, group)
             };
             let shares: Vec<Share> = flows.iter().enumerate().map(share).collect();
             let groups = grouped(&shares, &groups);
@@ -178,17 +227,23 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
             let mut arrivals = Vec::new();
             for (n, (flow, share)) in flows.iter().zip(&shares).enumerate() {
                 let (mut at, mut full) = (Time::ZERO, Time::ZERO);
-                for (gap, size) in &flow.wants {
-                    let size = flow.sizes.0 + size % (flow.sizes.1 - flow.sizes.0 + 1);
+                for (gap, wanted) in &flow.wants {
+                    let items = flow.items(*wanted, share);
                     at += Span::from_ns(*gap);
-                    let (tick, bucket) = (share.tick.of(Bytes::new(size)), share.tick.of(share.burst));
+                    let size = items.iter().copied().sum();
+                    let (tick, bucket) = (share.tick.of(size), share.tick.of(share.burst));
                     if !flow.cheats {
                         // The bucket is full again at `full`, and covers this item from `full` plus
                         // the item's tick minus the bucket's depth on.
                         at = at.max(full.max(at).saturating_add(tick).saturating_sub(bucket));
                         full = full.max(at) + tick;
                     }
-                    arrivals.push((at, item(n, size, share.tick, at)));
+                    // The rest of a cheat's message may come when its begin has been served.
+                    for (place, size) in items.iter().enumerate() {
+                        let begun = flow.cheats && place > 0 && wanted & 1 << (place % 60) > 0;
+                        at += if begun { Span::from_ns(gap / 8 + 1500) } else { Span::ZERO };
+                        arrivals.push((at, item(n, size.get(), share.tick, at)));
+                    }
                 }
             }
             for (at, size) in &others {

@@ -11,6 +11,7 @@ use laxity_units::{Bytes, Span};
 
 use super::groups::Group;
 use crate::costs::LinkCosts;
+use crate::fragment::Fragmentation;
 use crate::virtual_clock::Vtick;
 
 /// A flow with a reserved rate.
@@ -24,6 +25,9 @@ pub struct Share {
     pub largest: Bytes,
     /// Its smallest item.
     pub smallest: Bytes,
+    /// Sizes of its messages, if its items are whole messages, cut to `largest`, one after the
+    /// other; `None` if any item may follow any.
+    pub messages: Option<Messages>,
     /// Its level, for disciplines with levels.
     pub level: u8,
     /// Index of its group, for disciplines with groups.
@@ -34,6 +38,58 @@ impl Share {
     /// `L / r`: the time of its largest item at its rate.
     pub fn largest_tick(&self) -> Span {
         self.tick.of(self.largest)
+    }
+}
+
+/// Sizes of the messages that a flow's items are parts of.
+///
+/// # Overhead of a message
+///
+/// An item has overhead, so of the items of a flow a small one takes the server longest for its
+/// size. A message of 16 and a bit items has one small item, and no other follows it at once. Let
+/// `T` be the time of a whole message on the server, `M` its size, `ρ` the largest `T / M` of all
+/// messages, and `s` the smallest item, of time `c`. Let a server take items of the flow in a row,
+/// `B` bytes in all. The row ends with part of a message, which has less overhead for its size than
+/// the whole, because the small item comes last. It begins with the end of a message, of which the
+/// small item may be all. So the row takes
+///
+/// ```text
+/// ρ B + e   at most,   e = c − ρ s                                              (1)
+/// ```
+///
+/// A message larger than `most` is carried as messages of `most` and a rest (`s` at least), so a
+/// row can begin with two small items, `e` counts twice, and `(T(most) + c) / (most + s)` is one
+/// of the `T / M`. `T / M` falls while the number of items stays, so the least message and the
+/// shortest with one item more are the only others.
+///
+/// Disciplines by rates bound the bytes that the items of each other flow have together between an
+/// instant and the departure of an item. With (1) rates are measured by `ρ`, and the latency is
+/// longer by `Σ e`, once. Without messages an item is a message: `ρ = c / s`, and `e` is zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Messages {
+    /// The smallest.
+    pub least: Bytes,
+    /// The largest that is carried whole.
+    pub most: Bytes,
+}
+
+/// What takes a server long for its size, and is compared by that.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Costly {
+    pub(super) time: Span,
+    /// Not zero.
+    pub(super) size: Bytes,
+}
+
+impl Costly {
+    fn and(self, other: Self) -> Self {
+        Self { time: self.time.saturating_add(other.time), size: self.size + other.size }
+    }
+
+    /// The one that takes longer for its size.
+    pub(super) fn max(self, other: Self) -> Self {
+        let product = |time: Span, size: Bytes| u128::from(time.as_ps()) * u128::from(size.get());
+        if product(self.time, other.size) < product(other.time, self.size) { other } else { self }
     }
 }
 
@@ -53,9 +109,9 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// Whether the server is fast enough for all rates: the sum over flows of an item's time on the
-    /// server divided by its time at the flow's rate is at most one. The smallest items count, as
-    /// they have most overhead.
+    /// Whether the server is fast enough for all rates: the sum over flows of a message's time on
+    /// the server divided by its time at the flow's rate is at most one, for the messages with most
+    /// overhead.
     pub fn fits(&self) -> bool {
         self.rates() <= 1 << 40
     }
@@ -69,10 +125,10 @@ impl Sharing {
     /// The part of the server that rates take, in 2⁻⁴⁰.
     fn rates(&self) -> u128 {
         let share = |flow: &Share| {
-            let size = flow.smallest.max(Bytes::new(1));
-            let of = u128::from(self.speed.transmit_in_proportion(size).as_ps()) << 40;
+            let Costly { time, size } = self.costly(flow);
+            let of = u128::from(time.as_ps()) << 40;
             let tick = u128::from(flow.tick.interval().as_ps()) * u128::from(size.get());
-            (of * u128::from(flow.tick.size().get())).div_ceil(tick.max(1))
+            of.saturating_mul(u128::from(flow.tick.size().get())).div_ceil(tick.max(1))
         };
         self.flows.iter().map(share).fold(0, u128::saturating_add)
     }
@@ -113,11 +169,11 @@ impl Sharing {
             .collect()
     }
 
-    /// Service time of a whole bucket, in the smallest items.
+    /// Service time of a whole bucket.
     pub fn burst(&self, flow: usize) -> Span {
-        let Share { burst, smallest, .. } = self.flows[flow];
-        let size = smallest.max(Bytes::new(1));
-        self.speed.transmit_in_proportion(size).saturating_mul(burst.div_ceil(size))
+        let share = &self.flows[flow];
+        let Costly { time, size } = self.costly(share);
+        time.saturating_mul(share.burst.div_ceil(size)).saturating_add(self.uneven(share))
     }
 
     /// Maximum service time of a flow's arrivals in `time`.
@@ -126,13 +182,61 @@ impl Sharing {
     }
 
     /// Maximum service time of a flow's items at its rate in `time`.
-    pub fn share_of(&self, flow: usize, time: Span) -> Span {
-        let Share { tick, smallest, .. } = self.flows[flow];
-        let size = smallest.max(Bytes::new(1));
-        // Items of the smallest size, including one begun.
-        let product = u128::from(self.speed.transmit_in_proportion(size).as_ps()) * u128::from(time.as_ps());
-        let tick = u128::from(tick.of(size).as_ps()).max(1);
+    pub fn served_in(&self, flow: usize, time: Span) -> Span {
+        self.share_of(flow, time).saturating_add(self.uneven(&self.flows[flow]))
+    }
+
+    /// The same, but for the ends of messages ([`ends`](Self::ends)).
+    pub(super) fn share_of(&self, flow: usize, time: Span) -> Span {
+        let share = &self.flows[flow];
+        let Costly { time: of, size } = self.costly(share);
+        let product = u128::from(of.as_ps()) * u128::from(time.as_ps());
+        let tick = u128::from(share.tick.of(size).as_ps()).max(1);
         Span::from_ps(u64::try_from(product.div_ceil(tick)).unwrap_or(u64::MAX))
+    }
+
+    /// `Σ e` of [`Messages`]: what the ends of messages take together, once.
+    pub(super) fn ends(&self) -> Span {
+        self.flows.iter().fold(Span::ZERO, |all, share| all.saturating_add(self.uneven(share)))
+    }
+
+    /// The same flows, of which any item may follow any.
+    pub(super) fn by_items(&self) -> Self {
+        let flows = self.flows.iter().map(|share| Share { messages: None, ..*share }).collect();
+        Self { flows, groups: self.groups.clone(), ..*self }
+    }
+
+    /// Whether the end of a message of any flow is counted apart.
+    pub(super) fn has_ends(&self) -> bool {
+        self.flows.iter().any(|share| share.messages.is_some() && share.smallest < share.largest)
+    }
+
+    /// The message of a flow that takes longest for its size.
+    pub(super) fn costly(&self, share: &Share) -> Costly {
+        let item = |size: Bytes| Costly { time: self.speed.transmit_in_proportion(size), size };
+        let smallest = share.smallest.max(Bytes::new(1));
+        let Some(Messages { least, most }) = share.messages else { return item(smallest) };
+        let whole = |size: Bytes| {
+            let cut = Fragmentation::new(size, share.largest);
+            let before = item(share.largest).time.saturating_mul(cut.packets() - 1);
+            Costly { time: before.saturating_add(item(cut.last()).time), size }
+        };
+        let least = least.max(Bytes::new(1));
+        let longer = Bytes::new(least.div_ceil(share.largest) * share.largest.get() + 1);
+        let longer = if longer <= most { whole(longer) } else { whole(least) };
+        whole(least).max(longer).max(whole(most).and(item(smallest)))
+    }
+
+    /// `e` of [`Messages`], for two ends.
+    fn uneven(&self, share: &Share) -> Span {
+        if share.messages.is_none() {
+            return Span::ZERO;
+        }
+        let smallest = share.smallest.max(Bytes::new(1));
+        let Costly { time, size } = self.costly(share);
+        let product = u128::from(time.as_ps()) * u128::from(smallest.get());
+        let even = Span::from_ps(u64::try_from(product / u128::from(size.get())).unwrap_or(u64::MAX));
+        self.speed.transmit_in_proportion(smallest).saturating_sub(even).saturating_mul(2)
     }
 }
 

@@ -203,7 +203,7 @@ fn who_is_put_out_was_never_there() {
 fn bounds_by_hand() {
     let share = |parts, group| {
         let (tick, item) = (one_in(parts), Bytes::new(100));
-        Share { tick, burst: item, largest: item, smallest: item, level: 0, group }
+        Share { tick, burst: item, largest: item, smallest: item, level: 0, messages: None, group }
     };
     let group = |parts, within| Group { tick: one_in(parts), within };
     let flows = vec![share(4, Some(0)), share(8, Some(0)), share(8, Some(1)), share(4, None)];

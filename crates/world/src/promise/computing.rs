@@ -22,7 +22,7 @@ pub(super) fn reserve(
         let Some(request) = application.request() else { return Ok(None) };
         let request = request.map_err(|_| Uncovered::BudgetRange)?;
         let (pays, early) = (Pays::Everywhere, Early::default());
-        let rate = RateRequest { request, level: 0, group: None, pays, early };
+        let rate = RateRequest { request, level: 0, group: None, pays, early, whole: false };
         let id = table.request(&Asked { rate, link: LinkId::FIRST, core: core(number) });
         id.map(Some).map_err(|_| Uncovered::Budgets)
     };

@@ -7,12 +7,13 @@
 //! deadline, which is at most the requested one.
 
 use laxity_admission::{Buffers, Pays, Program, RateRequest, Request};
+use laxity_model::network::{ImpairmentParameters, Probability};
 use laxity_qos::channel::{ChannelId, CoreId, PacketOverflow, Role};
 use laxity_units::Span;
 
 use super::asked::Asked;
 use super::environment::reader;
-use crate::experiment::{ChannelSpec, Experiment, Placement};
+use crate::experiment::{Adapter, ChannelSpec, Experiment, Network, Placement};
 use crate::traffic::ahead::Ahead;
 
 /// The position of a channel on its path.
@@ -59,10 +60,38 @@ impl<'a> Leg<'a> {
         };
         let (level, group) = (channel.level.unwrap_or(0), channel.group);
         Asked {
-            rate: RateRequest { request, level, group, pays: self.pays, early: self.ahead.early() },
+            rate: RateRequest {
+                request,
+                level,
+                group,
+                pays: self.pays,
+                early: self.ahead.early(),
+                whole: self.whole(),
+            },
             link: experiment.link_out(channel, self.hop),
             core: self.core(node),
         }
+    }
+
+    /// Whether its packets come to a link as whole messages, in order and none lost: the sender
+    /// enforces contracts, no network loses, repeats or reorders frames, and no adapter serves
+    /// packets side by side.
+    fn whole(&self) -> bool {
+        let orderly = |network: &Network| {
+            let ImpairmentParameters { delay: _, jitter: _, loss, corruption, duplication, reordering } =
+                &network.impairments;
+            [*loss, *corruption, *duplication, reordering.probability]
+                .iter()
+                .all(|p| *p == Probability::NEVER)
+        };
+        let one_by_one = |adapter: &Adapter| match adapter {
+            Adapter::Null(_) => true,
+            Adapter::Described(it) => it.transmit.iter().chain(&it.receive).all(|stage| stage.servers == 1),
+        };
+        let (experiment, sender) = (self.experiment, self.channel.route[0]);
+        experiment.host(sender).subsystem.enforcement
+            && experiment.networks.iter().all(orderly)
+            && experiment.adapters.iter().all(one_by_one)
     }
 
     /// Where its handlers are at `node`.

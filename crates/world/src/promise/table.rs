@@ -478,6 +478,7 @@ fn sharing(
                 burst: channel.spec.max_message,
                 largest: if kept { largest } else { packet },
                 smallest: if kept { channel.spec.smallest_packet(packet) } else { Bytes::new(1) },
+                messages: None,
                 level: LEVELS as u8 - 1,
                 group: channel.group,
             });

@@ -53,7 +53,14 @@ fn asks(packets: u64, interval: Span) -> RateRequest {
     let size = KILO * packets;
     let spec = TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: interval };
     let request = Request::new(spec, Span::from_secs(100)).unwrap();
-    RateRequest { request, level: 0, group: None, pays: Pays::Everywhere, early: Early::default() }
+    RateRequest {
+        request,
+        level: 0,
+        group: None,
+        pays: Pays::Everywhere,
+        early: Early::default(),
+        whole: false,
+    }
 }
 
 /// Two packets each 400 us through 10, VirtualClock with 30, 20, SCFQ with 40, beside best effort
@@ -79,6 +86,7 @@ fn a_burst_is_paid_for_at_the_first_stage() {
         largest: KILO,
         smallest: KILO,
         level: 31,
+        messages: None,
         group: None,
     };
     let beside = table(&stages, 10, vec![share(100)]);
@@ -198,8 +206,15 @@ fn worst(
     let interval = slowest(1000) * 4 + us(spare);
     let tick = Vtick::new(slowest(100) * 25, KILO);
     let own = Vtick::new(interval, KILO * 2);
-    let greedy =
-        Share { tick, burst: KILO, largest: KILO, smallest: Bytes::new(100), level: 31, group: None };
+    let greedy = Share {
+        tick,
+        burst: KILO,
+        largest: KILO,
+        smallest: Bytes::new(100),
+        level: 31,
+        messages: None,
+        group: None,
+    };
     let table = table(&stages, spacing, vec![greedy]);
     let bound = table.least_deadline(&asks(2, interval)).expect("there is room for it");
     let mut handed: Vec<(Time, discipline::Request)> = Vec::new();
