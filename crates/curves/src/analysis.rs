@@ -57,16 +57,16 @@ impl Default for Effort {
 ///
 /// Each analysis is valid by itself, so the least counts.
 pub fn bounds(network: &Network, effort: Effort) -> Vec<Option<Bound>> {
-    bounds_where(network, effort, |_, _| true)
+    bounds_where(network, effort, |_, _| true).into_iter().map(Result::ok).collect()
 }
 
 /// The same, with total flow analysis alone for each flow that is not `wanted`, by its index and its
-/// bound from that.
+/// bound from that; in place of a bound the place on the path of the first server without one.
 pub fn bounds_where(
     network: &Network,
     effort: Effort,
     wanted: impl Fn(usize, Span) -> bool,
-) -> Vec<Option<Bound>> {
+) -> Vec<Result<Bound, usize>> {
     let total = Total::of(network);
     let mut shares = Shares::new(network, &total);
     (0..network.flows.len()).map(|flow| bound(&mut shares, flow, effort, &wanted)).collect()
@@ -77,11 +77,11 @@ fn bound(
     flow: usize,
     effort: Effort,
     wanted: &impl Fn(usize, Span) -> bool,
-) -> Option<Bound> {
+) -> Result<Bound, usize> {
     let (network, total) = (shares.network, shares.total);
     let path = &network.flows[flow].path;
     if total.valid[flow] < path.len() {
-        return None;
+        return Err(total.valid[flow]);
     }
     let propagation: Vec<Span> = path.iter().map(|&server| network.servers[server].propagation).collect();
     let mut passed = Vec::with_capacity(path.len());
@@ -89,7 +89,7 @@ fn bound(
         let before = passed.last().copied().unwrap_or(Span::ZERO);
         passed.push(before.saturating_add(*delay).saturating_add(*propagation));
     }
-    let mut least = (*passed.last()?, Method::Total);
+    let mut least = (passed.last().copied().unwrap_or_default(), Method::Total);
     if path.len() > 1 && wanted(flow, least.0) {
         let within = |most: usize| network.flows.len() <= most;
         let separate = if within(effort.flows) { separate::bound(shares, flow) } else { None };
@@ -105,5 +105,5 @@ fn bound(
     // A frame has passed each server when it has passed the last.
     passed.iter_mut().for_each(|passed| *passed = delay.min(*passed));
     let (stays, jitter) = (total.delay[flow].clone(), total.jitter[flow].clone());
-    Some(Bound { delay, method, passed, stays, jitter })
+    Ok(Bound { delay, method, passed, stays, jitter })
 }

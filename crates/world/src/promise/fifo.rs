@@ -141,6 +141,9 @@ struct Entry {
     source: Result<(Vec<Bucket>, Span), Uncovered>,
 }
 
+/// The bounds at queues in a row, or which of them is the first without one.
+type Found = Result<laxity_curves::Bound, usize>;
+
 impl Part<'_> {
     fn answers(&self, active: &[usize]) -> Vec<Answer> {
         let entries: Vec<Entry> = active.iter().map(|&i| self.entry(i)).collect();
@@ -152,16 +155,15 @@ impl Part<'_> {
             if self.blocks(&entries, &found, &mut queues) {
                 continue;
             }
-            let answer = |(entry, reach, found): (
-                &Entry,
-                &Result<usize, Uncovered>,
-                &Option<laxity_curves::Bound>,
-            )| {
-                match (reach, found) {
-                    (Err(why), _) => Answer::Tail(Err(*why)),
-                    (Ok(_), None) => Answer::Late(Deficit::Unbounded, self.senders(entry)[entry.first]),
-                    (Ok(_), Some(found)) => self.judged(entry, found),
+            let answer = |(entry, reach, found): (&Entry, &Result<usize, Uncovered>, &Option<Found>)| match (
+                reach, found,
+            ) {
+                (Err(why), _) => Answer::Tail(Err(*why)),
+                (Ok(_), Some(Ok(found))) => self.judged(entry, found),
+                (Ok(_), Some(Err(hop))) => {
+                    Answer::Late(Deficit::Unbounded, self.senders(entry)[entry.first + hop])
                 }
+                (Ok(_), None) => Answer::Late(Deficit::Unbounded, self.senders(entry)[entry.first]),
             };
             let all = entries
                 .iter()
@@ -301,11 +303,7 @@ impl Part<'_> {
     }
 
     /// The bounds of the network of all queues.
-    fn bounds(
-        &self,
-        entries: &[Entry],
-        reach: &[(usize, Result<usize, Uncovered>)],
-    ) -> Vec<Option<laxity_curves::Bound>> {
+    fn bounds(&self, entries: &[Entry], reach: &[(usize, Result<usize, Uncovered>)]) -> Vec<Option<Found>> {
         let experiment = self.experiment;
         let mut places: BTreeMap<(usize, LinkId), usize> = BTreeMap::new();
         let mut servers = Vec::new();
@@ -349,9 +347,8 @@ impl Part<'_> {
         };
         let bounds =
             bounds_where(&network, Effort::default(), |flow, delay| self.least || needed(flow, delay));
-        let mut found: BTreeMap<usize, Option<laxity_curves::Bound>> =
-            of.iter().map(|entry| entry.channel).zip(bounds).collect();
-        entries.iter().map(|entry| found.remove(&entry.channel).flatten()).collect()
+        let mut found: BTreeMap<usize, Found> = of.iter().map(|entry| entry.channel).zip(bounds).collect();
+        entries.iter().map(|entry| found.remove(&entry.channel)).collect()
     }
 
     /// Whether the queues of `entry` can keep its deadline if no packet waits, and the time that they
@@ -376,12 +373,12 @@ impl Part<'_> {
     fn blocks(
         &self,
         entries: &[Entry],
-        found: &[Option<laxity_curves::Bound>],
+        found: &[Option<Found>],
         queues: &mut [Result<(), Uncovered>],
     ) -> bool {
         let mut blocks = false;
         for (entry, found) in entries.iter().zip(found).filter(|(entry, _)| entry.first == 0) {
-            let Some(found) = found else { continue };
+            let Some(Ok(found)) = found else { continue };
             let channel = self.channel(entry);
             let messages = self.present(entry, found, 0);
             let packets =

@@ -39,7 +39,8 @@ fn the_interval_of_a_shaped_channel_is_that_of_its_slope() {
     let experiment =
         two_senders(switch, "burst = 1\nmin_interval = \"1 ms\"\ndeadline = \"1 ms\"\nlevel = 0");
     let answers = promise::promises(&experiment, Formula::Corrected).unwrap().channels;
-    assert!(answers[0].is_refused(), "{:?}", answers[0]);
+    let reason = answers[0].refusal(&experiment, 0).expect("4 Mbit/s are no 3");
+    assert!(reason.starts_with("s.r: link: "), "the port shapes, and not the host: {reason}");
     let fit = promise::fit(&experiment, Formula::Corrected, 0, &answers[0]);
     assert_eq!(fit.interval.map(|(interval, _)| interval), Some(Span::from_us(1340)));
 }

@@ -24,6 +24,22 @@ fn a_shaped_class_pauses_until_it_has_earned_its_frame() {
     assert_eq!(found.iter().map(|(_, worst)| *worst).fold(0.0, f64::max), 160.0);
 }
 
+/// With an idle slope of the link's rate or more the credit never falls: 40 us at the host, and 40 us
+/// for each frame at the port, as without a shaper.
+#[test]
+fn a_slope_as_fast_as_the_link_holds_nothing_back() {
+    let sends = [sends("a", &[0.0]), sends("b", &[0.0])].concat();
+    for shaper in [
+        "",
+        "shapers = [{ level = 0, idle_slope = \"100 Mbit/s\" }]",
+        "shapers = [{ level = 0, idle_slope = \"175 Mbit/s\" }]",
+    ] {
+        let found = bound_and_worst(&[HEAD, &star(shaper), &sends].concat());
+        assert_eq!(found.iter().map(|(bound, _)| *bound).collect::<Vec<_>>(), [120.0, 120.0], "{shaper}");
+        assert_eq!(found.iter().map(|(_, worst)| *worst).fold(0.0, f64::max), 120.0, "{shaper}");
+    }
+}
+
 /// Level 0 is open from 200 to 300 us of each ms. A frame that is at the port a nanosecond after 260 us
 /// would not end in time: it begins at 1200 us and leaves at 1240 us, 1019.999 us after it was sent.
 /// Another, sent with it, follows.

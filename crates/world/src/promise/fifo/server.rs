@@ -31,7 +31,7 @@ pub(super) fn server(experiment: &Experiment, station: usize, link: LinkCosts, s
         Some(port) if port.order == Order::StrictPriority => Server {
             fifo: false,
             below: below(experiment, station, link),
-            shapers: shapers(port),
+            shapers: shapers(port, server.peak),
             gates: gates(port),
             cyclic: cyclic(experiment, station, port),
             ..server
@@ -79,10 +79,14 @@ fn below(experiment: &Experiment, station: usize, framing: LinkCosts) -> Bytes {
     experiment.channels.iter().filter(passes).map(frame).max().unwrap_or_default()
 }
 
-/// The classes of a port with a credit-based shaper, and their idle slopes.
-fn shapers(port: &PortConfig) -> Vec<(u8, Rate)> {
+/// The classes of a port with a credit-based shaper, and their idle slopes. A slope that the link does
+/// not exceed holds nothing back: the credit never falls.
+fn shapers(port: &PortConfig, link: Rate) -> Vec<(u8, Rate)> {
     let shapers = port.selection.iter().flat_map(|selection| &selection.shapers);
-    shapers.map(|shaper| (shaper.level, shaper.idle_slope)).collect()
+    shapers
+        .filter(|shaper| shaper.idle_slope < link)
+        .map(|shaper| (shaper.level, shaper.idle_slope))
+        .collect()
 }
 
 /// The windows of a port's gates, by level.
