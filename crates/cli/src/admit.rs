@@ -156,6 +156,9 @@ impl Answer {
             if !view.shows(&channel.name) {
                 continue;
             }
+            if ends_early(answer, undelivered[i]).is_some() {
+                exit = exit.max(Exit::NotJudged);
+            }
             let brief = matches!(answer, Promise::Connected(_) | Promise::Received(_) | Promise::Admitted(_));
             if brief && !view.terms {
                 let above = if text.ends_with(": admitted\n") { "" } else { "\n" };
@@ -223,12 +226,15 @@ impl Answer {
     }
 }
 
-/// A line on an admitted channel without a bound on its delivery, if there is a reason for that.
+/// Why an admitted channel has no bound on its delivery, which is what its deadline is for.
+fn ends_early(answer: &Promise, undelivered: Option<Uncovered>) -> Option<Uncovered> {
+    undelivered.filter(|_| matches!(answer, Promise::Admitted(_)) && answer.delivery_bound().is_none())
+}
+
+/// A line on a channel whose bound ends early.
 fn to_the_last_transmission(answer: &Promise, undelivered: Option<Uncovered>) -> String {
-    match (answer.delivery_bound(), undelivered) {
-        (None, Some(why)) => format!("  to the last transmission, and not to the receiving host: {why}\n"),
-        _ => String::new(),
-    }
+    let line = |why| format!("  to the last transmission, and not to the receiving host: {why}\n");
+    ends_early(answer, undelivered).map(line).unwrap_or_default()
 }
 
 /// The reason, and the key to read about.

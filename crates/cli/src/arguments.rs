@@ -59,9 +59,10 @@ static ABILITIES: LazyLock<String> = LazyLock::new(|| {
 ///
 /// 4: a claim is not judged because its figures were not measured well enough; a run was given up
 /// because it made no progress; or a run without claims carried no message, or none on a channel
-/// with a bound. `tune` also exits with 4 if it measured no setting. `admit` does if it could not
-/// decide: no analysis covers the host, admission is off beside a deadline, or copies of a channel
-/// are counted.
+/// with a bound. `tune` also exits with 4 if it measured no setting, and `trace` if nothing happened
+/// in the part of the run that was asked for. `admit` does if it could not decide: no analysis
+/// covers a host, or the bound ends before the receiving host; admission is off beside a deadline;
+/// or copies of a channel are counted.
 ///
 /// 0: every claim holds, at least within a stated range, and every channel is admitted as expected.
 ///

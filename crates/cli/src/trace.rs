@@ -53,16 +53,21 @@ pub(crate) fn trace(arguments: &Trace, terminal: &mut Terminal) -> Exit {
         terminal.error(&format!("{}: trace and packets cannot be one file", clean(&a.display().to_string())));
         return Exit::BadInput;
     }
-    if let Err(error) = watch(&scenario.experiment(&point), arguments, &inputs) {
-        return terminal.unwritten(&error);
-    }
+    let met = match watch(&scenario.experiment(&point), arguments, &inputs) {
+        Ok(met) => met,
+        Err(error) => return terminal.unwritten(&error),
+    };
     let described = scenario.describe(&point);
     let of = if described.is_empty() { String::new() } else { format!(" at {described}") };
     terminal.line(&format!("{}{of}", scenario.name));
     for path in arguments.perfetto.iter().chain(&arguments.pcap) {
         terminal.line(&format!("wrote {}", clean(&path.display().to_string())));
     }
-    Exit::Holds
+    if met {
+        return Exit::Holds;
+    }
+    terminal.note("nothing happened in the part of the run that was asked for");
+    Exit::NotJudged
 }
 
 /// The part of the run that is written. Default: all.
@@ -71,21 +76,24 @@ fn window(arguments: &Trace) -> Window {
     Window { from, to: arguments.length.map_or(Time::MAX, |length| from.saturating_add(length)) }
 }
 
+/// Writes the files; whether there is anything in one of them.
 fn watch(
     experiment: &laxity_world::experiment::Experiment,
     arguments: &Trace,
     inputs: &[PathBuf],
-) -> Result<(), output::Error> {
+) -> Result<bool, output::Error> {
     let begin = |path: &PathBuf| {
         let (draft, file) = Draft::begin(path, Kind::Capture, inputs)?;
         Ok((draft, Capture::new(BufWriter::new(file), experiment)))
     };
     let mut capture = arguments.pcap.as_ref().map(begin).transpose()?;
     let window = window(arguments);
+    let mut met = false;
     let mut record = |departed: Departed<'_>| {
         if let Some((_, frames)) = &mut capture
             && window.holds(departed.at)
         {
+            met = true;
             frames.record(departed);
         }
     };
@@ -94,14 +102,16 @@ fn watch(
         let (draft, file) = Draft::begin(path, perfetto::kind(path), inputs)?;
         let mut trace = Windowed::new(TraceFile::new(path, BufWriter::new(file)), window);
         laxity_world::observe(experiment, &mut trace, frames);
-        finish(draft, trace.finish().finish())?;
+        let (file, happened) = trace.finish();
+        met |= happened;
+        finish(draft, file.finish())?;
     } else {
         laxity_world::observe(experiment, &mut NoTrace, frames);
     }
     if let Some((draft, frames)) = capture {
         finish(draft, frames.finish())?;
     }
-    Ok(())
+    Ok(met)
 }
 
 fn finish(draft: Draft, writer: io::Result<BufWriter<File>>) -> Result<(), output::Error> {

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use laxity_client::{Channel, ChannelName, Client, Error, Listener};
+use laxity_machine::signal::StopOnSignal;
 
 use crate::Exit;
 use crate::arguments::Recv;
@@ -28,28 +29,14 @@ struct Count {
     worst: Duration,
 }
 
-#[allow(clippy::disallowed_methods, reason = "the user asks for a time by the machine's clock")]
 fn run(options: &Recv, terminal: &mut Terminal) -> Result<Exit, Error> {
+    let stop = StopOnSignal::install().map_err(|refused| Error::Failed(refused.to_string()))?;
     let client = connect(&options.daemon)?;
     let mut listener = client.listen(&options.name)?;
     terminal.note(&format!("listening at `{}` on {}", options.name, client.node()));
-    let end = options.time.map(|time| Instant::now() + Duration::from_secs_f64(time.as_secs_f64()));
-    let (mut counts, mut left) = (BTreeMap::<Option<ChannelName>, Count>::new(), options.count);
-    let (mut replies, mut out) = (BTreeMap::new(), std::io::stdout().lock());
-    while left != Some(0) && end.is_none_or(|end| Instant::now() < end) {
-        let Some(message) = listener.recv_timeout(LOOK)? else { continue };
-        let count = counts.entry(message.channel).or_default();
-        count.messages += 1;
-        count.bytes += message.payload.len() as u64;
-        count.worst = count.worst.max(message.delay);
-        left = left.map(|left| left - 1);
-        if options.echo {
-            echo(&client, &mut replies, message.channel, &message.payload)?;
-        } else if !options.report {
-            out.write_all(&message.payload).and_then(|()| out.flush())?;
-        }
-    }
-    drop(out);
+    let mut counts = BTreeMap::new();
+    let outcome = take(options, (&client, &mut listener), &mut counts, &stop);
+    // Of what has come before a signal, or before the daemon went, too.
     if options.report {
         terminal.line("channel        messages     bytes   worst delay");
         for (channel, count) in &counts {
@@ -58,7 +45,35 @@ fn run(options: &Recv, terminal: &mut Terminal) -> Result<Exit, Error> {
             terminal.line(&format!("{name:<14} {:>8} {:>9} {worst:>13}", count.messages, count.bytes));
         }
     }
-    Ok(Exit::Holds)
+    outcome.map(|()| Exit::Holds)
+}
+
+/// Takes messages until their number, the time or a signal ends it.
+#[allow(clippy::disallowed_methods, reason = "the user asks for a time by the machine's clock")]
+fn take(
+    options: &Recv,
+    (client, listener): (&Client, &mut Listener),
+    counts: &mut BTreeMap<Option<ChannelName>, Count>,
+    stop: &StopOnSignal,
+) -> Result<(), Error> {
+    let end = options.time.map(|time| Instant::now() + Duration::from_secs_f64(time.as_secs_f64()));
+    let mut left = options.count;
+    let (mut replies, mut out) = (BTreeMap::new(), std::io::stdout().lock());
+    let goes_on = || !stop.flag().is_set() && end.is_none_or(|end| Instant::now() < end);
+    while left != Some(0) && goes_on() {
+        let Some(message) = listener.recv_timeout(LOOK)? else { continue };
+        let count = counts.entry(message.channel).or_default();
+        count.messages += 1;
+        count.bytes += message.payload.len() as u64;
+        count.worst = count.worst.max(message.delay);
+        left = left.map(|left| left - 1);
+        if options.echo {
+            echo(client, &mut replies, message.channel, &message.payload)?;
+        } else if !options.report {
+            out.write_all(&message.payload).and_then(|()| out.flush())?;
+        }
+    }
+    Ok(())
 }
 
 /// Sends a message of `laxity ping` back, over a channel of the same contract.

@@ -33,17 +33,19 @@ pub(crate) struct Windowed<T> {
     window: Window,
     /// Levels before the window, until it begins.
     before: BTreeMap<Track, i64>,
+    /// Whether an event was within.
+    met: bool,
 }
 
 impl<T: Trace> Windowed<T> {
     pub(crate) fn new(sink: T, window: Window) -> Self {
-        Self { sink, window, before: BTreeMap::new() }
+        Self { sink, window, before: BTreeMap::new(), met: false }
     }
 
-    /// The sink, after all events.
-    pub(crate) fn finish(mut self) -> T {
+    /// The sink, after all events, and whether there were any in the window.
+    pub(crate) fn finish(mut self) -> (T, bool) {
         self.begin();
-        self.sink
+        (self.sink, self.met)
     }
 
     /// Passes on the levels at the beginning of the window, once.
@@ -65,12 +67,14 @@ impl<T: Trace> Trace for Windowed<T> {
 
     fn span(&mut self, track: Track, name: &str, begin: Time, end: Time, arguments: Arguments<'_>) {
         if self.window.meets(begin, end) {
+            self.met = true;
             self.sink.span(track, name, begin, end, arguments);
         }
     }
 
     fn instant(&mut self, track: Track, name: &str, at: Time, arguments: Arguments<'_>) {
         if self.window.holds(at) {
+            self.met = true;
             self.sink.instant(track, name, at, arguments);
         }
     }
@@ -82,6 +86,7 @@ impl<T: Trace> Trace for Windowed<T> {
         }
         self.begin();
         if at < self.window.to {
+            self.met = true;
             self.sink.level(track, at, value);
         }
     }
@@ -146,7 +151,7 @@ mod tests {
             trace.instant(track, "mark", at(time), &[]);
             trace.flow(track, at(time), time, Flow::Passes);
         }
-        let said = trace.finish().0;
+        let (said, met) = trace.finish();
         let expected = [
             "into 2-11",
             "first 10-10",
@@ -157,7 +162,7 @@ mod tests {
             "mark 19",
             "flow 19 19",
         ];
-        assert_eq!(said, expected);
+        assert_eq!((said.0, met), (expected.map(String::from).to_vec(), true));
     }
 
     #[test]
@@ -168,10 +173,11 @@ mod tests {
         for (time, value) in [(1, 3), (5, 4), (12, 5), (20, 6)] {
             trace.level(track, at(time), value);
         }
-        assert_eq!(trace.finish().0, ["4 at 10", "5 at 12"]);
+        assert_eq!(trace.finish().0.0, ["4 at 10", "5 at 12"]);
         let mut still = Windowed::new(Said::default(), Window { from: at(10), to: at(20) });
         let track = still.track("queue");
         still.level(track, at(5), 4);
-        assert_eq!(still.finish().0, ["4 at 10"]);
+        let (said, met) = still.finish();
+        assert_eq!((&said.0[..], met), (&["4 at 10".to_owned()][..], false));
     }
 }

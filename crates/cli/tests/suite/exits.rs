@@ -91,6 +91,23 @@ fn what_admission_was_not_asked_is_not_judged() {
     }
 }
 
+/// A deadline is until delivery. Where packets share a bus by segments no bound reaches the receiving
+/// host.
+#[test]
+fn a_bound_that_ends_at_the_last_transmission_decides_no_deadline() {
+    let here = Here::new("admit-undelivered");
+    let adapters = concat!(env!("CARGO_MANIFEST_DIR"), "/../../adapters");
+    let trial = std::fs::read_to_string(format!("{adapters}/trials/default.toml")).unwrap();
+    for (file, code) in [("end-fifo", 0), ("template", 4)] {
+        let file = format!("file = \"{adapters}/{file}.toml\"");
+        here.write("trial.toml", &trial.replace("file = \"end-fifo\"", &file));
+        let output = here.laxity("admit trial.toml");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert_eq!(said.contains("to the last transmission, and not to the receiving host: "), code == 4);
+    }
+}
+
 /// Other files of Laxity where a scenario is expected have one error, with the command for them.
 #[test]
 fn another_kind_of_file_is_named() {

@@ -10,6 +10,7 @@ mod reload;
 mod replay;
 mod steady;
 
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use laxity_client::protocol::Acceptable;
@@ -154,6 +155,38 @@ fn names_are_found_everywhere_and_end_with_their_program() {
     program.wait().unwrap();
     until("the channel is over", || matches!(channel.try_send(&[1]), Err(Error::Lost)));
     until("nothing is held", || net.client("c").status().unwrap().channels == 0);
+}
+
+/// What a receiver has counted is told when it is interrupted, and when its daemon ends.
+#[test]
+fn a_receiver_that_is_interrupted_reports_what_came() {
+    let net = Net::loopback(140, &["a", "b"]);
+    let client = net.client("a");
+    for (ends, code) in [("by a signal", 0), ("with the daemon", 3)] {
+        let mut command = net.laxity();
+        command.args(["recv", "mail", "--report"]).env("LAXITY_SOCKET", net.socket("b"));
+        let program = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        net.know("a", "mail");
+        let to = client.resolve("mail").unwrap();
+        for _ in 0..3 {
+            client.datagram(to, b"hello").unwrap();
+        }
+        // The program looks for messages all the time; it has these when it sees the signal.
+        std::thread::park_timeout(200 * MS);
+        match code {
+            0 => {
+                let id = program.id().to_string();
+                assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+            }
+            _ => net.stop("b"),
+        }
+        let output = program.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(code), "{ends}: {said}");
+        let row = said.lines().nth(1).unwrap_or_default().split_whitespace().take(3).collect::<Vec<_>>();
+        assert_eq!(row, ["datagrams", "3", "15"], "{ends}: {said}");
+        until("the name is free", || code != 0 || client.resolve("mail").is_err());
+    }
 }
 
 #[test]
