@@ -152,7 +152,7 @@ impl Drawn {
             return vec![size];
         }
         // A cheat has messages that are too large, with the shortest rest.
-        let rest = if self.cheats && size.get() % 2 == 0 { share.smallest } else { Bytes::ZERO };
+        let rest = if self.cheats && size.get().is_multiple_of(2) { share.smallest } else { Bytes::ZERO };
         let size = if rest.is_zero() { size } else { Bytes::new(most) + rest };
         let cut = Cut::new(size, Bytes::new(most), share.largest);
         (0..cut.packets()).map(|index| cut.size(index)).collect()
