@@ -289,6 +289,7 @@ impl Engine {
             ("stalls".to_owned(), self.stalls.count),
             ("stalls_us".to_owned(), self.stalls.total.as_ps() / 1_000_000),
             ("stall_longest_us".to_owned(), self.stalls.longest.as_ps() / 1_000_000),
+            ("turn_longest_us".to_owned(), self.stalls.longest_turn.as_ps() / 1_000_000),
         ];
         for (cause, count) in &node.dropped {
             counters.push((format!("dropped_{cause:?}").to_lowercase(), *count));

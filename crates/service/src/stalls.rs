@@ -34,6 +34,9 @@ pub(crate) struct Stalls {
     pub(crate) total: Span,
     /// The longest.
     pub(crate) longest: Span,
+    /// The longest CPU time of the thread between two looks at the clock. A kernel that does not
+    /// count interrupts apart has those of other traffic in it.
+    pub(crate) longest_turn: Span,
     /// Clock and CPU time in nanoseconds when the thread last worked.
     worked: Option<(Time, u64)>,
 }
@@ -43,6 +46,7 @@ impl Stalls {
     pub(crate) fn works(&mut self, now: Time, cpu: u64) {
         if let Some((then, before)) = self.worked.replace((now, cpu)) {
             let used = Span::from_ns(cpu.saturating_sub(before));
+            self.longest_turn = self.longest_turn.max(used);
             let missing = now.saturating_since(then).saturating_sub(used);
             self.note(then, missing);
         }
@@ -100,6 +104,7 @@ mod tests {
         stalls.works(us(2000), 1_190_000);
         let longest = Span::from_us(800);
         assert_eq!((stalls.count, stalls.longest), (1, longest));
+        assert_eq!(stalls.longest_turn, Span::from_us(990));
         stalls.woke(us(5000), 1_190_000, us(8900));
         assert_eq!(stalls.count, 1, "a sleep is none");
         stalls.woke(us(9000), 1_190_000, us(8900));

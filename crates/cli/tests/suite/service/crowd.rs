@@ -157,9 +157,13 @@ fn crowd(messages: u64) {
         came.into_inner()
     );
     for state in &states {
-        let counts = ["stalls", "stalls_us", "stall_longest_us"].map(|name| state.counter(name));
+        let counts =
+            ["stalls", "stalls_us", "stall_longest_us", "turn_longest_us"].map(|name| state.counter(name));
         let shown: Vec<Duration> = state.stalls.iter().map(|(_, ns)| Duration::from_nanos(*ns)).collect();
-        eprintln!("{}: stops, their us, the longest {counts:?}; the last {shown:.0?}", state.name);
+        eprintln!(
+            "{}: stops, their us, the longest, the longest turn {counts:?}; the last {shown:.0?}",
+            state.name
+        );
         assert_eq!(state.counter("late_unexplained"), 0, "{}", state.name);
     }
     assert!(violator.excess() > 3 * violator.accepted(), "what is beyond the contract is refused");
