@@ -61,7 +61,7 @@ pub(crate) struct Laid {
 pub(crate) type Put<'i> = (Spanned<String>, Spanned<DeValue<'i>>);
 
 impl Laid {
-    /// The text of `edits`, which are called `edits` in messages.
+    /// The text of `edits`, which is called `settings` in messages.
     ///
     /// # Errors
     ///
@@ -79,10 +79,10 @@ impl Laid {
             changes.push((key_at, text.len()..text.len() + value.len()));
             text += &format!("{value}\n");
         }
-        let source = Arc::new(Source::new("edits", text));
+        let source = Arc::new(Source::new("settings", text));
         if source.text().len() as u64 >= LARGEST {
-            let reason = format!("the edits are larger than {} MiB", LARGEST >> 20);
-            return Err(Diagnostic::of_file("edits", reason).into());
+            let reason = format!("the settings are larger than {} MiB", LARGEST >> 20);
+            return Err(Diagnostic::of_file("settings", reason).into());
         }
         let laid = Laid { source, sweep, changes };
         let mut diagnostics = Diagnostics::default();
@@ -93,7 +93,7 @@ impl Laid {
                 diagnostics.push(Diagnostic::new(place, "this is not a value").help(help));
             }
         }
-        let axes = Arc::new(Source::new("edits", &laid.source.text()[..sweep]));
+        let axes = Arc::new(Source::new("settings", &laid.source.text()[..sweep]));
         let table = document::parse(&axes)?;
         if let Some((key, _)) = table.get_ref().iter().find(|(key, _)| key.get_ref() != "sweep") {
             let place = Place::new(&laid.source, key.span());

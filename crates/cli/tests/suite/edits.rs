@@ -25,7 +25,7 @@ fn a_key_is_set_in_place_of_the_files() {
     assert!(refused.status.code() == Some(1) && out(&refused).contains("\"refused\""), "{}", out(&refused));
     let wrong = admit("channel.camera.dedline=1 ms");
     assert_eq!(wrong.status.code(), Some(2));
-    assert!(err(&wrong).contains("edits:1:1") && err(&wrong).contains("`deadline`"), "{}", err(&wrong));
+    assert!(err(&wrong).contains("settings:1:1") && err(&wrong).contains("`deadline`"), "{}", err(&wrong));
     let malformed = admit("host.speedup");
     assert_eq!(malformed.status.code(), Some(2));
     let seeded = fed(&here, &["run", "--set", "seed=7", "--no-report", "camera.toml"], "");

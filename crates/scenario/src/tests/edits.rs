@@ -64,15 +64,15 @@ fn an_edited_sweep_is_the_sweep_of_the_file() {
 fn errors_are_shown_in_the_edits() {
     let key = format!("channel.{}.deadline", first());
     let unit = refused(RIGHT, "", &[("host.speedup", "2.0"), (&key, "\"5 parsec\"")]);
-    assert!(unit.contains("edits:2:") && unit.contains("5 parsec"), "{unit}");
+    assert!(unit.contains("settings:2:") && unit.contains("5 parsec"), "{unit}");
     let unknown = refused(RIGHT, "", &[("host.sped", "2.0")]);
-    assert!(unknown.contains("edits:1:1") && unknown.contains("speedup"), "{unknown}");
+    assert!(unknown.contains("settings:1:1") && unknown.contains("speedup"), "{unknown}");
     let value = refused(RIGHT, "", &[("host.speedup", "2.0 2")]);
-    assert!(value.contains("edits:1:16") && value.contains("not a value"), "{value}");
+    assert!(value.contains("settings:1:16") && value.contains("not a value"), "{value}");
     let axis = refused(RIGHT, "[[sweep]]\nname = \"s\"\nkey = \"host.sped\"\nvalues = [1.0]", &[]);
-    assert!(axis.contains("edits:3:7"), "{axis}");
+    assert!(axis.contains("settings:3:7"), "{axis}");
     let other = refused(RIGHT, "title = \"x\"", &[]);
-    assert!(other.contains("edits:1:1") && other.contains("no axis"), "{other}");
+    assert!(other.contains("settings:1:1") && other.contains("no axis"), "{other}");
     let twice = refused(&and(SWEPT), "", &[("host.speedup", "2.0")]);
     assert!(twice.contains("an axis of the sweep sets `host.speedup` too"), "{twice}");
     assert!(twice.contains("test.toml"), "{twice}");
