@@ -74,8 +74,8 @@ impl<'a> Leg<'a> {
     }
 
     /// Whether its packets come to a link as whole messages, in order and none lost: the sender
-    /// enforces contracts, no network loses, repeats or reorders frames, and no adapter serves
-    /// packets side by side.
+    /// enforces contracts and waits rather than drops a packet of a message, no network loses,
+    /// repeats or reorders frames, and no adapter serves packets side by side.
     fn whole(&self) -> bool {
         let orderly = |network: &Network| {
             let ImpairmentParameters { delay: _, jitter: _, loss, corruption, duplication, reordering } =
@@ -90,6 +90,7 @@ impl<'a> Leg<'a> {
         };
         let (experiment, sender) = (self.experiment, self.channel.route[0]);
         experiment.host(sender).subsystem.enforcement
+            && self.channel.packet_overflow == PacketOverflow::Block
             && experiment.networks.iter().all(orderly)
             && experiment.adapters.iter().all(one_by_one)
     }
