@@ -279,6 +279,7 @@ pub struct Request {
     buffers: Option<Buffers>,
     work: Option<Work>,
     program: Option<Program>,
+    level: Option<u32>,
 }
 
 /// The program that takes the messages of a channel that ends here.
@@ -353,7 +354,8 @@ impl Request {
             Err(RequestError::Sizes)
         } else {
             let (role, elsewhere) = (Role::Send, false);
-            Ok(Self { spec, deadline, role, elsewhere, buffers: None, work: None, program: None })
+            let (buffers, work, program, level) = (None, None, None, None);
+            Ok(Self { spec, deadline, role, elsewhere, buffers, work, program, level })
         }
     }
 
@@ -412,6 +414,18 @@ impl Request {
     #[must_use]
     pub fn read_by(self, program: Program) -> Self {
         Self { program: Some(program), ..self }
+    }
+
+    /// The same on that level under fixed priorities, 0 the most urgent, in place of one that
+    /// admission finds. A station without several levels takes no notice.
+    #[must_use]
+    pub fn on_level(self, level: u32) -> Self {
+        Self { level: Some(level), ..self }
+    }
+
+    /// The level that it asks for.
+    pub(super) fn level(&self) -> Option<u32> {
+        self.level
     }
 
     /// The program that takes its messages here, if one does.

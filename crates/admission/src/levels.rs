@@ -34,6 +34,13 @@ pub(super) fn assign(channels: &[(u64, u64)], levels: u32) -> Option<Vec<u32>> {
     })
 }
 
+/// Whether channels on those `levels`, in order, are in time, given the response time `r` and the
+/// limit of each.
+pub(super) fn keep(channels: &[(u64, u64)], levels: &[u32]) -> bool {
+    let in_time = |place: usize| channels[lowest_beside(levels, place)].0 <= channels[place].1;
+    (0..channels.len()).all(in_time)
+}
+
 /// The place of the lowest channel on the level of `place`; all of that level have its response
 /// time.
 pub(super) fn lowest_beside(levels: &[u32], place: usize) -> usize {
@@ -42,12 +49,20 @@ pub(super) fn lowest_beside(levels: &[u32], place: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::assign;
+    use super::{assign, keep};
 
     #[test]
     fn each_channel_has_a_level_while_there_are_enough() {
         assert_eq!(assign(&[(1, 9), (2, 9), (3, 9)], 3), Some(vec![0, 1, 2]));
         assert_eq!(assign(&[], 3), Some(vec![]));
+    }
+
+    #[test]
+    fn a_channel_waits_for_all_of_its_level() {
+        let channels = [(3, 4), (5, 90), (7, 6)];
+        assert!(keep(&channels[..2], &[0, 4]) && !keep(&channels[..2], &[4, 4]));
+        assert!(!keep(&channels, &[0, 4, 4]) && !keep(&channels, &[0, 1, 2]));
+        assert!(keep(&[], &[]));
     }
 
     #[test]

@@ -58,6 +58,7 @@
 mod alike;
 mod at_deadlines;
 mod by_demand;
+mod by_hand;
 mod by_order;
 mod relax;
 mod release;
@@ -293,7 +294,10 @@ impl AdmissionTable {
     fn levels(&self, responses: &[u64], levels: u32) -> Option<Vec<u32>> {
         let channels: Vec<_> =
             responses.iter().copied().zip(self.channels.iter().map(Channel::deadline)).collect();
-        levels::assign(&channels, levels)
+        match self.levels_by_hand() {
+            Some(by_hand) => levels::keep(&channels, &by_hand).then_some(by_hand),
+            None => levels::assign(&channels, levels),
+        }
     }
 
     fn place_of(&self, id: AdmissionId) -> Option<usize> {
@@ -433,11 +437,15 @@ impl AdmissionTable {
         channels: &[Task],
         effort: &Effort,
     ) -> Refusal {
-        let channel = &self.channels[at];
         let higher: Vec<Task> = above.iter().chain(&channels[..at]).copied().collect();
-        let own = constant.saturating_add(channels[at].service());
+        self.makes_late(at, constant.saturating_add(channels[at].service()), &higher, effort)
+    }
+
+    /// The same for channel `at`, which needs `own` below `higher`.
+    fn makes_late(&self, at: usize, own: u128, higher: &[Task], effort: &Effort) -> Refusal {
+        let channel = &self.channels[at];
         let deadline = channel.deadline();
-        let (deficit, reason) = match response(own, &higher, deadline.saturating_mul(DIAGNOSED), effort) {
+        let (deficit, reason) = match response(own, higher, deadline.saturating_mul(DIAGNOSED), effort) {
             Ok(r) if r > deadline => (Deficit::Time(Span::from_ps(r - deadline)), Reason::Late),
             // It is in time, which took longer to find out than a request may.
             Ok(_) | Err(Late::Untold) => (Deficit::Unbounded, Reason::Untold),
@@ -445,6 +453,15 @@ impl AdmissionTable {
             Err(Late::Never) => (Deficit::Unbounded, Reason::Late),
         };
         Refusal::new(Resource::Deadline, deficit, reason, Claimant::Channel(channel.id))
+    }
+}
+
+/// How late a newcomer is that needs `own` below `higher`, and is too late for its deadline.
+fn diagnosed(late: Late, (own, higher): (u128, &[Task]), deadline: u64, effort: &Effort) -> Late {
+    match response(own, higher, deadline.saturating_mul(DIAGNOSED), effort) {
+        Ok(r) => Late::AtLeast(r.into()),
+        Err(Late::Untold) => late,
+        Err(later) => later,
     }
 }
 

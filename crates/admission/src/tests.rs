@@ -320,13 +320,13 @@ pub(super) fn requests() -> impl Strategy<Value = Vec<Request>> {
 }
 
 /// `D_order` as it is stated: every place from the top, every response time from scratch.
-struct Naive {
-    environment: Environment,
-    admitted: Vec<Request>,
+pub(super) struct Naive {
+    pub(super) environment: Environment,
+    pub(super) admitted: Vec<Request>,
 }
 
 impl Naive {
-    fn shared(&self, order: &[Request]) -> Option<Shared> {
+    pub(super) fn shared(&self, order: &[Request]) -> Option<Shared> {
         let environment = &self.environment;
         let all = order
             .iter()
@@ -334,7 +334,7 @@ impl Naive {
         Shared::new(environment, &all).ok()
     }
 
-    fn response(&self, shared: &Shared, order: &[Request], place: usize) -> Option<u128> {
+    pub(super) fn response(&self, shared: &Shared, order: &[Request], place: usize) -> Option<u128> {
         let demand = |request: &Request| shared.demand(&self.environment, request);
         let limit = u128::from(order[place].deadline().as_ps());
         let own = shared.constant() + demand(&order[place]);

@@ -41,6 +41,7 @@
 
 mod again;
 mod at_once;
+mod by_hand;
 mod cores;
 mod covered;
 mod faults;
@@ -170,6 +171,10 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
             *station = Err(why);
             continue;
         }
+        if let Err(why) = by_hand::levels(experiment, place, covered) {
+            *station = Err(why);
+            continue;
+        }
         if *test == Test::Demand && covered.levels.is_some() {
             *station = Err(match covered.by_level || covered.is_levelled() {
                 true => Uncovered::DemandLevels,
@@ -249,14 +254,16 @@ fn apart(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
 }
 
 /// Whether the tables of several links, which have the same channels in the same order, give each
-/// channel the same level: a channel has one level. With too few levels, the channels that share
+/// channel the same level: a channel has one level, by hand the same everywhere. With too few levels, the channels that share
 /// one depend on their bounds, and each table has its own bounds.
 fn agree(experiment: &Experiment, node: usize, levels: u32) -> Result<(), Uncovered> {
-    let guaranteed = experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);
-    let asking: usize = guaranteed.map(|channel| channel.passages(node).count()).sum();
+    let real_time = || experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);
+    let here = || real_time().filter(|channel| channel.route.contains(&node));
+    let by_hand = here().all(|channel| channel.level.is_some());
+    let asking: usize = real_time().map(|channel| channel.passages(node).count()).sum();
     // The number of copies is not known yet.
     let known = !matches!(experiment.task, Task::Fill(_));
-    match known && asking <= levels as usize {
+    match by_hand || known && asking <= levels as usize {
         true => Ok(()),
         false => Err(Uncovered::SeveralLevels),
     }
@@ -326,9 +333,6 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
 /// Whether a station that is so covered covers the channel's policies; `leaves` says whether the
 /// channel leaves the station again.
 fn policies_at(channel: &ChannelSpec, leaves: bool, at: &Covered) -> Result<(), Uncovered> {
-    if (at.by_level || at.is_levelled()) && channel.level.is_some() {
-        return Err(Uncovered::LevelsByHand);
-    }
     match channel.packet_overflow {
         PacketOverflow::DecayDeadline if leaves && at.ahead => Err(Uncovered::AheadDecay),
         PacketOverflow::Block | PacketOverflow::Drop | PacketOverflow::DecayDeadline => Ok(()),
@@ -357,8 +361,9 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         group: _,
         // Of virtual interfaces.
         process: _,
-        // See `policies_at`.
+        // See `by_hand.rs`.
         level: _,
+        // See `policies_at`.
         packet_overflow: _,
         // Too few are refused by admission.
         message_slots: _,

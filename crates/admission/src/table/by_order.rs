@@ -10,6 +10,9 @@ use super::*;
 impl AdmissionTable {
     /// Where the newcomer goes, no higher than `from`, with everything that has to change for it.
     pub(super) fn place_by_order(&self, request: &Request, from: usize) -> Result<Placed, Refusal> {
+        if let Some(level) = self.by_hand(request) {
+            return self.place_by_hand(request, level);
+        }
         let shared = self.shared_with(request)?;
         let constant = shared.constant();
         let service = shared.demand(&self.environment, request);
@@ -51,12 +54,8 @@ impl AdmissionTable {
                 Ok(Placed { place, bound, task, shared: changed.then_some(shared), tasks })
             }
             Err(late) => {
-                let diagnosed = match response(own, higher, deadline.saturating_mul(DIAGNOSED), &effort) {
-                    Ok(r) => Late::AtLeast(r.into()),
-                    Err(Late::Untold) => late,
-                    Err(later) => later,
-                };
-                Err(self.late(request, service, all, diagnosed, blocked_by))
+                let late = diagnosed(late, (own, higher), deadline, &effort);
+                Err(self.late(request, service, all, late, blocked_by))
             }
         }
     }

@@ -289,7 +289,13 @@ fn channel(
     let rated = !matches!(class.as_ref().map(|class| *class.get_ref()), Ok(Class::BestEffort))
         || !matches!(share, Ok(None));
     let group = super::group::of_channel(cx, group, rated, around);
-    let level = cx.optional(level);
+    let level = match class.as_ref().map(|class| *class.get_ref()) {
+        Ok(Class::BestEffort) => {
+            let help = "remove this: it has the lowest level";
+            cx.foreign(level.as_ref(), "best effort is below all levels", help).map(|()| None)
+        }
+        _ => cx.optional(level),
+    };
     let message_slots = cx.optional(message_slots);
     let packet_slots = cx.optional(packet_slots);
     let message_overflow = cx.or(message_overflow, MessageOverflow::Drop);

@@ -185,7 +185,10 @@ impl Channels {
             group: group(dice.aside(), theme),
             level: match theme.leveled {
                 true => dice.queues().maybe(0.8, |dice| whole(dice.pick(&[0, 1, 1, 2, 5, 30]))),
-                false => dice.maybe(by_hand, |dice| whole(dice.below(32))),
+                false => {
+                    let some = dice.maybe(by_hand, |dice| whole(dice.below(32)));
+                    if theme.by_hand { whole(dice.levels().pick(&[0, 1, 1, 2, 3, 5, 30])) } else { some }
+                }
             },
             jitter: dice
                 .requests()
@@ -293,6 +296,10 @@ impl Channels {
             }
             false => unsaid(),
         };
+        // Best effort has no level. It could name one, and what follows is drawn as it was then.
+        if dice.chance(0.03) {
+            dice.below(32);
+        }
         self.drafted.push(table!(RawChannel {
             name: name(format!("be{n}")),
             class: word::<Class>("best_effort"),
@@ -309,7 +316,7 @@ impl Channels {
             // Only where rates are shared.
             group: if share.node.is_some() { group(dice.aside(), theme) } else { unsaid() },
             share: share,
-            level: dice.maybe(0.03, |dice| whole(dice.below(32))),
+            level: unsaid(),
             jitter: unsaid(),
             loss: unsaid(),
             late: unsaid(),

@@ -33,10 +33,12 @@ impl Dice {
         let excess = Seed::new(seed).stream(&format!("scenario {number}, excess"));
         let queues = Seed::new(seed).stream(&format!("scenario {number}, queues"));
         let requests = Seed::new(seed).stream(&format!("scenario {number}, requests"));
+        let levels = Seed::new(seed).stream(&format!("scenario {number}, levels"));
         let beside =
             |stream, aside: Option<Self>| Self { stream, grid, aside: aside.map(Box::new), further: None };
         let aside = beside(later, Some(beside(latest, Some(beside(newest, None)))));
-        let queues = Self { further: Some(Box::new(beside(requests, None))), ..beside(queues, None) };
+        let requests = Self { further: Some(Box::new(beside(levels, None))), ..beside(requests, None) };
+        let queues = Self { further: Some(Box::new(requests)), ..beside(queues, None) };
         let excess = Self { further: Some(Box::new(queues)), ..beside(excess, None) };
         let buses = Self { further: Some(Box::new(excess)), ..beside(buses, None) };
         let rows = Self { further: Some(Box::new(buses)), ..beside(rows, None) };
@@ -109,6 +111,11 @@ impl Dice {
     /// And for requests beside the deadline.
     pub(super) fn requests(&mut self) -> &mut Dice {
         self.queues().further()
+    }
+
+    /// And for levels by hand.
+    pub(super) fn levels(&mut self) -> &mut Dice {
+        self.requests().further()
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {

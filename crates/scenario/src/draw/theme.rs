@@ -90,6 +90,8 @@ pub(super) struct Theme {
     pub(super) free: bool,
     /// Or ports go by strict priority, beside best effort.
     pub(super) leveled: bool,
+    /// All real-time channels name their levels.
+    pub(super) by_hand: bool,
     /// Channels may let deadlines decay when packet buffers are full.
     pub(super) decays: bool,
     /// The scenario has more channels than there are levels.
@@ -258,6 +260,7 @@ impl Theme {
             fifo: false,
             free: false,
             leveled: false,
+            by_hand: scheduling == Scheduling::Analysed && dice.levels().chance(0.25),
             decays: dice.chance(if plain { 0.05 } else { 0.2 }),
             crowd: dice.chance(0.04),
             tidy: dice.chance(if paradigm == "adapter" { 0.7 } else { 0.4 }),

@@ -83,7 +83,9 @@ pub(crate) struct RawChannel {
     /// The group with which it shares a rate where a queue is in the order `hsfq`, or at the
     /// adapter of a `[via]`. Best effort needs a `share` to be in one. Default: none.
     pub(crate) group: Option<Written<Name>>,
-    /// Level under fixed priority, 0 the most urgent. Default: by admission; best effort below all.
+    /// Level under fixed or strict priority, 0 the most urgent; best effort is below all. Under fixed
+    /// priority all real-time channels of a host name theirs, or none. Default: by admission. Only
+    /// for real time.
     pub(crate) level: Option<Written<Whole<0, 31>>>,
     /// Message queue slots. Default `burst`; where the admission test allows a deadline beyond the
     /// interval, one more for each further interval that it spans; with a contract one more where

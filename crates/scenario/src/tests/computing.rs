@@ -73,7 +73,9 @@ fn a_budget_is_promised_beside_channels() {
     );
     assert_eq!(
         why(&format!("{by_level}\n{film}")),
-        Some("admission proves bounds for levels that it chooses, and not for those of budgets")
+        Some(
+            "admission proves bounds for levels that it chooses, and not for those of budgets: a `level` for each channel"
+        )
     );
     let rest = "[host.compute.rest]\nslice = \"1 ms\"\n";
     assert_eq!(why(&format!("{by_level}\n{rest}")), None);

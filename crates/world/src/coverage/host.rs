@@ -8,7 +8,7 @@ use laxity_qos::discipline::{EarlyPolicy, LEVELS};
 
 use super::covered::Covered;
 use super::reason::Uncovered;
-use crate::experiment::{ComputingSpec, Emulation, Experiment, Host, HostPlace, Pace};
+use crate::experiment::{Emulation, Experiment, Host, HostPlace, Pace};
 
 /// Whether what a host takes is what its profile says.
 pub(super) fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
@@ -39,7 +39,9 @@ pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         applications: _,
         subsystem,
         ideal,
-        computing,
+        // An application without a budget is one more lower block; a budget is one more deadline (see
+        // `promise/computing.rs`), or one more level (see `by_hand.rs`).
+        computing: _,
         // Of an adapter that is alone at one, as a resource of its own; of others see `several` in
         // `coverage.rs`.
         buses: _,
@@ -101,12 +103,6 @@ pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     }
     if ahead && *real_time == Block::Never {
         return Err(Uncovered::NeverYields);
-    }
-    // An application without a budget is one more lower block; a budget is one more deadline (see
-    // `promise/computing.rs`).
-    let budgeted = |ComputingSpec { name: _, core: _, slice: _, budget }: &ComputingSpec| budget.is_some();
-    if by_level && computing.iter().any(budgeted) {
-        return Err(Uncovered::BudgetLevels);
     }
     if !enforcement {
         return Err(Uncovered::Enforcement);

@@ -131,8 +131,8 @@ pub(super) fn kinds(experiment: &Experiment, node: usize, by_level: bool) -> Vec
     for channel in experiment.channels.iter().filter(|channel| channel.senders().contains(&node)) {
         let kind = |class, from, to| Kind { class, from, to, rated: !channel.share.is_none() };
         kinds.push(match (channel.class, channel.level) {
-            (class, Some(level)) => kind(class, level, level),
-            (Class::BestEffort, None) => kind(Class::BestEffort, lowest, lowest),
+            (Class::BestEffort, _) => kind(Class::BestEffort, lowest, lowest),
+            (Class::RealTime, Some(level)) => kind(Class::RealTime, level, level),
             (Class::RealTime, None) if by_level => kind(Class::RealTime, 0, lowest - 1),
             (Class::RealTime, None) => kind(Class::RealTime, 0, 0),
         });

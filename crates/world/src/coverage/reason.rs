@@ -71,8 +71,12 @@ reasons! {
     HostBus "host.bus" "no analysis covers adapters that wait for each other at a bus of their host";
     SeveralLevels "host.subsystem.cpu"
         "the tables of several links do not agree where channels are more than levels";
-    LevelsByHand "channel.level"
-        "admission proves bounds for levels that it chooses, and not for levels chosen by hand";
+    LevelsOfSome "channel.level"
+        "some real-time channels have a level by hand, and others get one by admission: a `level` for each, or for \
+         none";
+    LevelsBeforeDeadlines "channel.level"
+        "before a link that goes by deadlines, admission proves bounds for levels that it chooses, and not for \
+         levels chosen by hand";
     AheadDecay "host.subsystem.early" "a handler that works ahead decays the deadlines that it was promised";
     Outside "channel.interface" "a program outside sends on this CPU at times that nothing bounds";
     WaitedForRoom "channel.source.kind"
@@ -97,7 +101,8 @@ reasons! {
     NeverYields "host.subsystem.early"
         "a handler that works ahead and never yields keeps the CPU while messages come";
     BudgetLevels "host.compute.level"
-        "admission proves bounds for levels that it chooses, and not for those of budgets";
+        "admission proves bounds for levels that it chooses, and not for those of budgets: a `level` for each \
+         channel";
     DriverResets "host.driver.reset_after" "the driver resets the adapter while the adapter works";
     ServedOrder "host.subsystem.link"
         "an order that reckons with the link's speed, or with frames of time, does not count the CPU \
@@ -172,7 +177,7 @@ reasons! {
     FifoBestEffort "node.order"
         "best effort shares a FIFO queue, and no contract bounds it: `order = \"strict_priority\"` has a \
          bound beside it";
-    LowestLevel "channel.level" "the lowest level of a port is that of best effort: `level = 30` at most";
+    LowestLevel "channel.level" "the lowest level is that of best effort: `level = 30` at most";
     FifoImpairments "network.impairments"
         "FIFO queues have a bound where networks keep the order, the number and the distance of frames: no \
          `jitter`, `reordering` or `duplication`";

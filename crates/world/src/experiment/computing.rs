@@ -48,7 +48,8 @@ impl ComputingSpec {
 
     /// Its request to admission; `None` for the residual capacity.
     pub(crate) fn request(&self) -> Option<Result<Request, RequestError>> {
-        let BudgetSpec { time, period, deadline, .. } = self.budget?;
-        Some(Request::computing(Work { time, slice: self.slice }, period, deadline))
+        let BudgetSpec { time, period, deadline, level, start: _ } = self.budget?;
+        let request = Request::computing(Work { time, slice: self.slice }, period, deadline);
+        Some(request.map(|request| request.on_level(level.into())))
     }
 }

@@ -30,14 +30,15 @@ pub(super) fn reserve(
 }
 
 /// The bound of each reservation, where a host has a table: the deadline by which EDF goes, or the
-/// lower bound of the demand test.
+/// lower bound of the demand test or of its level.
 pub(super) fn bounds(
     reserved: &[Vec<Option<AdmissionId>>],
     bounds: &[BTreeMap<AdmissionId, Bound>],
     test: Test,
 ) -> Vec<Vec<Option<Span>>> {
     let of = |(ids, bounds): (&Vec<Option<AdmissionId>>, &BTreeMap<AdmissionId, Bound>)| {
-        let kept = |bound: &Bound| if test == Test::Demand { bound.bound } else { bound.deadline };
+        let by_bound = |bound: &Bound| test == Test::Demand || bound.level.is_some();
+        let kept = |bound: &Bound| if by_bound(bound) { bound.bound } else { bound.deadline };
         ids.iter().map(|id| bounds.get(id.as_ref()?).map(kept)).collect()
     };
     reserved.iter().zip(bounds).map(of).collect()

@@ -58,6 +58,7 @@ impl<'a> Leg<'a> {
                 None => request.at(role),
             },
         };
+        let request = channel.level.map_or(request, |level| request.on_level(level.into()));
         let (level, group) = (channel.level.unwrap_or(0), channel.group);
         Asked {
             rate: RateRequest {
