@@ -2,6 +2,7 @@
 
 mod designer;
 mod edits;
+mod exchange;
 mod service;
 mod tools;
 
@@ -9,11 +10,12 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use laxity_units::Span;
 
 pub(crate) use designer::Designer;
 pub(crate) use edits::Settings;
+pub(crate) use exchange::{New, Recipe, Start};
 pub(crate) use service::{
     Bridge, Capture, Channel, ChannelCommand, Compare, ContractOptions, Daemon, MakeKeys, Ping, Recv, Send,
     Serve, ShowNode, Top,
@@ -141,6 +143,11 @@ pub(crate) enum Command {
     /// All messages of the recording keep each contract in the table, and none waits longer for its
     /// logical arrival than `--wait`. Another recording of the same program may not keep it.
     Contract(Contract),
+    /// Prints a shell script that sets Linux up as the scenario says: queues, adapters, programs.
+    ///
+    /// Each host or switch has `tc` and `ethtool` commands, and the socket options of its programs.
+    /// What Linux cannot keep of the scenario is said at the head. No command is run.
+    Recipe(Recipe),
     /// Checks adapter files, and shows what is in one.
     Adapter(Adapter),
     /// Runs one point in real time, and lets real programs send and receive at its ports.
@@ -216,31 +223,6 @@ pub(crate) enum Command {
     /// Prints this reference as Markdown.
     #[command(hide = true)]
     Reference(Reference),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct New {
-    /// The kind of scenario: `camera`, `office`, `nic`, `receiver` or `cluster`.
-    #[arg(value_name = "START", hide_possible_values = true)]
-    pub(crate) start: Start,
-    /// File of the scenario, in `.toml`. Default `<START>.toml`.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
-}
-
-/// Scenarios to start from.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Start {
-    /// One host with a deadline beside a bulk transfer.
-    Camera,
-    /// A network of unlike hosts at two switches.
-    Office,
-    /// A pair of hosts with an adapter of stages and queues.
-    Nic,
-    /// A host that more packets reach than it can process.
-    Receiver,
-    /// Adapters with virtual interfaces, past the kernel.
-    Cluster,
 }
 
 #[derive(Debug, Args)]

@@ -19,6 +19,7 @@ mod explain;
 mod files;
 mod live;
 mod new;
+mod recipe;
 mod reference;
 mod replay;
 mod reproduce;
@@ -99,6 +100,7 @@ fn main() -> ExitCode {
         Command::Trace(options) => trace::trace(options, &mut terminal),
         Command::Calibrate(options) => calibrate::calibrate(options, &mut terminal),
         Command::Contract(options) => contract::contract(options, &mut terminal),
+        Command::Recipe(options) => recipe::recipe(options, &mut terminal),
         Command::Adapter(options) => adapter::adapter(&options.command, &mut terminal),
         Command::Emulate(options) => emulate::emulate(options, &mut terminal),
         Command::Replay(options) => replay::replay(options, &mut terminal),

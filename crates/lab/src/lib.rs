@@ -4,7 +4,7 @@
 //! [`campaign`] runs the points of a scenario on all cores, keeps finished points, judges the
 //! claims and writes the directory of results. [`tune`] searches the best setting of a sweep,
 //! [`attack`] the worst case of an admitted channel. [`property`] defines what must hold for every
-//! scenario, and checks it against drawn ones.
+//! scenario, and checks it against drawn ones. [`recipe`] writes a scenario as settings of Linux.
 //!
 //! The crate joins two others: [`laxity_scenario`] reads a file and knows no script,
 //! [`laxity_report`] knows the scripts and reads no file, and [`load`] reads with both. It uses no
@@ -52,6 +52,7 @@ pub mod dominance;
 pub mod fix;
 mod parallel;
 pub mod property;
+pub mod recipe;
 #[cfg(test)]
 mod scratch;
 pub mod tune;

@@ -10,6 +10,7 @@ mod exits;
 mod explain;
 mod new;
 mod outputs;
+mod recipe;
 mod reproduce;
 mod service;
 mod trace;

@@ -22,6 +22,11 @@ impl Explicit {
     pub fn new(quota: u32, interval: Span) -> Self {
         Self { quota, interval, enabled_from: Time::ZERO }
     }
+
+    /// The longest time for which interrupts are disabled.
+    pub fn interval(&self) -> Span {
+        self.interval
+    }
 }
 
 impl Operations for Explicit {

@@ -37,6 +37,8 @@ pub enum Kind {
     Attack,
     /// Program, build and date of a directory of results.
     Stamp,
+    /// A scenario as a script of settings of Linux.
+    Recipe,
 }
 
 /// Where in a file its mark stands.
@@ -67,6 +69,7 @@ impl Kind {
             Kind::Scene => "a scenario of an attack",
             Kind::Attack => "the findings of attacks",
             Kind::Stamp => "the stamp of a run",
+            Kind::Recipe => "a recipe for Linux",
         }
     }
 
@@ -88,6 +91,7 @@ impl Kind {
             Kind::Scene => (Place::First, b"# Found by `laxity attack`"),
             Kind::Attack => (Place::First, b"{\n  \"attacked\": \""),
             Kind::Stamp => (Place::First, b"{\n  \"laxity\": {\n"),
+            Kind::Recipe => (Place::Head(4096), b"# Made by `laxity recipe`"),
         }
     }
 

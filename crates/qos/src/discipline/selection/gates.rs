@@ -30,6 +30,16 @@ impl Gates {
         Self { offset: Span::from_ps(offset.as_ps() % cycle.as_ps()), windows, cycle }
     }
 
+    /// Begin of the first window, counted from time zero.
+    pub fn offset(&self) -> Span {
+        self.offset
+    }
+
+    /// The windows of a cycle, in their order.
+    pub fn windows(&self) -> &[Window] {
+        &self.windows
+    }
+
     /// The sum of all windows.
     pub fn cycle(&self) -> Span {
         self.cycle
