@@ -15,7 +15,7 @@ use laxity_units::Span;
 
 pub(crate) use designer::Designer;
 pub(crate) use edits::Settings;
-pub(crate) use exchange::{New, Recipe, Start};
+pub(crate) use exchange::{Import, ImportFormat, New, Recipe, Start};
 pub(crate) use service::{
     Bridge, Capture, Channel, ChannelCommand, Compare, ContractOptions, Daemon, MakeKeys, Ping, Recv, Send,
     Serve, ShowNode, Top,
@@ -92,6 +92,11 @@ pub(crate) enum Command {
     /// adapters with virtual interfaces, past the kernel. Each runs as it is. The schema of the
     /// format is written beside it, once, for editors. A file that exists is never replaced.
     New(New),
+    /// Writes the network of another tool as a scenario: Saihu, WOPANet, tsnkit, or a table of AFDX.
+    ///
+    /// Formats describe networks and not hosts, so hosts of the scenario take no time. What the
+    /// import changes is said in the `about` of the scenario. An error names file and line.
+    Import(Import),
     /// Runs experiments, judges their claims and writes a directory of results for each.
     Run(Run),
     /// Shows the delay bound of each channel and its margin, or why the channel is refused. Runs no

@@ -17,6 +17,7 @@ mod diff;
 mod emulate;
 mod explain;
 mod files;
+mod import;
 mod live;
 mod new;
 mod recipe;
@@ -90,6 +91,7 @@ fn main() -> ExitCode {
     let mut terminal = Terminal::new();
     let exit = match &arguments.command {
         Command::New(options) => new::new(options, &mut terminal),
+        Command::Import(options) => import::import(options, &mut terminal),
         Command::Run(options) => run::run(options, &mut terminal),
         Command::Admit(options) => admit::admit(options, &mut terminal),
         Command::Attack(options) => attack::attack(options, &mut terminal),

@@ -13,6 +13,8 @@ use crate::terminal::Terminal;
 
 /// The schema's file, which stands beside each scenario that refers to it.
 const SCHEMA: &str = "laxity.schema.json";
+/// The error of a file that exists.
+const EXISTS: &str = "exists; `--out` names another file";
 
 impl Start {
     /// The scenario.
@@ -49,7 +51,7 @@ pub(crate) fn new(arguments: &New, terminal: &mut Terminal) -> Exit {
     }
     let text =
         format!("#:schema ./{SCHEMA}\nformat = {}\n{}", laxity_scenario::FORMAT, arguments.start.text());
-    if let Err(error) = create(&path, text.as_bytes()) {
+    if let Err(error) = create(&path, text.as_bytes(), EXISTS) {
         return terminal.unwritten(&error);
     }
     let shown = clean(&path.display().to_string());
@@ -61,7 +63,7 @@ pub(crate) fn new(arguments: &New, terminal: &mut Terminal) -> Exit {
             "kept {named}, which is there already; `laxity schema` prints the one of this version"
         ));
     } else {
-        match create(&schema, format!("{:#}\n", laxity_scenario::schema()).as_bytes()) {
+        match create(&schema, format!("{:#}\n", laxity_scenario::schema()).as_bytes(), EXISTS) {
             Ok(()) => terminal.line(&format!("wrote {named}, by which an editor completes and checks keys")),
             Err(error) => return terminal.unwritten(&error),
         }
@@ -75,11 +77,11 @@ pub(crate) fn new(arguments: &New, terminal: &mut Terminal) -> Exit {
 
 /// Writes a new file: a scenario is its author's work from the first line on, so it is never
 /// replaced.
-fn create(path: &Path, bytes: &[u8]) -> Result<(), output::Error> {
+pub(crate) fn create(path: &Path, bytes: &[u8], exists: &str) -> Result<(), output::Error> {
     match OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(mut file) => file.write_all(bytes).map_err(|error| output::Error::failed(path, error)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(output::Error::refused(path, "exists; `--out` names another file"))
+            Err(output::Error::refused(path, exists))
         }
         Err(error) => Err(output::Error::failed(path, error)),
     }

@@ -4,7 +4,8 @@
 //! [`campaign`] runs the points of a scenario on all cores, keeps finished points, judges the
 //! claims and writes the directory of results. [`tune`] searches the best setting of a sweep,
 //! [`attack`] the worst case of an admitted channel. [`property`] defines what must hold for every
-//! scenario, and checks it against drawn ones. [`recipe`] writes a scenario as settings of Linux.
+//! scenario, and checks it against drawn ones. [`recipe`] writes a scenario as settings of Linux,
+//! and [`import`] a network of another tool as a scenario.
 //!
 //! The crate joins two others: [`laxity_scenario`] reads a file and knows no script,
 //! [`laxity_report`] knows the scripts and reads no file, and [`load`] reads with both. It uses no
@@ -50,6 +51,7 @@ pub mod contract;
 pub mod coverage;
 pub mod dominance;
 pub mod fix;
+pub mod import;
 mod parallel;
 pub mod property;
 pub mod recipe;

@@ -48,3 +48,30 @@ pub(crate) struct Recipe {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// Saihu's output-port network (JSON), WOPANet's network (XML), a table of virtual links (CSV), or
+    /// tables of tsnkit (CSV): streams and links, and a schedule of gates, offsets, routes and queues.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The format, if the content does not tell it.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<ImportFormat>,
+    /// File of the scenario, which must not exist. Default: standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Formats of networks.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ImportFormat {
+    /// Saihu's output-port network.
+    Saihu,
+    /// WOPANet's network of stations and switches.
+    Wopanet,
+    /// Tables of tsnkit.
+    Tsnkit,
+    /// A table of virtual links.
+    Afdx,
+}

@@ -8,6 +8,7 @@ mod dissector;
 mod edits;
 mod exits;
 mod explain;
+mod import;
 mod new;
 mod outputs;
 mod recipe;

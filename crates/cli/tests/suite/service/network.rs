@@ -14,7 +14,7 @@ const CHANNEL: &str = "[[channel]]\nfrom = \"a\"\nto = \"c\"\nname = \"film\"\ns
     deadline = \"50 ms\"\n";
 
 fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    String::from_utf8_lossy(&output.stdout).into_owned() + &*String::from_utf8_lossy(&output.stderr)
 }
 
 /// The columns of the row of a channel.

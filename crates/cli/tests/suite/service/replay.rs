@@ -14,7 +14,7 @@ fn replayed(net: &Net, log: &str) -> Output {
 }
 
 fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    String::from_utf8_lossy(&output.stdout).into_owned() + &*String::from_utf8_lossy(&output.stderr)
 }
 
 /// The relay of three nodes: signalling, packets of channels, a program that is refused messages, and

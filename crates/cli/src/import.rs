@@ -1,0 +1,67 @@
+//! `laxity import`: a network of another tool as a scenario.
+
+use std::io::Read;
+use std::path::Path;
+
+use laxity_lab::import::{self, Format, Input};
+use laxity_world::text::clean;
+
+use crate::arguments::{Import, ImportFormat};
+use crate::terminal::Terminal;
+use crate::{Exit, new};
+
+/// The largest file that is read.
+const LARGEST: u64 = 64 << 20;
+
+pub(crate) fn import(arguments: &Import, terminal: &mut Terminal) -> Exit {
+    let inputs: Result<Vec<Input>, String> = arguments.files.iter().map(|file| read(file)).collect();
+    let inputs = match inputs {
+        Ok(inputs) => inputs,
+        Err(reason) => {
+            terminal.error(&reason);
+            return Exit::BadInput;
+        }
+    };
+    let format = arguments.format.map(|format| match format {
+        ImportFormat::Saihu => Format::Saihu,
+        ImportFormat::Wopanet => Format::Wopanet,
+        ImportFormat::Tsnkit => Format::Tsnkit,
+        ImportFormat::Afdx => Format::Afdx,
+    });
+    let text = match import::import(&inputs, format) {
+        Ok(text) => text,
+        Err(fault) => {
+            terminal.error(&fault.to_string());
+            return Exit::BadInput;
+        }
+    };
+    let Some(path) = &arguments.out else {
+        terminal.print(&text);
+        return Exit::Holds;
+    };
+    match new::create(path, text.as_bytes(), "exists; `-o` names another file") {
+        Ok(()) => {
+            terminal.note(&format!("wrote {}", clean(&path.display().to_string())));
+            Exit::Holds
+        }
+        Err(error) => terminal.unwritten(&error),
+    }
+}
+
+/// The text of a file.
+fn read(path: &Path) -> Result<Input, String> {
+    let name = clean(&path.display().to_string());
+    let unread = |error: std::io::Error| format!("{name}: it cannot be read: {error}");
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(unread)?;
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unread)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(format!("{name}: it is larger than 64 MiB"));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        format!("{name}:{line}: this is no text in UTF-8")
+    })?;
+    Ok(Input { name, text })
+}

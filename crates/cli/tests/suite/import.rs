@@ -1,0 +1,203 @@
+//! `laxity import`: networks of other tools as scenarios.
+
+use std::fs;
+
+use laxity_lab::import::{Input, import};
+
+use crate::common::{Here, err, out};
+
+const INPUTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/import");
+const FIVE_LINKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/afdx/five-links.toml");
+
+/// The examples: their names and their files.
+const EXAMPLES: [(&str, &[&str]); 6] = [
+    ("five-links", &["five-links.csv"]),
+    ("tree", &["tree.csv"]),
+    ("ports", &["ports.json"]),
+    ("stations", &["stations.xml"]),
+    ("streams", &["task.csv", "topo.csv"]),
+    ("schedule", &["task.csv", "topo.csv", "gcl.csv", "offset.csv", "route.csv", "queue.csv"]),
+];
+
+/// Imports an example into `NAME.toml`.
+fn imported(here: &Here, name: &str, files: &[&str]) {
+    let files: Vec<String> = files.iter().map(|file| format!("{INPUTS}/{file}")).collect();
+    let output = here.laxity(&format!("import {} -o {name}.toml", files.join(" ")));
+    assert_eq!(output.status.code(), Some(0), "{name}: {}", err(&output));
+}
+
+#[test]
+fn each_example_is_checked_admitted_and_run() {
+    let here = Here::new("import");
+    for (name, files) in EXAMPLES {
+        imported(&here, name, files);
+        // Admission knows no schedule, and is off beside one.
+        let undecided = if name == "schedule" { 4 } else { 0 };
+        for (command, code) in [("check", 0), ("admit", undecided), ("run --no-report", 0)] {
+            let output = here.laxity(&format!("{command} {name}.toml"));
+            assert_eq!(
+                output.status.code(),
+                Some(code),
+                "{command} {name}: {}{}",
+                out(&output),
+                err(&output)
+            );
+            assert!(!out(&output).contains("refused"), "{command} {name}: {}", out(&output));
+        }
+    }
+}
+
+/// The bounds of channels by `laxity admit --json`, in nanoseconds.
+fn bounds(here: &Here, file: &str) -> Vec<(String, f64)> {
+    let output = here.laxity(&format!("admit --json {file}"));
+    let json: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
+    let channels = json["answers"][0]["channels"].as_array().unwrap_or_else(|| panic!("{json:#}"));
+    let bound = |channel: &serde_json::Value| channel["bound"].as_f64().unwrap_or_else(|| panic!("{json:#}"));
+    channels.iter().map(|c| (c["name"].as_str().unwrap().to_string(), bound(c) * 1e9)).collect()
+}
+
+/// Bauer, Scharbarg and Fraboul (2010) give 232 us for v1 and 272 us for v3.
+#[test]
+fn five_links_have_the_bounds_of_the_experiment() {
+    let here = Here::new("import-five");
+    imported(&here, "five", &["five-links.csv"]);
+    let (ours, theirs) = (bounds(&here, "five.toml"), bounds(&here, FIVE_LINKS));
+    assert_eq!(ours.len(), 5);
+    for ((name, bound), (other, wanted)) in ours.iter().zip(&theirs) {
+        assert!(name == other && (bound - wanted).abs() <= 0.01, "{name}: {bound} ns and {wanted} ns");
+        let exact = if name == "v1" || name == "v2" { 232_000.0 } else { 272_000.0 };
+        assert!(*bound >= exact && *bound <= 1.002 * exact, "{name}: {bound} ns");
+    }
+}
+
+/// A schedule without waiting: each frame takes its transmissions and the processing between them.
+#[test]
+fn a_schedule_has_its_delays() {
+    let here = Here::new("import-schedule");
+    imported(&here, "schedule", EXAMPLES[5].1);
+    let output = here.laxity("run schedule.toml");
+    assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+    let json: serde_json::Value = serde_json::from_str(&here.read("results/schedule/results.json")).unwrap();
+    let channels = json["results"]["runs"][0]["channels"].as_array().unwrap_or_else(|| panic!("{json:#}"));
+    let worst = |name: &str| {
+        let channel = channels.iter().find(|channel| channel["name"] == name).unwrap();
+        channel["delivery_worst"].as_f64().unwrap_or_else(|| panic!("{channel:#}"))
+    };
+    for (name, wanted) in
+        [("stream-0", 13_600.0), ("stream-1-1", 8800.0), ("stream-1-2", 5200.0), ("stream-2", 6400.0)]
+    {
+        let delay = worst(name) * 1e9;
+        assert!((delay - wanted).abs() < 1.0, "{name}: {delay} ns and not {wanted} ns");
+    }
+}
+
+#[test]
+fn errors_have_a_place() {
+    let here = Here::new("import-errors");
+    let topo = fs::read_to_string(format!("{INPUTS}/topo.csv")).unwrap();
+    for (name, text, says) in [
+        ("empty.json", "", "empty.json:1: the file is empty"),
+        ("open.json", "{\n\"flows\": [\n", "open.json:3: the file ends"),
+        ("other.json", "{\"a\": 1}", "other.json:1: this JSON is no network of Saihu"),
+        (
+            "server.json",
+            "{\"flows\": [\n{\"name\": \"f\", \"path\": [\"x\"],\n\"arrival_curve\": {\"bursts\": [\"1B\"], \"rates\": [\"1kbps\"]}}],\n\"servers\": []}",
+            "server.json:2: no server is called `x`",
+        ),
+        (
+            "unit.json",
+            "{\"flows\": [],\n\"servers\": [{\"name\": \"s\",\n\"service_curve\": {\"latencies\": [\"1 mile\"],\n\"rates\": [1]}}]}",
+            "unit.json:3: `1 mile` is no time",
+        ),
+        ("open.xml", "<elements>\n<station", "open.xml:1: this is no XML"),
+        (
+            "link.xml",
+            "<elements>\n<station name=\"a\"/>\n<link from=\"a\" to=\"b\"/></elements>",
+            "link.xml:3: no station or switch is called `b`",
+        ),
+        (
+            "unit.xml",
+            "<elements><station name=\"a\"/>\n<switch name=\"s\"/><link from=\"a\" to=\"s\"/>\n<flow name=\"f\" source=\"a\" lb-burst=\"5\" lb-rate=\"1\"/></elements>",
+            "unit.xml:3: `lb-burst`: `5` is no size",
+        ),
+        (
+            "row.csv",
+            "name,bag,smax,path\nv,4,100,a s b\nw,4\n",
+            "row.csv:3: the row has 2 cells, and there are 4 headings",
+        ),
+        ("bag.csv", "name,bag,smax,path\nv,often,100,a s b\n", "bag.csv:2: `often` is no time"),
+        (
+            "ends.csv",
+            "name,bag,smax,path\nv,4,100,a s b\nw,4,100,s a b\n",
+            "ends.csv:3: `s` is an end of one path and a switch of another",
+        ),
+        ("zero.csv", "name,bag,smax,path\nv,0,100,a s b\n", "zero.csv:2: the interval of `v` is 0"),
+        ("foreign.csv", "a,b\n1,2\n", "foreign.csv:1: this is none of the formats"),
+        (
+            "alone.csv",
+            "id,src,dst,size,period,deadline,jitter\n0,1,[2],1,1,1,0\n",
+            "alone.csv:1: no table of links is given",
+        ),
+        ("topo.csv", topo.as_str(), "topo.csv:1: no table of streams is given"),
+    ] {
+        here.write(name, text);
+        let output = here.laxity(&format!("import {name}"));
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", out(&output));
+        assert!(err(&output).contains(says), "{name}: {}", err(&output));
+    }
+    let shared = fs::read_to_string(format!("{INPUTS}/task.csv")).unwrap().replace("[9, 8]", "[9, 1]");
+    here.write("shared.csv", &shared);
+    let tables: Vec<String> = EXAMPLES[5].1[1..3].iter().map(|file| format!("{INPUTS}/{file}")).collect();
+    let output = here.laxity(&format!("import shared.csv {}", tables.join(" ")));
+    assert!(err(&output).contains("share the link (0, 1)"), "{}", err(&output));
+    fs::write(here.path("bytes.json"), b"{\n\xff").unwrap();
+    let output = here.laxity("import bytes.json");
+    assert!(
+        output.status.code() == Some(2) && err(&output).contains("bytes.json:2: this is no text in UTF-8")
+    );
+    here.write("mine.toml", "mine");
+    let output = here.laxity(&format!("import {INPUTS}/tree.csv -o mine.toml"));
+    assert_eq!((output.status.code(), here.read("mine.toml").as_str()), (Some(2), "mine"));
+}
+
+/// Each example cut off at each byte, and with each byte changed, is an error with a place or a valid
+/// scenario, and never a panic.
+#[test]
+fn damaged_files_are_errors_or_valid() {
+    let (mut valid, mut wrong) = (0, 0);
+    for (_, files) in EXAMPLES {
+        let inputs: Vec<Input> = files
+            .iter()
+            .map(|file| Input {
+                name: (*file).into(),
+                text: fs::read_to_string(format!("{INPUTS}/{file}")).unwrap(),
+            })
+            .collect();
+        for damaged in 0..inputs.len() {
+            let bytes = inputs[damaged].text.as_bytes();
+            let cut = (0..bytes.len()).map(|end| bytes[..end].to_vec());
+            let flipped = (0..bytes.len()).map(|at| {
+                let mut bytes = bytes.to_vec();
+                // Another bit each time; the highest would be no text.
+                bytes[at] ^= 1 << (at % 7);
+                bytes
+            });
+            for bytes in cut.chain(flipped) {
+                let Ok(text) = String::from_utf8(bytes) else { continue };
+                let mut inputs = inputs.clone();
+                inputs[damaged].text = text;
+                match import(&inputs, None) {
+                    // The import has read the scenario again.
+                    Ok(_) => valid += 1,
+                    Err(fault) => {
+                        wrong += 1;
+                        let said = fault.to_string();
+                        let line = said.split(':').nth(1).and_then(|line| line.parse::<usize>().ok());
+                        assert!(line.is_some_and(|line| line > 0), "{said}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(valid > 500 && wrong > 500, "{valid} valid, {wrong} wrong");
+}

@@ -1,0 +1,308 @@
+//! Saihu's output-port network: flows through servers, as JSON.
+//!
+//! A server is a queue by arrival with a rate-latency curve, and the link behind it. Servers that
+//! follow one server are ports of one switch, since the link of that server leads there. The latency
+//! of a curve becomes a propagation delay of the link, which has the same sum from end to end. A host
+//! for each flow, and one for each end, have links at which a packet takes no time.
+//!
+//! Format: README of Saihu (Tsai, Tabatabaee, Plassart and Le Boudec 2023), "Output-Port Network".
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use laxity_units::Span;
+
+use super::json::{Node, Value};
+use super::network::{AT_ONCE, Channel, Kind, Net, Source};
+use super::{Fault, units};
+
+/// Whether `node` is such a network.
+pub(super) fn is_one(node: &Node) -> bool {
+    node.get("flows").is_some() && node.get("servers").is_some()
+}
+
+/// Units without which a number is in seconds, bits or bits per second.
+#[derive(Debug, Clone)]
+struct Units {
+    time: String,
+    data: String,
+    rate: String,
+}
+
+impl Units {
+    /// Those that `node` names, and else those of `outer`.
+    fn of(file: &str, node: &Node, outer: &Units) -> Result<Units, Fault> {
+        let unit = |key: &str, outer: &String| match node.get(key) {
+            None => Ok(outer.clone()),
+            Some(found) => found.text(file, key).map(str::to_string),
+        };
+        Ok(Units {
+            time: unit("time_unit", &outer.time)?,
+            data: unit("data_unit", &outer.data)?,
+            rate: unit("rate_unit", &outer.rate)?,
+        })
+    }
+}
+
+struct Server {
+    name: String,
+    /// Segments: latency and rate.
+    curve: Vec<(Span, u64)>,
+    line: usize,
+}
+
+struct Flow {
+    name: String,
+    path: Vec<usize>,
+    /// Segments: burst and rate.
+    curve: Vec<(u64, u64)>,
+    packet: Option<u64>,
+    line: usize,
+}
+
+pub(super) fn read(file: &str, root: &Node) -> Result<Net, Fault> {
+    let usual = Units { time: "s".into(), data: "b".into(), rate: "bps".into() };
+    let network = root.get("network");
+    let general = network.map_or(Ok(usual.clone()), |network| Units::of(file, network, &usual))?;
+    let servers = servers(file, root, network, &general)?;
+    let flows = flows(file, root, network, &general, &servers)?;
+    let mut net = Net { title: title(file, network)?, ..Net::default() };
+    if let Some(policy) = network.and_then(|network| network.get("multiplexing"))
+        && !policy.text(file, "multiplexing")?.eq_ignore_ascii_case("fifo")
+    {
+        net.note("Multiplexing is not FIFO in the file; bounds here are those of FIFO ports.");
+    }
+    let chosen = chosen(&servers, &flows);
+    if servers.iter().any(|server| server.curve.len() > 1) || flows.iter().any(|flow| flow.curve.len() > 1) {
+        net.note("Of a curve of several segments one is used: of a flow the least burst, of a server the least latency, as far as no server is overloaded.");
+    }
+    if root.get("servers").is_some_and(has_capacity) {
+        net.note("Capacities of servers are not used: a link has the rate of its service curve.");
+    }
+    let devices = devices(file, &servers, &flows)?;
+    let device = |server: usize| format!("{} switch", servers[devices[server]].name);
+    for server in 0..servers.len() {
+        net.node(&device(server), Kind::Switch { order: "fifo", latency: Span::ZERO, gates: Vec::new() });
+    }
+    let end = |server: usize| format!("{} end", servers[server].name);
+    let next: BTreeMap<usize, usize> =
+        flows.iter().flat_map(|flow| flow.path.windows(2)).map(|pair| (pair[0], pair[1])).collect();
+    for (place, server) in servers.iter().enumerate() {
+        let (latency, rate) = server.curve[chosen.servers[place]];
+        let to = match next.get(&place) {
+            Some(next) => device(*next),
+            None => {
+                net.node(&end(place), Kind::Host);
+                end(place)
+            }
+        };
+        if net.joined(&device(place), &to) {
+            let what = format!(
+                "`{}` is a second link between two switches, which has no place in a scenario",
+                server.name
+            );
+            return Err(Fault::new(file, server.line, what));
+        }
+        net.link(&device(place), &to, rate, latency);
+    }
+    for (flow, &segment) in flows.iter().zip(&chosen.flows) {
+        let (first, last) = (flow.path[0], flow.path[flow.path.len() - 1]);
+        let source = format!("{} source", flow.name);
+        net.node(&source, Kind::Host);
+        net.link(&source, &device(first), AT_ONCE, Span::ZERO);
+        let mut route = vec![source];
+        route.extend(flow.path.iter().map(|server| device(*server)));
+        if let Some(next) = next.get(&last) {
+            // Other flows go on from the switch at which this one ends.
+            route.push(device(*next));
+            net.node(&end(last), Kind::Host);
+            net.link(&device(*next), &end(last), AT_ONCE, Span::ZERO);
+        }
+        route.push(end(last));
+        net.channels.push(channel(file, flow, flow.curve[segment], route)?);
+    }
+    Ok(net)
+}
+
+fn title(file: &str, network: Option<&Node>) -> Result<String, Fault> {
+    match network.and_then(|network| network.get("name")) {
+        Some(name) => Ok(format!("{}: a network of output ports", name.text(file, "name")?)),
+        None => Ok("A network of output ports".into()),
+    }
+}
+
+fn has_capacity(servers: &Node) -> bool {
+    matches!(&servers.value, Value::List(all) if all.iter().any(|server| server.get("capacity").is_some()))
+}
+
+/// A curve by two lists of one length.
+fn curve<T>(
+    file: &str,
+    node: &Node,
+    keys: [&str; 2],
+    first: impl Fn(&str) -> Result<T, String>,
+    rate: impl Fn(&str) -> Result<u64, String>,
+) -> Result<Vec<(T, u64)>, Fault> {
+    let lists =
+        [node.need(file, keys[0])?.list(file, keys[0])?, node.need(file, keys[1])?.list(file, keys[1])?];
+    let pairs = lists[0].iter().zip(lists[1]).map(|(a, b)| {
+        let one = first(a.text(file, keys[0])?).map_err(|what| Fault::new(file, a.line, what))?;
+        let other = rate(b.text(file, keys[1])?).map_err(|what| Fault::new(file, b.line, what))?;
+        Ok((one, other))
+    });
+    let pairs: Vec<(T, u64)> = pairs.collect::<Result<_, Fault>>()?;
+    match pairs.is_empty() {
+        true => Err(Fault::new(file, node.line, format!("the curve has no `{}`", keys[0]))),
+        false => Ok(pairs),
+    }
+}
+
+fn servers(file: &str, root: &Node, network: Option<&Node>, general: &Units) -> Result<Vec<Server>, Fault> {
+    let mut servers: Vec<Server> = Vec::new();
+    for node in root.need(file, "servers")?.list(file, "servers")? {
+        let units = Units::of(file, node, general)?;
+        let name = node.need(file, "name")?.text(file, "name")?.to_string();
+        let default = network.and_then(|network| network.get("service_curve"));
+        let said = match node.get("service_curve").or(default) {
+            Some(said) => said,
+            None => node.need(file, "service_curve")?,
+        };
+        let time = |text: &str| units::time(text, &units.time);
+        let mut curve =
+            curve(file, said, ["latencies", "rates"], time, |text| units::rate(text, &units.rate, false))?;
+        if curve.iter().any(|(_, rate)| *rate == 0) {
+            return Err(Fault::new(file, said.line, format!("server `{name}` has a rate of zero")));
+        }
+        curve.sort();
+        if servers.iter().any(|server| server.name == name) {
+            return Err(Fault::new(file, node.line, format!("a second server is called `{name}`")));
+        }
+        servers.push(Server { name, curve, line: node.line });
+    }
+    Ok(servers)
+}
+
+fn flows(
+    file: &str,
+    root: &Node,
+    network: Option<&Node>,
+    general: &Units,
+    servers: &[Server],
+) -> Result<Vec<Flow>, Fault> {
+    let mut flows = Vec::new();
+    for node in root.need(file, "flows")?.list(file, "flows")? {
+        let units = Units::of(file, node, general)?;
+        let name = node.need(file, "name")?.text(file, "name")?.to_string();
+        let default = |key: &str| node.get(key).or_else(|| network.and_then(|network| network.get(key)));
+        let said = match default("arrival_curve") {
+            Some(said) => said,
+            None => node.need(file, "arrival_curve")?,
+        };
+        let data = |text: &str| units::size(text, &units.data);
+        let mut curve =
+            curve(file, said, ["bursts", "rates"], data, |text| units::rate(text, &units.rate, true))?;
+        if curve.iter().any(|(burst, rate)| *burst == 0 || *rate == 0) {
+            return Err(Fault::new(file, said.line, format!("flow `{name}` has a burst or a rate of zero")));
+        }
+        curve.sort();
+        let packet = match default("max_packet_length") {
+            None => None,
+            Some(node) => {
+                let size = data(node.text(file, "max_packet_length")?);
+                Some(size.map_err(|what| Fault::new(file, node.line, what))?).filter(|size| *size > 0)
+            }
+        };
+        let path = node.need(file, "path")?;
+        let mut places = Vec::new();
+        for item in path.list(file, "path")? {
+            let wanted = item.text(file, "path")?;
+            let place = servers.iter().position(|server| server.name == wanted);
+            let place = place
+                .ok_or_else(|| Fault::new(file, item.line, format!("no server is called `{wanted}`")))?;
+            if places.contains(&place) {
+                return Err(Fault::new(
+                    file,
+                    item.line,
+                    format!("the path of `{name}` passes `{wanted}` twice"),
+                ));
+            }
+            places.push(place);
+        }
+        if places.is_empty() {
+            return Err(Fault::new(file, path.line, format!("the path of `{name}` is empty")));
+        }
+        flows.push(Flow { name, path: places, curve, packet, line: node.line });
+    }
+    Ok(flows)
+}
+
+/// The segments of curves that are used.
+struct Chosen {
+    servers: Vec<usize>,
+    flows: Vec<usize>,
+}
+
+/// Of flows the least burst, and of servers the least latency, as long as no server is overloaded by
+/// them; then the least rates and the highest.
+fn chosen(servers: &[Server], flows: &[Flow]) -> Chosen {
+    let load = |flows_by: &[usize], server: usize| -> u64 {
+        let passing = flows.iter().zip(flows_by).filter(|(flow, _)| flow.path.contains(&server));
+        passing.fold(0, |sum, (flow, segment)| sum.saturating_add(flow.curve[*segment].1))
+    };
+    let by_burst: Vec<usize> = vec![0; flows.len()];
+    let slowest = |flow: &Flow| (0..flow.curve.len()).min_by_key(|i| flow.curve[*i].1).unwrap_or(0);
+    let fastest = |server: &Server| (0..server.curve.len()).max_by_key(|i| server.curve[*i].1).unwrap_or(0);
+    let overloaded = (0..servers.len())
+        .any(|place| load(&by_burst, place) > servers[place].curve[fastest(&servers[place])].1);
+    let flows_by = if overloaded { flows.iter().map(slowest).collect() } else { by_burst };
+    let fits = |place: usize| {
+        let (server, load) = (&servers[place], load(&flows_by, place));
+        (0..server.curve.len()).find(|i| server.curve[*i].1 >= load).unwrap_or_else(|| fastest(server))
+    };
+    Chosen { servers: (0..servers.len()).map(fits).collect(), flows: flows_by }
+}
+
+/// The switch of each server, by the place of one of its servers.
+fn devices(file: &str, servers: &[Server], flows: &[Flow]) -> Result<Vec<usize>, Fault> {
+    let mut device: Vec<usize> = (0..servers.len()).collect();
+    let mut behind: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for pair in flows.iter().flat_map(|flow| flow.path.windows(2)) {
+        behind.entry(pair[0]).or_default().insert(pair[1]);
+    }
+    for next in behind.values() {
+        let mut all = next.iter();
+        let Some(first) = all.next().map(|first| device[*first]) else { continue };
+        for other in all {
+            let from = device[*other];
+            device.iter_mut().filter(|device| **device == from).for_each(|device| *device = first);
+        }
+    }
+    for (server, next) in &behind {
+        if next.iter().any(|next| device[*next] == device[*server]) {
+            let what = format!("the link of `{}` would lead back to its own switch", servers[*server].name);
+            return Err(Fault::new(file, servers[*server].line, what));
+        }
+    }
+    Ok(device)
+}
+
+fn channel(file: &str, flow: &Flow, (burst, rate): (u64, u64), route: Vec<String>) -> Result<Channel, Fault> {
+    let message = flow.packet.map_or(burst, |packet| packet.min(burst));
+    // No longer interval has the rate.
+    let interval = Span::from_ps(
+        u64::try_from(u128::from(message) * 8_000_000_000_000 / u128::from(rate)).unwrap_or(u64::MAX),
+    );
+    if interval.is_zero() {
+        return Err(Fault::new(file, flow.line, format!("flow `{}` is too fast", flow.name)));
+    }
+    Ok(Channel {
+        name: flow.name.clone(),
+        route,
+        message,
+        burst: burst.div_ceil(message.max(1)),
+        interval,
+        deadline: Span::from_secs(10),
+        level: None,
+        source: Source::Greedy,
+        line: flow.line,
+    })
+}
