@@ -94,8 +94,8 @@ pub(crate) enum Command {
     New(New),
     /// Writes the network of another tool as a scenario: Saihu, WOPANet, tsnkit, or a table of AFDX.
     ///
-    /// Formats describe networks and not hosts, so hosts of the scenario take no time. What the
-    /// import changes is said in the `about` of the scenario. An error names file and line.
+    /// Formats describe networks and not hosts, so hosts of the scenario take no time. The `about` of the
+    /// scenario states the changes of the import. An error names file and line.
     Import(Import),
     /// Runs experiments, judges their claims and writes a directory of results for each.
     Run(Run),
@@ -151,7 +151,7 @@ pub(crate) enum Command {
     /// Prints a shell script that sets Linux up as the scenario says: queues, adapters, programs.
     ///
     /// Each host or switch has `tc` and `ethtool` commands, and the socket options of its programs.
-    /// What Linux cannot keep of the scenario is said at the head. No command is run.
+    /// The head lists the parts of the scenario that Linux cannot keep. No command is run.
     Recipe(Recipe),
     /// Checks adapter files, and shows what is in one.
     Adapter(Adapter),

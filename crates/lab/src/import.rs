@@ -43,7 +43,7 @@ pub enum Format {
     Afdx,
 }
 
-/// What is wrong with a file, and where.
+/// An error of a file, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     file: String,

@@ -55,7 +55,7 @@ pub(crate) struct Import {
     /// tables of tsnkit (CSV): streams and links, and a schedule of gates, offsets, routes and queues.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The format, if the content does not tell it.
+    /// The format, for files whose content does not show it.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<ImportFormat>,
     /// File of the scenario, which must not exist. Default: standard output.

@@ -10,11 +10,12 @@ const INPUTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/import");
 const FIVE_LINKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/afdx/five-links.toml");
 
 /// The examples: their names and their files.
-const EXAMPLES: [(&str, &[&str]); 6] = [
+const EXAMPLES: [(&str, &[&str]); 7] = [
     ("five-links", &["five-links.csv"]),
     ("tree", &["tree.csv"]),
     ("ports", &["ports.json"]),
     ("stations", &["stations.xml"]),
+    ("ring", &["ring.json"]),
     ("streams", &["task.csv", "topo.csv"]),
     ("schedule", &["task.csv", "topo.csv", "gcl.csv", "offset.csv", "route.csv", "queue.csv"]),
 ];
@@ -74,7 +75,7 @@ fn five_links_have_the_bounds_of_the_experiment() {
 #[test]
 fn a_schedule_has_its_delays() {
     let here = Here::new("import-schedule");
-    imported(&here, "schedule", EXAMPLES[5].1);
+    imported(&here, "schedule", EXAMPLES[6].1);
     let output = here.laxity("run schedule.toml");
     assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
     let json: serde_json::Value = serde_json::from_str(&here.read("results/schedule/results.json")).unwrap();
@@ -147,7 +148,7 @@ fn errors_have_a_place() {
     }
     let shared = fs::read_to_string(format!("{INPUTS}/task.csv")).unwrap().replace("[9, 8]", "[9, 1]");
     here.write("shared.csv", &shared);
-    let tables: Vec<String> = EXAMPLES[5].1[1..3].iter().map(|file| format!("{INPUTS}/{file}")).collect();
+    let tables: Vec<String> = EXAMPLES[6].1[1..3].iter().map(|file| format!("{INPUTS}/{file}")).collect();
     let output = here.laxity(&format!("import shared.csv {}", tables.join(" ")));
     assert!(err(&output).contains("share the link (0, 1)"), "{}", err(&output));
     fs::write(here.path("bytes.json"), b"{\n\xff").unwrap();

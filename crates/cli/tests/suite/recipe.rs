@@ -115,7 +115,7 @@ impl Namespace {
         }
     }
 
-    /// What `tc` says of a command in a batch; empty if the kernel did it.
+    /// The answer of `tc` to a command in a batch; empty if the kernel did it.
     fn batch(&self, command: &str) -> String {
         use std::io::Write;
         let mut tc = Command::new("tc")

@@ -13,7 +13,7 @@ pub(super) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Reads a table; lines that begin with `#` are comments, and empty lines separate nothing.
+    /// Reads a table; lines that begin with `#` are comments, and empty lines are skipped.
     pub(super) fn read(file: &'a str, text: &str) -> Result<Self, Fault> {
         let mut table = Self { file, headings: Vec::new(), rows: Vec::new(), settings: Vec::new() };
         let mut last = 1;

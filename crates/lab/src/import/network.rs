@@ -29,7 +29,7 @@ pub(super) struct Net {
     pub(super) scheduled: bool,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
     Host,
@@ -77,7 +77,7 @@ pub(super) enum Source {
 }
 
 impl Net {
-    /// Adds a node; the same again changes nothing.
+    /// Adds a node; a name that is known is left as it is.
     pub(super) fn node(&mut self, name: &str, kind: Kind) {
         if !self.has(name) {
             self.nodes.push((name.into(), kind));
@@ -119,12 +119,14 @@ impl Net {
 
     /// Whether a link joins `a` and `b`.
     pub(super) fn joined(&self, a: &str, b: &str) -> bool {
-        self.links
-            .iter()
-            .any(|link| link.ends.iter().any(|end| end == a) && link.ends.iter().any(|end| end == b))
+        a != b
+            && self
+                .links
+                .iter()
+                .any(|link| link.ends.iter().any(|end| end == a) && link.ends.iter().any(|end| end == b))
     }
 
-    /// The scenario. `file` is where the network comes from.
+    /// The scenario; `file` is the source of the network.
     pub(super) fn scenario(&self, file: &str) -> Result<String, Fault> {
         let fault = |line: usize, what: String| Fault::new(file, line, what);
         let count = self.nodes.len().max(self.links.len()).max(self.channels.len());
@@ -215,9 +217,6 @@ impl Net {
         }
         if route.len() < 2 {
             return Err(format!("the route of `{name}` has no link"));
-        }
-        if let Some(twice) = route.iter().enumerate().find(|(i, node)| route[..*i].contains(node)) {
-            return Err(format!("the route of `{name}` passes `{}` twice", twice.1));
         }
         for pair in route.windows(2) {
             if !self.joined(&pair[0], &pair[1]) {

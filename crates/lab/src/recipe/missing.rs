@@ -1,4 +1,4 @@
-//! What a recipe cannot keep.
+//! The parts of a scenario that a recipe cannot keep.
 
 use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow};
 use laxity_qos::discipline::Class;

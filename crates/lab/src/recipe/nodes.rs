@@ -14,7 +14,7 @@ use super::{adapter, fair, reception};
 
 /// The least lead of a launch time: a kernel without PREEMPT_RT is later than that now and then.
 const LEAST_LEAD: Span = Span::from_us(200);
-/// The MTU of an interface that nothing sets.
+/// The default MTU of an interface.
 const USUAL_MTU: u64 = 1500;
 /// Rates of Ethernet that `ethtool -s` sets, in Mbit/s.
 const SPEEDS: [u64; 9] = [10, 100, 1000, 2500, 5000, 10_000, 25_000, 40_000, 100_000];
@@ -176,7 +176,7 @@ fn launched(experiment: &Experiment, classes: &Classes, node: usize, channels: &
     Some(lead.max(LEAST_LEAD))
 }
 
-/// What each program of the host sets.
+/// The socket options of each program of the host.
 fn programs(port: &Port<'_>, node: usize, section: &mut Section) {
     let experiment = port.experiment;
     let own: Vec<(usize, usize)> =
