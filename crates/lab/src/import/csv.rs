@@ -53,8 +53,8 @@ impl<'a> Table<'a> {
 
     /// The headings of a text that may be a table.
     pub(super) fn headings(text: &str) -> Vec<String> {
-        let lines = text.lines().map(|line| line.trim_start_matches('\u{feff}').trim());
-        let first = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).next();
+        let mut lines = text.lines().map(|line| line.trim_start_matches('\u{feff}').trim());
+        let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
         let cells = first.and_then(|line| cells(line).ok()).unwrap_or_default();
         cells.iter().map(|cell| cell.to_ascii_lowercase()).collect()
     }

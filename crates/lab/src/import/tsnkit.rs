@@ -8,6 +8,7 @@
 
 mod schedule;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use laxity_units::Span;
@@ -215,8 +216,8 @@ fn path(lines: &BTreeMap<Pair, Line>, from: u64, to: u64) -> Option<Vec<u64>> {
             return Some(path);
         }
         for (_, b) in lines.range((node, 0)..=(node, u64::MAX)).map(|(pair, _)| *pair) {
-            if !before.contains_key(&b) {
-                before.insert(b, node);
+            if let Entry::Vacant(entry) = before.entry(b) {
+                entry.insert(node);
                 next.push_back(b);
             }
         }

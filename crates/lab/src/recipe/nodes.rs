@@ -36,7 +36,7 @@ pub(super) fn lines(
     match place.checked_sub(experiment.nodes.len()) {
         Some(switch) => of_switch(experiment, classes, switch, &mut section, missing),
         None if experiment.interfaces.is_empty() => {
-            of_host(experiment, classes, place, &mut section, missing)
+            of_host(experiment, classes, place, &mut section, missing);
         }
         None => reception::write(experiment, &mut section, missing),
     }
@@ -325,6 +325,9 @@ fn of_switch(
             launched: None,
             programs: false,
         };
+        if matches!(port.order, Order::MultiClassEdf | Order::FixedPriority) {
+            missing.at(name, "early frames that wait at a port for their logical arrival");
+        }
         table(&port, &outlet.to, section);
         port.write(section, missing);
     }
@@ -342,6 +345,10 @@ fn memory(experiment: &Experiment, channels: &[usize], own: Bytes) -> Bytes {
 
 /// The table of classes of a port: the PCP of frames, and the queue that they go to.
 fn table(port: &Port<'_>, to: &str, section: &mut Section) {
+    if port.order == Order::Fifo || port.by_number() {
+        let queues = if port.by_number() { "a queue for each channel" } else { "one queue" };
+        return section.comment(format!("Port to {to}: {queues}, whatever the PCP."));
+    }
     let present = port.classes.present(&port.channels);
     section.comment(format!("Port to {to}: PCP, and queue from the most urgent."));
     for (queue, priority) in present.iter().enumerate() {

@@ -56,6 +56,7 @@ impl Port<'_> {
 
     /// The commands of the queue.
     pub(super) fn write(&self, section: &mut Section, missing: &mut Missing) {
+        section.line("tc qdisc del dev \"$dev\" root 2> /dev/null || true");
         let none = |what: &str| format!("{what}: Linux has no such queue, and the nearest is used");
         match self.order {
             Order::StrictPriority => match self.selection {
@@ -100,7 +101,7 @@ impl Port<'_> {
     }
 
     /// A class for each priority that is present.
-    fn by_class(&self, section: &mut Section) {
+    pub(super) fn by_class(&self, section: &mut Section) {
         let present = self.classes.present(&self.channels);
         if let Some(lead) = self.launched {
             return shaped::launched(self, lead, section);

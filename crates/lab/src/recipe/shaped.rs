@@ -199,7 +199,7 @@ fn by_cycles(port: &Port<'_>, selection: &Selection, section: &mut Section, miss
     let cycles: Vec<Span> =
         present.iter().filter_map(|priority| cyclic(*priority)).map(|c| c.cycle).collect();
     let Some(&cycle) = cycles.iter().min() else {
-        return super::port::Port { selection: None, ..unshaped(port) }.write(section, missing);
+        return port.by_class(section);
     };
     if cycles.iter().any(|other| *other != cycle) {
         missing.at(port.place, "cycles of different lengths: the shortest is used for all");
@@ -232,11 +232,6 @@ fn by_cycles(port: &Port<'_>, selection: &Selection, section: &mut Section, miss
         port.place,
         "cyclic queueing: the queue of a frame is that of its arrival, which needs gates of the switch's hardware",
     );
-}
-
-/// The same port.
-fn unshaped<'a>(port: &Port<'a>) -> Port<'a> {
-    Port { channels: port.channels.clone(), ..*port }
 }
 
 /// Packets with a launch time: `etf` for their class, `lead` before it.
