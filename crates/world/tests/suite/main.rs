@@ -7,6 +7,7 @@ mod ahead;
 mod another_order;
 mod arrivals;
 mod behind;
+mod by_hand;
 mod bytes;
 mod common;
 mod cores;
