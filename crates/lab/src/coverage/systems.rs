@@ -20,6 +20,7 @@ pub(super) fn all() -> Vec<Section> {
         links("A host before a null adapter, CPU by deadlines", edf, "multiclass_edf"),
         links("A host before a null adapter, CPU by levels", levels, "fixed_priority"),
         cpus(),
+        by_hand(),
         tests(),
         adapters(),
         media(),
@@ -93,6 +94,27 @@ fn cpus() -> Section {
         about: "A host before a null adapter.",
         head: ("order of both", vec!["`O1`".into(), "`O2`".into()]),
         rows: words("host.subsystem.cpu").into_iter().map(row).collect(),
+    }
+}
+
+/// A real-time channel that names its level, by the order of the link and the adapter.
+fn by_hand() -> Section {
+    let paradigms = words("host.subsystem.link.paradigm");
+    let row = |(order, name): (&str, &str)| {
+        let adapter = if name == "null" { NULL.into() } else { format!("[adapter]\nfile = \"{name}\"\n") };
+        let cell = |paradigm: &String| {
+            let link = format!("paradigm = \"{paradigm}\", order = \"{order}\"");
+            let text = host("fixed_priority", &link, &adapter);
+            (text.replacen("deadline =", "level = 3\ndeadline =", 1), 0)
+        };
+        (format!("`{order}`, `{name}`"), paradigms.iter().map(cell).collect())
+    };
+    let pairs = [("fixed_priority", "null"), ("multiclass_edf", "null"), ("fixed_priority", "nic-25g-tc")];
+    Section {
+        title: "Levels by hand",
+        about: "The CPU goes by `fixed_priority`, and the channel has a `level`.",
+        head: ("order of the link, adapter", code(&paradigms)),
+        rows: pairs.map(row).into(),
     }
 }
 
