@@ -45,13 +45,28 @@ impl Node {
         let restart = self.broken(Fault::NumbersRestart) && version != Version::FIRST;
         if let Some(source) = self.sources.get_mut(&channel) {
             let before = source.used.and_then(|before| self.flows.get(&(channel, before)));
-            let slack = before.map(|flow| apart(self.config.drift, flow.contract.drain()));
+            let slack = before.map(|flow| {
+                let waits = flow.next.saturating_since(flow.conforming);
+                apart(self.config.drift, flow.contract.drain().saturating_add(waits))
+            });
             source.before = source.before.max(source.passed.saturating_add(slack.unwrap_or_default()));
             source.used = Some(version);
             if restart {
                 source.message = 0;
             }
         }
+    }
+
+    /// How much later than by the contract in use alone the next message of a channel is due.
+    ///
+    /// A program that sends all that a contract admits may keep its messages so much behind, from one
+    /// change of contract to the next. Each message sent leaves the difference as it is, and time
+    /// shortens it.
+    pub(crate) fn waits(&self, now: Time, channel: ChannelId) -> Span {
+        let source = self.sources.get(&channel);
+        let flow = source.and_then(|source| self.flows.get(&(channel, source.used?)));
+        let (Some(source), Some(flow)) = (source, flow) else { return Span::ZERO };
+        flow.next.max(flow.behind(source.before)).saturating_since(flow.conforming.max(now))
     }
 
     /// Polices a message, cuts it and queues its packets. The message is delivered by the returned
@@ -74,8 +89,9 @@ impl Node {
     /// old one, `T + rest ≥ T'` up to what the old one left, and the rule delays no message that is
     /// not ahead of its time. Where the new deadline is shorter, the message is due with the old one,
     /// as every order-preserving channel would have it, and waits here for the difference. The
-    /// difference is below `B' I' + D'`, by which the reservation has room for more messages
-    /// ([`waits`](crate::flow::waits)).
+    /// difference is below `B' I' + D'`, and what messages of the old contract waited in turn
+    /// ([`waits`](Self::waits)); by that the reservation has room for more messages
+    /// ([`waits`](crate::flow::waits)), and the old contract lasts longer.
     pub(crate) fn send(&mut self, now: Time, channel: ChannelId, payload: &[u8]) -> Result<Time, Failure> {
         let unfit = Failure::Unfit(laxity_signalling::event::Unfit::NotHeld);
         let unpoliced = self.broken(Fault::ContractNotPoliced);
@@ -91,7 +107,7 @@ impl Node {
             return Err(Failure::TooLong);
         }
         let conforming = flow.conforming.max(now);
-        let behind = source.before.saturating_sub(flow.total.saturating_add(flow.rest));
+        let behind = flow.behind(source.before);
         let at = if unpoliced { now } else { conforming.max(flow.next).max(behind) };
         let packets = u64::from(flow.sizes.packets_of(length));
         let ahead = flow.contract.min_interval.saturating_mul(flow.contract.burst.into());

@@ -106,6 +106,12 @@ impl Flow {
         self.left.map(|left| left.saturating_add(self.contract.min_interval))
     }
 
+    /// At the source: the least logical arrival of a message that follows one which the nodes that
+    /// send have passed on by `before`.
+    pub(crate) fn behind(&self, before: Time) -> Time {
+        before.saturating_sub(self.total.saturating_add(self.rest))
+    }
+
     /// By when the last packet has left the queue of the link, if packets wait there. A packet
     /// without a flow is dropped when its turn is there.
     pub(crate) fn queued_until(&self) -> Option<Time> {

@@ -174,7 +174,8 @@ impl Node {
             }
             Command::Change(channel, contract) => {
                 self.check(program, channel)?;
-                let version = self.manager.change(now, channel, contract).map_err(Failure::Unfit)?;
+                let waits = self.waits(now, channel);
+                let version = self.manager.change(now, channel, contract, waits).map_err(Failure::Unfit)?;
                 Ok(Response::Changing(version))
             }
             Command::Close(channel) => {

@@ -169,6 +169,40 @@ fn with_a_shorter_deadline_messages_are_due_with_the_last_of_the_old_contract() 
     assert!(numbers(&line).iter().all(|(_, delay)| *delay <= Span::from_ms(200)));
 }
 
+/// The source is ahead of its contract by the burst, a message, all the time. After the first change
+/// it may be so once more, and its messages are due later than by the contract by what the earlier
+/// ones still have to wait. So they are after the second change, and the contract before it, which by
+/// itself is over after 80.3 ms, lasts as much longer.
+#[test]
+fn a_second_change_loses_no_message_that_the_first_one_delayed() {
+    let mut line = Line::new(4, None);
+    let id = line.open(contract(), &ROUTE);
+    let mut sent = 0;
+    let mut send = |line: &mut Line, number: u32| {
+        for _ in 0..number {
+            line.send(id, 500);
+        }
+        sent += number;
+    };
+    let mut at = 20_000;
+    for period in 0..20 {
+        line.until(us(at));
+        send(&mut line, if period == 0 { 2 } else { 1 });
+        if [4, 10].contains(&period) {
+            line.command(0, Command::Change(id, contract()));
+            at += 10_000;
+            line.until(us(at));
+            send(&mut line, 2);
+        }
+        at += 50_000;
+    }
+    line.until(us(1_500_000));
+    let changed = |(_, _, seen): &&(Time, usize, Seen)| matches!(seen, Seen::Event(Event::Changed { .. }));
+    assert_eq!(line.seen.iter().filter(changed).count(), 2);
+    let delivered: Vec<u32> = numbers(&line).iter().map(|(number, _)| *number).collect();
+    assert_eq!(delivered, (0..sent).collect::<Vec<u32>>());
+}
+
 /// Reservations of the source that are not free yet, at 21, 69.999 and 70 ms.
 fn retained(fault: Option<Fault>) -> [usize; 3] {
     let mut line = Line::new(4, fault);

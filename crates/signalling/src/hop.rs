@@ -24,6 +24,9 @@ pub(crate) struct Hop {
     pub(crate) expires: Time,
     /// The program at the destination was notified of the channel.
     pub(crate) told: bool,
+    /// At the source: how much later than by the contract in use alone a message under it may be
+    /// due. It waits for messages of the contract before.
+    pub(crate) waits: Span,
     /// The contracts: the one in use and the one that is being established or retired; at most two.
     pub(crate) slots: Vec<Slot>,
 }
@@ -62,7 +65,8 @@ impl Hop {
 
     /// The request to the resources here.
     pub(crate) fn asked(&self, contract: Contract, balance: Span) -> Asked {
-        let drain = self.slots.iter().map(|slot| slot.contract.drain()).max().unwrap_or_default();
+        let last = self.slots.iter().map(|slot| slot.contract.drain()).max();
+        let drain = last.map_or(Span::ZERO, |last| last.saturating_add(self.waits));
         Asked { contract, place: Place { from: self.prev, to: self.next, port: self.port }, balance, drain }
     }
 }

@@ -30,8 +30,9 @@ pub struct Asked {
     pub place: Place,
     /// The rest of the end-to-end deadline for this node and those after it.
     pub balance: Span,
-    /// [`Contract::drain`] of the contract that this one follows; zero for a new channel. For so long
-    /// after the swap messages may wait for those of the contract before.
+    /// [`Contract::drain`] of the contract that this one follows, with what its messages waited for
+    /// those of the one before; zero for a new channel. For so long after the swap messages may wait
+    /// for those of the contract before.
     pub drain: Span,
 }
 

@@ -121,6 +121,7 @@ impl<R: Resources> Manager<R> {
             sequence,
             expires: Time::MAX,
             told: false,
+            waits: Span::ZERO,
             slots: Vec::new(),
         };
         let asked = self.hops.get(&channel).unwrap_or(&fresh).asked(ask.contract, ask.balance);

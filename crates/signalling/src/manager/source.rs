@@ -40,12 +40,20 @@ impl<R: Resources> Manager<R> {
         channel
     }
 
-    /// Asks for another contract of an established channel. The outcome is an [`Event`].
+    /// Asks for another contract of an established channel. The outcome is an [`Event`]. Messages
+    /// under the contract in use may be due `waits` later than by that contract, since they wait for
+    /// those of an earlier one.
     ///
     /// # Errors
     /// The channel does not begin here or is not established, another change is under way, or the
     /// contract is out of range.
-    pub fn change(&mut self, now: Time, channel: ChannelId, contract: Contract) -> Result<Version, Unfit> {
+    pub fn change(
+        &mut self,
+        now: Time,
+        channel: ChannelId,
+        contract: Contract,
+        waits: Span,
+    ) -> Result<Version, Unfit> {
         let now = self.passed(now);
         let local = self.local(channel).ok_or(Unfit::NotHeld)?;
         let attempts = self.attempts(now);
@@ -61,6 +69,9 @@ impl<R: Resources> Manager<R> {
         call.last = version;
         established.change = Some((version, contract, attempts));
         let current = established.version;
+        if let Some(hop) = self.hops.get_mut(&channel) {
+            hop.waits = waits;
+        }
         self.ask(now, local, version, contract, Some(current));
         self.rearm(local);
         Ok(version)
@@ -181,6 +192,7 @@ impl<R: Resources> Manager<R> {
         let swaps_at_once = self.broken(Fault::ChangeSwapsAtOnce);
         let told_again = self.broken(Fault::EstablishedTwice);
         let unnoticed = self.broken(Fault::DestinationRebornUnnoticed);
+        let waits = self.hops.get(&channel).map_or(Span::ZERO, |hop| hop.waits);
         let Some(call) = self.calls.get_mut(&channel.local) else { return };
         match &mut call.state {
             State::Opening { contract, .. } => {
@@ -211,9 +223,10 @@ impl<R: Resources> Manager<R> {
                         // of it since.
                         return self.lost(now, channel.local);
                     }
-                    // Messages under the old contract may be ahead of their time by the burst, and
-                    // have its deadline.
-                    let last = if swaps_at_once { Span::ZERO } else { established.contract.drain() };
+                    // Messages under the old contract may be ahead of their time by the burst, wait
+                    // for those before, and have its deadline.
+                    let drain = established.contract.drain().saturating_add(waits);
+                    let last = if swaps_at_once { Span::ZERO } else { drain };
                     established.retiring = Some((established.version, now.saturating_add(last)));
                     let retired = established.version;
                     established.version = version;

@@ -260,7 +260,7 @@ impl<'a> Network<'a> {
                 let Some(channel) = self.keys.get(key).copied() else { return Ok(()) };
                 let mut asked = None;
                 self.input(channel.node, |manager, clock| {
-                    asked = manager.change(clock, channel, *contract).ok();
+                    asked = manager.change(clock, channel, *contract, Span::ZERO).ok();
                 })?;
                 if let Some(version) = asked {
                     self.check.changing(channel, version, *contract, self.now);

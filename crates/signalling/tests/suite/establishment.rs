@@ -224,9 +224,9 @@ fn a_change_is_made_beside_the_old_contract() {
     row.pass(Span::from_ms(20));
     row.events(0);
     let wider = Contract { max_message: Bytes::new(9000), ..contract() };
-    assert_eq!(row.nodes[0].change(row.now, channel, wider), Ok(Version(2)));
+    assert_eq!(row.nodes[0].change(row.now, channel, wider, Span::ZERO), Ok(Version(2)));
     row.take(0);
-    assert_eq!(row.nodes[0].change(row.now, channel, wider), Err(Unfit::Busy));
+    assert_eq!(row.nodes[0].change(row.now, channel, wider, Span::ZERO), Err(Unfit::Busy));
     row.pass(HOP * 4);
     assert!(matches!(row.events(0)[..], [Event::Changed { version: Version(2), .. }]));
     let versions = |row: &Row| -> Vec<usize> { row.nodes.iter().map(|node| node.held().count()).collect() };
@@ -238,7 +238,7 @@ fn a_change_is_made_beside_the_old_contract() {
     assert!(row.nodes.iter().all(|node| node.held().all(|held| held.contract == wider)));
     // A change that does not fit leaves the contract in place.
     let late = Contract { deadline: Span::from_ms(1), ..contract() };
-    row.nodes[0].change(row.now, channel, late).unwrap();
+    row.nodes[0].change(row.now, channel, late, Span::ZERO).unwrap();
     row.take(0);
     row.pass(Span::from_ms(20));
     assert!(matches!(row.events(0)[..], [Event::ChangeRefused { version: Version(3), .. }]));
