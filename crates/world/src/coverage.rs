@@ -254,8 +254,9 @@ fn apart(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
 }
 
 /// Whether the tables of several links, which have the same channels in the same order, give each
-/// channel the same level: a channel has one level, by hand the same everywhere. With too few levels, the channels that share
-/// one depend on their bounds, and each table has its own bounds.
+/// channel the same level: a channel has one level, and by hand it is the same in all tables. With
+/// too few levels, the channels that share one depend on their bounds, and each table has its own
+/// bounds.
 fn agree(experiment: &Experiment, node: usize, levels: u32) -> Result<(), Uncovered> {
     let real_time = || experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);
     let here = || real_time().filter(|channel| channel.route.contains(&node));
