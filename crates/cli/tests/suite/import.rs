@@ -98,7 +98,7 @@ fn errors_have_a_place() {
     let topo = fs::read_to_string(format!("{INPUTS}/topo.csv")).unwrap();
     for (name, text, says) in [
         ("empty.json", "", "empty.json:1: the file is empty"),
-        ("open.json", "{\n\"flows\": [\n", "open.json:3: the file ends"),
+        ("open.json", "{\n\"flows\": [\n", "open.json:2: this is no JSON: Unterminated array"),
         ("other.json", "{\"a\": 1}", "other.json:1: this JSON is no network of Saihu"),
         (
             "server.json",
