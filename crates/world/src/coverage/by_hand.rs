@@ -4,14 +4,12 @@
 //! (`laxity_admission`, `table/by_hand.rs`). Real time on the level of best effort would wait for any
 //! amount of it.
 
-use laxity_qos::discipline::{Class, LEVELS};
+use laxity_qos::discipline::Class;
 
 use super::covered::Covered;
+use super::fifo::LOWEST;
 use super::reason::Uncovered;
 use crate::experiment::{ChannelSpec, Experiment};
-
-/// The level of best effort.
-const LOWEST: u8 = LEVELS as u8 - 1;
 
 /// Whether the levels of everything at `station`, which is so covered, have a proof.
 pub(super) fn levels(experiment: &Experiment, station: usize, covered: &Covered) -> Result<(), Uncovered> {

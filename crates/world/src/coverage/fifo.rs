@@ -27,7 +27,7 @@ use crate::experiment::{
 };
 
 /// The level of best effort.
-const LOWEST: u8 = LEVELS as u8 - 1;
+pub(super) const LOWEST: u8 = LEVELS as u8 - 1;
 
 /// Whether `station` is a link behind a FIFO queue that network calculus can bound, or why not;
 /// `None` if it is another station.
