@@ -5,7 +5,7 @@ use laxity_qos::channel::LinkId;
 use laxity_world::experiment::{Adapter, Experiment};
 
 use super::missing::Missing;
-use super::section::Section;
+use super::section::{Section, microseconds};
 
 pub(super) fn write(
     experiment: &Experiment,
@@ -81,5 +81,5 @@ fn moderation(side: &str, moderation: &Moderation, place: &str, missing: &mut Mi
         missing.at(place, "the least time between interrupts beside the delay of a response");
     }
     let frames = frames.map_or(String::new(), |frames| format!(" {side}-frames {frames}"));
-    format!(" {side}-usecs {}{frames}", time.as_ps() / 1_000_000)
+    format!(" {side}-usecs {}{frames}", microseconds(time))
 }

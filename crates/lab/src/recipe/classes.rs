@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use laxity_qos::channel::Order;
-use laxity_qos::discipline::Class;
+use laxity_qos::discipline::{Class, LEVELS};
 use laxity_world::experiment::{ChannelSpec, Experiment};
 
 /// Priorities above that of best effort.
 const ABOVE: usize = 7;
 /// The level of best effort.
-const LAST_LEVEL: u64 = 31;
+pub(super) const LAST_LEVEL: u8 = LEVELS as u8 - 1;
 
 /// The priority of each channel.
 #[derive(Debug)]
@@ -23,16 +23,16 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    /// By level where the scenario has levels, else by deadline, the shortest first. Best effort
-    /// without a level has priority 0.
+    /// By level where the scenario has levels, else by deadline, the shortest first. Best effort has
+    /// priority 0.
     pub(super) fn new(experiment: &Experiment) -> Self {
         let channels = &experiment.channels;
         let strict = (0..experiment.stations()).any(|at| experiment.order(at) == Order::StrictPriority)
             || links(experiment).any(|order| order == Order::StrictPriority);
         let by_level = strict || channels.iter().any(|channel| channel.level.is_some());
         let key = |channel: &ChannelSpec| match (channel.level, channel.class) {
-            (Some(level), _) if by_level => Some(u64::from(level)).filter(|level| *level < LAST_LEVEL),
             (_, Class::BestEffort) => None,
+            (Some(level), _) if by_level => Some(level).filter(|level| *level < LAST_LEVEL).map(u64::from),
             (_, Class::RealTime) if by_level => Some(0),
             (_, Class::RealTime) => Some(channel.deadline.map_or(u64::MAX, |deadline| deadline.as_ps())),
         };

@@ -47,11 +47,6 @@ fn of_tick(tick: Vtick) -> Option<u64> {
         .then(|| ((tick.size().get() as f64 * 8.0 / interval).ceil() as u64).max(1))
 }
 
-/// Whether the order sends no packet ahead of its rate.
-fn holds(order: Order) -> bool {
-    matches!(order, Order::RateControlled | Order::StopAndGo | Order::HierarchicalRoundRobin)
-}
-
 /// A class of `htb` for each channel with a rate, and one for the rest.
 pub(super) fn by_rates(port: &Port<'_>, section: &mut Section, missing: &mut Missing) {
     let (link, groups) = (port.rate(), &port.experiment.groups);
@@ -61,7 +56,7 @@ pub(super) fn by_rates(port: &Port<'_>, section: &mut Section, missing: &mut Mis
         port.place,
         format!("the order {short} of a link: HTB keeps the rates, and lets a class send a burst"),
     );
-    if matches!(port.order, Order::StopAndGo | Order::HierarchicalRoundRobin) {
+    if port.order.has_frames() {
         missing.at(port.place, "frames of time of a link");
     }
     section.comment(format!("{short}: a class for each channel, with its rate."));
@@ -89,7 +84,7 @@ pub(super) fn by_rates(port: &Port<'_>, section: &mut Section, missing: &mut Mis
             Some(group) => GROUPS + group,
             None => LINK,
         };
-        let ceil = if holds(port.order) { rate } else { link };
+        let ceil = if port.order.holds() { rate } else { link };
         let prio = match port.order {
             Order::RateControlled => format!(" prio {}", 7 - port.classes.priority(i)),
             _ => String::new(),

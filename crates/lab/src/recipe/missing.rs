@@ -27,9 +27,12 @@ impl Missing {
         }
     }
 
-    /// Notes that `what` is not kept anywhere.
+    /// Notes that `what` is not kept anywhere, once.
     fn everywhere(&mut self, what: impl Into<String>) {
-        self.notes.push((what.into(), Vec::new()));
+        let what = what.into();
+        if !self.notes.iter().any(|(known, _)| *known == what) {
+            self.notes.push((what, Vec::new()));
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -124,8 +127,8 @@ impl Missing {
         for medium in mediums {
             match medium {
                 MediumSpec::PointToPoint => {}
-                MediumSpec::TokenRing(_) => self.once("the token ring: Linux has Ethernet"),
-                MediumSpec::Csma(_) => self.once("collisions: links of today are switched"),
+                MediumSpec::TokenRing(_) => self.everywhere("the token ring: Linux has Ethernet"),
+                MediumSpec::Csma(_) => self.everywhere("collisions: links of today are switched"),
             }
         }
         if experiment.networks.iter().any(|network| network.impairments != Default::default()) {
@@ -157,12 +160,6 @@ impl Missing {
         }
         if experiment.clock == ClockKind::Real || matches!(experiment.task, Task::Fill(_)) {
             self.everywhere("the task of the experiment: the recipe sets hosts up, and runs nothing");
-        }
-    }
-
-    fn once(&mut self, what: &str) {
-        if !self.notes.iter().any(|(known, _)| known == what) {
-            self.everywhere(what);
         }
     }
 }

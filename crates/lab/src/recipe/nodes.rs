@@ -9,7 +9,7 @@ use laxity_world::experiment::{Adapter, ChannelSpec, Experiment, Network, Placem
 use super::classes::Classes;
 use super::missing::Missing;
 use super::port::{Limit, Port, counted};
-use super::section::Section;
+use super::section::{Section, nanoseconds};
 use super::{adapter, fair, reception};
 
 /// The least lead of a launch time: a kernel without PREEMPT_RT is later than that now and then.
@@ -109,8 +109,7 @@ fn network_of<'a>(
     node: usize,
     link: LinkId,
 ) -> Option<&'a Network> {
-    let mut hops = channel.senders().iter().enumerate().filter(|(_, at)| **at == node);
-    let hop = hops.find(|(hop, _)| experiment.link_out(channel, *hop) == link)?.0;
+    let hop = channel.passages_from(node).find(|hop| experiment.link_out(channel, *hop) == link)?;
     match channel.ways.get(hop) {
         Some(way) => Some(&experiment.networks[*way]),
         // A host without a receiver has the only network.
@@ -145,8 +144,7 @@ fn sizes(
 /// The channels that leave `node` by `link`.
 fn leaving(experiment: &Experiment, node: usize, link: LinkId) -> Vec<usize> {
     let leaves = |channel: &ChannelSpec| {
-        let hops = channel.senders().iter().enumerate();
-        hops.filter(|(_, at)| **at == node).any(|(hop, _)| experiment.link_out(channel, hop) == link)
+        channel.passages_from(node).any(|hop| experiment.link_out(channel, hop) == link)
     };
     let all = experiment.channels.iter().enumerate();
     all.filter(|(_, channel)| leaves(channel)).map(|(i, _)| i).collect()
@@ -282,10 +280,6 @@ fn computing(experiment: &Experiment, node: usize, section: &mut Section) {
             None => section.comment(format!("{}: chrt -b 0 PROGRAM", application.name)),
         }
     }
-}
-
-fn nanoseconds(span: Span) -> u64 {
-    span.as_ps() / 1000
 }
 
 fn of_switch(

@@ -134,19 +134,7 @@ impl Port<'_> {
 
     /// Whether each channel has a class of its own, which programs choose by its number.
     pub(super) fn by_number(&self) -> bool {
-        matches!(
-            self.order,
-            Order::DeficitRoundRobin
-                | Order::VirtualClock
-                | Order::WeightedFair
-                | Order::WorstCaseFair
-                | Order::SelfClocked
-                | Order::StartTimeFair
-                | Order::HierarchicalFair
-                | Order::StopAndGo
-                | Order::HierarchicalRoundRobin
-                | Order::RateControlled
-        )
+        self.order.serves_rates_first() || self.order.holds()
     }
 
     /// The channels of a class.

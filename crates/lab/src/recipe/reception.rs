@@ -5,7 +5,7 @@ use laxity_units::Span;
 use laxity_world::experiment::Experiment;
 
 use super::missing::Missing;
-use super::section::Section;
+use super::section::{Section, microseconds, nanoseconds};
 
 pub(super) fn write(experiment: &Experiment, section: &mut Section, missing: &mut Missing) {
     for (number, interface) in experiment.interfaces.iter().enumerate() {
@@ -33,15 +33,11 @@ pub(super) fn write(experiment: &Experiment, section: &mut Section, missing: &mu
             section.comment(format!(
                 "{}: chrt -d --sched-runtime {} --sched-deadline {period} --sched-period {period} 0 PROGRAM",
                 program.name,
-                reserved.budget.as_ps() / 1000,
-                period = reserved.period.as_ps() / 1000,
+                nanoseconds(reserved.budget),
+                period = nanoseconds(reserved.period),
             ));
         }
     }
-}
-
-fn microseconds(span: Span) -> u64 {
-    span.as_ps() / 1_000_000
 }
 
 fn policy(policy: &Policy, place: &str, section: &mut Section, missing: &mut Missing) {

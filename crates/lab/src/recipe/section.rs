@@ -1,5 +1,7 @@
 //! The lines of one node, and the variables that name its interfaces.
 
+use laxity_units::Span;
+
 /// The lines of a node.
 #[derive(Debug, Default)]
 pub(super) struct Section {
@@ -31,6 +33,16 @@ impl Section {
     pub(super) fn tc(&mut self, what: &str, rest: impl AsRef<str>) {
         self.line(format!("tc {what} dev \"$dev\" {}", rest.as_ref()));
     }
+}
+
+/// A time as `tc` and `chrt` take it, rounded down.
+pub(super) fn nanoseconds(span: Span) -> u64 {
+    span.as_ps() / 1000
+}
+
+/// A time as `ethtool` takes it, rounded down.
+pub(super) fn microseconds(span: Span) -> u64 {
+    span.as_ps() / 1_000_000
 }
 
 /// `name` as a part of the name of a variable.

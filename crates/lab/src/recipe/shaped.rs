@@ -3,13 +3,10 @@
 use laxity_qos::discipline::{Gates, Selection};
 use laxity_units::Span;
 
-use super::classes::map;
+use super::classes::{LAST_LEVEL, map};
 use super::missing::Missing;
 use super::port::Port;
-use super::section::Section;
-
-/// The level of best effort.
-const LAST_LEVEL: u8 = 31;
+use super::section::{Section, nanoseconds};
 
 pub(super) fn write(port: &Port<'_>, selection: &Selection, section: &mut Section, missing: &mut Missing) {
     let Selection { shapers, gates, cyclic } = selection;
@@ -120,13 +117,11 @@ fn by_gates(port: &Port<'_>, gates: &Gates, section: &mut Section, missing: &mut
     let present = port.classes.present(&port.channels);
     let entries = gates.windows().iter().map(|window| {
         let open = |priority: u8| {
-            let levels = port.members(priority).into_iter().map(|i| port.channel(i).level.unwrap_or(0));
-            let mut levels = levels.chain((priority == 0).then_some(LAST_LEVEL));
-            // Best effort has its own gate.
-            if priority == 0 {
-                is_open(window.open, LAST_LEVEL)
-            } else {
-                levels.any(|l| is_open(window.open, l))
+            let mut levels = port.members(priority).into_iter().map(|i| port.channel(i).level.unwrap_or(0));
+            match priority {
+                // Best effort has its own gate.
+                0 => is_open(window.open, LAST_LEVEL),
+                _ => levels.any(|level| is_open(window.open, level)),
             }
         };
         let mask = present
@@ -183,10 +178,6 @@ fn taprio(
         ),
     );
     missing.at(port.place, "one clock for all gates: nodes synchronise theirs to about a microsecond");
-}
-
-fn nanoseconds(span: Span) -> u64 {
-    span.as_ps() / 1000
 }
 
 /// Cyclic queueing (IEEE 802.1Qch): two queues for each class, filled and emptied in turn.
