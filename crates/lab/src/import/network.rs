@@ -76,6 +76,14 @@ pub(super) enum Source {
     Script(Vec<Span>),
 }
 
+impl Link {
+    /// Whether it joins `a` and `b`, in any direction.
+    fn joins(&self, a: &str, b: &str) -> bool {
+        let [one, other] = &self.ends;
+        one == a && other == b || one == b && other == a
+    }
+}
+
 impl Net {
     /// Adds a node; a name that is known is left as it is.
     pub(super) fn node(&mut self, name: &str, kind: Kind) {
@@ -103,10 +111,7 @@ impl Net {
     /// Adds a link. A link that is there, in the other direction, has the slower rate and the longer
     /// propagation of both.
     pub(super) fn link(&mut self, a: &str, b: &str, rate: u64, propagation: Span) {
-        let same = |link: &&mut Link| {
-            link.ends == [a.to_string(), b.to_string()] || link.ends == [b.to_string(), a.to_string()]
-        };
-        match self.links.iter_mut().find(same) {
+        match self.links.iter_mut().find(|link| link.joins(a, b)) {
             Some(link) if link.rate == rate && link.propagation == propagation => {}
             Some(link) => {
                 link.rate = link.rate.min(rate);
@@ -119,11 +124,7 @@ impl Net {
 
     /// Whether a link joins `a` and `b`.
     pub(super) fn joined(&self, a: &str, b: &str) -> bool {
-        a != b
-            && self
-                .links
-                .iter()
-                .any(|link| link.ends.iter().any(|end| end == a) && link.ends.iter().any(|end| end == b))
+        a != b && self.links.iter().any(|link| link.joins(a, b))
     }
 
     /// The scenario; `file` is the source of the network.

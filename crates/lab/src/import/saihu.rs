@@ -287,10 +287,7 @@ fn devices(file: &str, servers: &[Server], flows: &[Flow]) -> Result<Vec<usize>,
 
 fn channel(file: &str, flow: &Flow, (burst, rate): (u64, u64), route: Vec<String>) -> Result<Channel, Fault> {
     let message = flow.packet.map_or(burst, |packet| packet.min(burst));
-    // No longer interval has the rate.
-    let interval = Span::from_ps(
-        u64::try_from(u128::from(message) * 8_000_000_000_000 / u128::from(rate)).unwrap_or(u64::MAX),
-    );
+    let interval = units::interval(message, rate);
     if interval.is_zero() {
         return Err(Fault::new(file, flow.line, format!("flow `{}` is too fast", flow.name)));
     }

@@ -122,12 +122,18 @@ pub(super) fn rate(text: &str, usual: &str, up: bool) -> Result<u64, String> {
     shifted.scaled(bits, 1, up).ok_or_else(|| format!("`{text}` is too fast"))
 }
 
+/// The interval of messages of `size` bytes that have `rate` in bits per second, which is not zero. No
+/// longer one has the rate.
+pub(super) fn interval(size: u64, rate: u64) -> Span {
+    let interval = u128::from(size) * 8_000_000_000_000 / u128::from(rate);
+    Span::from_ps(u64::try_from(interval).unwrap_or(u64::MAX))
+}
+
 /// A whole number.
 pub(super) fn whole(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is no whole number");
-    let (number, rest) = Decimal::split(text.trim()).filter(|(_, rest)| rest.is_empty()).ok_or_else(wrong)?;
+    let (number, _) = Decimal::split(text.trim()).filter(|(_, rest)| rest.is_empty()).ok_or_else(wrong)?;
     let (down, up) = (number.scaled(1, 1, false), number.scaled(1, 1, true));
-    let _ = rest;
     down.filter(|_| down == up).ok_or_else(wrong)
 }
 

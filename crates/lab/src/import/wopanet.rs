@@ -138,9 +138,7 @@ impl<'a> Reader<'a> {
                     return Err(self.fault(flow, format!("the rate of flow `{name}` is zero")));
                 }
                 let message = packet.map_or(all, |packet| packet.min(all));
-                // No longer interval has the rate.
-                let interval = u128::from(message) * 8_000_000_000_000 / u128::from(rate);
-                (message, all.div_ceil(message), Span::from_ps(u64::try_from(interval).unwrap_or(u64::MAX)))
+                (message, all.div_ceil(message), units::interval(message, rate))
             }
             (None, Some(period)) => {
                 let period = units::time(period, "s").map_err(|what| self.fault(flow, what))?;

@@ -218,8 +218,10 @@ impl Schedule {
                 }
                 route.push(from.clone());
                 let port = format!("s{}-{}", link.0, link.1);
-                let gates = self.windows(link, flows, &levels, places);
-                net.node(&port, Kind::Switch { order: "strict_priority", latency: Span::ZERO, gates });
+                if !net.has(&port) {
+                    let gates = self.windows(link, flows, &levels, places);
+                    net.node(&port, Kind::Switch { order: "strict_priority", latency: Span::ZERO, gates });
+                }
                 net.link(&from, &port, AT_ONCE, Span::ZERO);
                 net.link(&port, &to, line.rate, line.propagation);
                 route.push(port);
@@ -291,6 +293,13 @@ impl Schedule {
         let mut edges: BTreeSet<Span> = windows.iter().flat_map(|w| [w.start, longer(w)]).collect();
         edges.extend([Span::ZERO, *cycle]);
         let edges: Vec<Span> = edges.into_iter().collect();
+        let passes = |flow: &Flow<'_>| Self::ports(places, flow).any(|port| port == link);
+        let here: Vec<(u64, u8)> = flows
+            .iter()
+            .zip(levels)
+            .filter(|(flow, _)| passes(flow))
+            .map(|(flow, level)| (self.queue(flow, link), *level))
+            .collect();
         let mut found: Vec<(Span, Vec<u8>)> = Vec::new();
         for pair in edges.windows(2) {
             let open: BTreeSet<u64> = windows
@@ -298,14 +307,8 @@ impl Schedule {
                 .filter(|w| w.start <= pair[0] && longer(w) >= pair[1])
                 .map(|w| w.queue)
                 .collect();
-            let here = flows
-                .iter()
-                .zip(levels)
-                .filter(|(flow, _)| Self::ports(places, flow).any(|port| port == link));
-            let levels: BTreeSet<u8> = here
-                .filter(|(flow, _)| open.contains(&self.queue(flow, link)))
-                .map(|(_, level)| *level)
-                .collect();
+            let levels: BTreeSet<u8> =
+                here.iter().filter(|(queue, _)| open.contains(queue)).map(|(_, level)| *level).collect();
             let (length, levels) = (pair[1].saturating_sub(pair[0]), levels.into_iter().collect::<Vec<u8>>());
             match found.last_mut() {
                 Some((before, same)) if *same == levels => *before = before.saturating_add(length),
