@@ -31,10 +31,12 @@ pub(crate) fn attack(arguments: &Attack, terminal: &mut Terminal) -> Exit {
     };
     let mut groups = attack::alike(&scenario);
     if let Some(number) = arguments.point {
-        let Some(point) = scenario.points().nth(number) else {
-            let last = scenario.points().count() - 1;
-            terminal.error(&format!("there is no point {number}; valid is 0 to {last}"));
-            return Exit::BadInput;
+        let point = match files::point(&scenario, number) {
+            Ok(point) => point,
+            Err(reason) => {
+                terminal.error(&reason);
+                return Exit::BadInput;
+            }
         };
         groups.retain(|group| group.contains(&point));
     }

@@ -3,10 +3,10 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use laxity_scenario::Scenario;
 use laxity_scenario::diagnostic::{Diagnostic, Diagnostics};
 use laxity_scenario::files::{Disk, Files, LARGEST, Opened, read_text};
 use laxity_scenario::profile::Profile;
+use laxity_scenario::{PointIndex, Scenario};
 use laxity_service::NodeFile;
 use laxity_service::network::Network;
 use laxity_world::text::clean;
@@ -85,6 +85,14 @@ pub(crate) fn load(path: &Path, settings: &Settings) -> Result<Scenario, Diagnos
         Diagnostics::from(Diagnostic::of_file(STDIN, format!("it cannot be read: {error}")))
     })?;
     laxity_lab::edited(Path::new(STDIN), &WithInput(bytes), &edits)
+}
+
+/// The point of that number, or why there is none.
+pub(crate) fn point(scenario: &Scenario, number: usize) -> Result<PointIndex, String> {
+    scenario
+        .points()
+        .nth(number)
+        .ok_or_else(|| format!("there is no point {number}; valid is 0 to {}", scenario.points().count() - 1))
 }
 
 /// What the file at `path` is, if it is another file of Laxity than a scenario.

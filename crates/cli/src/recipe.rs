@@ -16,10 +16,12 @@ pub(crate) fn recipe(arguments: &Recipe, terminal: &mut Terminal) -> Exit {
             return Exit::BadInput;
         }
     };
-    let Some(point) = scenario.points().nth(arguments.point) else {
-        let last = scenario.points().count() - 1;
-        terminal.error(&format!("there is no point {}; valid is 0 to {last}", arguments.point));
-        return Exit::BadInput;
+    let point = match files::point(&scenario, arguments.point) {
+        Ok(point) => point,
+        Err(reason) => {
+            terminal.error(&reason);
+            return Exit::BadInput;
+        }
     };
     let experiment = scenario.experiment(&point);
     let title = match scenario.points().nth(1) {

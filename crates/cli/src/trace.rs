@@ -27,11 +27,12 @@ pub(crate) fn trace(arguments: &Trace, terminal: &mut Terminal) -> Exit {
             return Exit::BadInput;
         }
     };
-    let points = scenario.points().count();
-    let Some(point) = scenario.points().nth(arguments.point) else {
-        let last = points - 1;
-        terminal.note(&format!("error: there is no point {}; valid is 0 to {last}", arguments.point));
-        return Exit::BadInput;
+    let point = match files::point(&scenario, arguments.point) {
+        Ok(point) => point,
+        Err(reason) => {
+            terminal.error(&reason);
+            return Exit::BadInput;
+        }
     };
     if arguments.perfetto.is_none() && arguments.pcap.is_none() {
         terminal.note("error: nothing to write; name a file with --perfetto or --pcap");
