@@ -76,5 +76,5 @@ pub use config::{LinkConfig, NodeConfig, NotANode};
 pub use counters::{Counters, Dropped};
 pub use data::ADDRESS;
 pub use line::Lines;
-pub use node::Node;
+pub use node::{Node, SIGNALS};
 pub use synchronise::{RECORD, split_clock};

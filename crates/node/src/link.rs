@@ -6,6 +6,7 @@ use laxity_qos::channel::{Carried, ChannelId as Local};
 use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Order, Request, Server, Tag};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_signalling::codec;
+use laxity_signalling::identity::{ChannelId, NodeId};
 use laxity_units::{Bytes, Span, Time};
 
 use crate::config::LinkConfig;
@@ -28,6 +29,33 @@ pub(crate) struct Frame {
     pub(crate) age: (Span, Time),
 }
 
+/// The subject of a signalling message, of which the newest message counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// A channel, with the kind of the message.
+    Channel(ChannelId, u8),
+    /// Clock synchronisation from one node to another, with the kind of the message.
+    Clock { from: NodeId, to: NodeId, request: bool },
+}
+
+impl Subject {
+    /// Whether a message may void earlier ones about `other`.
+    fn is_beside(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Channel(channel, _), Self::Channel(other, _)) => channel == other,
+            _ => self == other,
+        }
+    }
+}
+
+/// A signalling message that waits.
+#[derive(Debug)]
+pub(crate) struct Signal {
+    since: Time,
+    subject: Subject,
+    bytes: Vec<u8>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) config: LinkConfig,
@@ -36,9 +64,9 @@ pub(crate) struct Link {
     busy: bool,
     /// Logical arrival of the next frame of signalling messages at the earliest.
     signalling: Time,
-    /// Signalling messages and when they were there. The first ones have a frame in the queue, which
-    /// takes as many as a message of the longest length has bytes when it leaves.
-    pub(crate) signals: VecDeque<(Time, Vec<u8>)>,
+    /// Signalling messages. The first ones have a frame in the queue, which takes as many as a
+    /// message of the longest length has bytes when it leaves.
+    pub(crate) signals: VecDeque<Signal>,
     pub(crate) datagrams: usize,
     /// With a fault: best effort that goes before all.
     pub(crate) first: VecDeque<Frame>,
@@ -73,18 +101,53 @@ impl Link {
         self.queue.enqueue(now, &request, frame);
     }
 
+    /// Takes the place of a message of the same kind about the same channel, if one waits. The answer
+    /// is whether it did.
+    ///
+    /// A message of the source has a higher number than those before it about the channel, and a lower
+    /// number is void. So the newer message goes to the end if another about the channel waits behind
+    /// the older one.
+    fn replace_signal(&mut self, now: Time, subject: Subject, message: &[u8]) -> bool {
+        let beside = |signal: &Signal| signal.subject.is_beside(&subject);
+        let Some(last) = self.signals.iter().rposition(beside) else { return false };
+        if self.signals[last].subject == subject {
+            self.signals[last].bytes = message.to_vec();
+            return true;
+        }
+        let Some(older) = self.signals.iter().position(|signal| signal.subject == subject) else {
+            return false;
+        };
+        self.signals.remove(older);
+        self.signals.push_back(Signal { since: now, subject, bytes: message.to_vec() });
+        true
+    }
+
     /// Queues a signalling message. Messages are due an interval behind the logical arrival of their
-    /// frame; a `demoted` one is best effort, which is a fault.
-    pub(crate) fn add_signal(&mut self, now: Time, interval: Span, demoted: bool, message: Vec<u8>) {
-        self.signals.push_back((now, message));
+    /// frame; a `demoted` one is best effort, which is a fault. The answer is whether there was room:
+    /// at most `most` messages wait.
+    pub(crate) fn add_signal(
+        &mut self,
+        now: Time,
+        (interval, demoted): (Span, bool),
+        most: usize,
+        (subject, message): (Subject, &[u8]),
+    ) -> bool {
+        if self.replace_signal(now, subject, message) {
+            return true;
+        }
+        if self.signals.len() >= most {
+            return false;
+        }
+        self.signals.push_back(Signal { since: now, subject, bytes: message.to_vec() });
         if self.signals.len() == 1 {
             self.queue_signals(now, interval, demoted);
         }
+        true
     }
 
     /// Queues the frame of the first signalling messages.
     fn queue_signals(&mut self, now: Time, interval: Span, demoted: bool) {
-        let Some((since, _)) = self.signals.front() else { return };
+        let Some(Signal { since, .. }) = self.signals.front() else { return };
         let at = self.signalling.max(*since);
         let frame = Frame { kind: Kind::Signalling, bytes: Vec::new(), age: (Span::ZERO, now) };
         if demoted {
@@ -97,10 +160,10 @@ impl Link {
     /// The messages of a frame that leaves, one behind the other.
     pub(crate) fn take_signals(&mut self, now: Time, interval: Span, demoted: bool) -> Vec<u8> {
         let mut messages = Vec::new();
-        while let Some((_, message)) = self.signals.front()
-            && messages.len() + message.len() <= codec::LONGEST
+        while let Some(Signal { bytes, .. }) = self.signals.front()
+            && messages.len() + bytes.len() <= codec::LONGEST
         {
-            messages.extend_from_slice(message);
+            messages.extend_from_slice(bytes);
             self.signals.pop_front();
         }
         self.queue_signals(now, interval, demoted);
@@ -146,4 +209,54 @@ impl Link {
 /// Whether a tag has a guarantee.
 pub(crate) fn is_promised(tag: &Tag) -> bool {
     tag.class == Class::RealTime
+}
+
+#[cfg(test)]
+mod tests {
+    use laxity_signalling::identity::Epoch;
+    use laxity_units::{ByteTime, Rate};
+
+    use super::*;
+
+    const INTERVAL: Span = Span::from_ms(2);
+
+    fn link() -> Link {
+        let per_byte = ByteTime::at(Rate::of(Bytes::new(1_000_000), Span::from_secs(1)));
+        let config = LinkConfig { per_byte, way: Span::ZERO, hosts: Span::ZERO, around: 0 };
+        Link::new(config, EarlyPolicy::HOLD)
+    }
+
+    fn about(local: u32, kind: u8) -> Subject {
+        Subject::Channel(ChannelId { node: NodeId(1), epoch: Epoch(1), local }, kind)
+    }
+
+    fn waiting(link: &Link) -> Vec<&str> {
+        link.signals.iter().map(|signal| std::str::from_utf8(&signal.bytes).unwrap()).collect()
+    }
+
+    /// A retransmission takes the place of its earlier copy, and another kind or channel does not. Behind
+    /// a later message about the channel it goes to the end, since numbers of a channel rise.
+    #[test]
+    fn the_newest_message_of_a_kind_waits() {
+        let mut link = link();
+        let mut add = |subject, text: &str| {
+            assert!(link.add_signal(Time::ZERO, (INTERVAL, false), 4, (subject, text.as_bytes())));
+            waiting(&link).join(" ")
+        };
+        assert_eq!(add(about(1, 1), "ask1"), "ask1");
+        assert_eq!(add(about(2, 1), "other"), "ask1 other");
+        assert_eq!(add(about(1, 1), "ask2"), "ask2 other");
+        assert_eq!(add(about(1, 2), "refresh1"), "ask2 other refresh1");
+        assert_eq!(add(about(1, 2), "refresh2"), "ask2 other refresh2");
+        assert_eq!(add(about(1, 1), "ask3"), "other refresh2 ask3");
+        let clock = |request| Subject::Clock { from: NodeId(1), to: NodeId(2), request };
+        assert_eq!(add(clock(true), "time1"), "other refresh2 ask3 time1");
+        assert_eq!(add(clock(true), "time2"), "other refresh2 ask3 time2");
+        // The queue is full: what takes a place that is there may still come.
+        assert_eq!(add(about(2, 1), "newer"), "newer refresh2 ask3 time2");
+        let full = (clock(false), &b"reply"[..]);
+        assert!(!link.add_signal(Time::ZERO, (INTERVAL, false), 4, full));
+        assert_eq!(link.take_signals(Time::ZERO, INTERVAL, false), b"newerrefresh2ask3time2");
+        assert!(link.signals.is_empty());
+    }
 }

@@ -17,7 +17,7 @@ use crate::data::Source;
 use crate::faults::Fault;
 use crate::flow::{Flow, Key};
 use crate::line::Lines;
-use crate::link::{Kind, Link, is_promised};
+use crate::link::{Kind, Link, Subject, is_promised};
 use crate::queue::Queue;
 use crate::receive::Receiver;
 use crate::steady::Steady;
@@ -29,7 +29,7 @@ pub(crate) const SIGNALLING: u32 = u32::MAX;
 /// The local number of datagrams.
 pub(crate) const DATAGRAM: u32 = u32::MAX - 1;
 /// Signalling messages that may wait for a link.
-const SIGNALS: usize = 256;
+pub const SIGNALS: usize = 256;
 
 /// A node. See the documentation of the crate.
 ///
@@ -403,19 +403,21 @@ impl Node {
         while let Some((to, message)) = self.manager.poll_transmit() {
             let mut payload = [0; codec::LONGEST];
             match codec::encode(&message, &mut payload) {
-                Ok(length) => self.signal(now, to, &payload[..length]),
+                Ok(length) => {
+                    let subject = Subject::Channel(message.channel, message.body.kind());
+                    self.signal(now, to, (subject, &payload[..length]));
+                }
                 Err(_) => self.counters.drop(Dropped::Signalling),
             }
         }
     }
 
-    pub(crate) fn signal(&mut self, now: Time, to: NodeId, payload: &[u8]) {
+    pub(crate) fn signal(&mut self, now: Time, to: NodeId, message: (Subject, &[u8])) {
         let (demoted, interval) = (self.broken(Fault::SignallingBestEffort), self.config.signalling);
         let Some(link) = self.links.get_mut(&to) else { return self.counters.drop(Dropped::Link) };
-        if link.signals.len() >= SIGNALS {
-            return self.counters.drop(Dropped::Signalling);
+        if !link.add_signal(now, (interval, demoted), SIGNALS, message) {
+            self.counters.drop(Dropped::Signalling);
         }
-        link.add_signal(now, interval, demoted, payload.to_vec());
     }
 
     fn notify(&mut self, event: Event) {

@@ -9,6 +9,7 @@ use laxity_units::Time;
 
 use crate::counters::Dropped;
 use crate::data::MOST_HOPS;
+use crate::link::Subject;
 use crate::node::Node;
 
 /// The first byte of a record; a signalling message begins with its format, which is 1.
@@ -83,7 +84,11 @@ impl Node {
     fn pass_clock(&mut self, now: Time, record: &Record) {
         let next = self.config.routes.get(&record.to).copied();
         match next.filter(|_| u64::from(record.passed) < MOST_HOPS) {
-            Some(next) => self.signal(now, next, &record.encode()),
+            Some(next) => {
+                let request = matches!(Message::decode(&record.message), Ok(Message::Request { .. }));
+                let subject = Subject::Clock { from: record.from, to: record.to, request };
+                self.signal(now, next, (subject, &record.encode()));
+            }
             None => self.counters.drop(Dropped::Route),
         }
     }

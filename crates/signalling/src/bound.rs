@@ -11,8 +11,8 @@
 //!
 //! The channel of link `n` promises a message delivery by `d_n + w_n` after its logical arrival,
 //! and logical arrivals are `I_n` apart. At most `q_n` messages before ours wait for the link or
-//! left within the last `I_n`. Messages that wait may share frames, and then `q_n` counts
-//! frames. Ours has its logical arrival within `q_n I_n`. A manager handles
+//! left within the last `I_n`; where at most one message of each kind about a channel waits, `q_n` follows
+//! from the number of channels. Messages that wait may share frames, and then `q_n` counts frames. Ours has its logical arrival within `q_n I_n`. A manager handles
 //! a message within `p`. A request
 //! over the links `1 … h` is handled at `h + 1` nodes on the way out and at `h` on the way back:
 //!
@@ -42,8 +42,7 @@ pub struct SignallingChannel {
     pub deadline: Span,
     /// `w`: from the end of the transmission until the next node has the message.
     pub way: Span,
-    /// `q`: messages, or frames of them, that wait before one or left within the last interval, at most; see
-    /// [`Settings::waiting`].
+    /// `q`: messages, or frames of them, that wait before one or left within the last interval, at most.
     pub before: u64,
 }
 

@@ -99,7 +99,7 @@ pub fn encode(message: &Message, bytes: &mut [u8]) -> Result<usize, TooShort> {
     let mut out = Writer { bytes, at: 0 };
     let ChannelId { node, epoch, local } = message.channel;
     out.u8(FORMAT);
-    out.u8(kind(&message.body));
+    out.u8(message.body.kind());
     out.u16(0);
     [node.0, epoch.0, local, message.version.0, message.sequence]
         .into_iter()
@@ -166,19 +166,6 @@ pub fn decode(bytes: &[u8]) -> Result<Message, Malformed> {
 pub fn split(bytes: &[u8]) -> (&[u8], &[u8]) {
     let length = bytes.get(2..4).map_or(0, |length| usize::from(u16::from_be_bytes([length[0], length[1]])));
     if length < HEADER { (bytes, &[]) } else { bytes.split_at_checked(length).unwrap_or((bytes, &[])) }
-}
-
-fn kind(body: &Body) -> u8 {
-    match body {
-        Body::Ask(_) => 1,
-        Body::Refresh { .. } => 2,
-        Body::Release { .. } => 3,
-        Body::Commit { .. } => 4,
-        Body::Refuse { .. } => 5,
-        Body::Refreshed => 6,
-        Body::Released { .. } => 7,
-        Body::Unknown => 8,
-    }
 }
 
 /// Version 0 stands for none.

@@ -68,6 +68,27 @@ pub enum Body {
     Unknown,
 }
 
+impl Body {
+    /// The kinds of messages that travel from the source, as [`kind`](Self::kind) numbers them.
+    pub const FORWARD: std::ops::RangeInclusive<u8> = 1..=3;
+    /// The kinds of messages that travel to the source.
+    pub const BACKWARD: std::ops::RangeInclusive<u8> = 4..=8;
+
+    /// The number of the kind, as bytes have it.
+    pub const fn kind(&self) -> u8 {
+        match self {
+            Self::Ask(_) => 1,
+            Self::Refresh { .. } => 2,
+            Self::Release { .. } => 3,
+            Self::Commit { .. } => 4,
+            Self::Refuse { .. } => 5,
+            Self::Refreshed => 6,
+            Self::Released { .. } => 7,
+            Self::Unknown => 8,
+        }
+    }
+}
+
 /// A request for a contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {

@@ -229,15 +229,15 @@ record! {
         /// run.
         #[serde(default)]
         establishment_worst: Option<f64> = number(Kind::Time, "worst time to an answer", column("answer worst", 50, 2));
-        /// The bound on it, seconds, where at most `establishment_queue` signalling messages are ahead
-        /// at each link.
+        /// The bound on it, seconds, where no message is lost. It follows from the file, with at most
+        /// `establishment_queue` signalling messages ahead at each link.
         #[serde(default)]
         establishment_bound: Option<f64> = number(Kind::Time, "bound on the time to an answer", column("answer bound", 51, 3));
-        /// The bound assumes that at most this number of signalling messages wait at a link of the
-        /// route, or left within the last spacing, before one that arrives. The number is the greatest
-        /// of the whole run.
+        /// At most this number of signalling messages wait at a link of the route, or left within the
+        /// last spacing, before one that arrives. It follows from the channels that the file has there,
+        /// and is the limit of the queue, 256, where requests come again and again.
         #[serde(default)]
-        establishment_queue: Option<u64> = asks("signalling messages before one, assumed by the bound on an answer", column("answer queue", 52, 3));
+        establishment_queue: Option<u64> = asks("signalling messages before one, counted by the bound on an answer", column("answer queue", 52, 3));
         /// Deadline − delivery (− completion where no host receives), seconds; real-time channels
         /// only.
         laxity: Option<Summary> = distribution("laxity", &[("min", column("laxity min", 7, 5)), ("mean", column("laxity mean", 8, 8))]);

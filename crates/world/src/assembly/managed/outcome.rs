@@ -1,9 +1,14 @@
 //! The results of a run.
 
+use std::ops::RangeInclusive;
+
+use laxity_node::SIGNALS;
 use laxity_signalling::bound::{SignallingChannel, establishment};
+use laxity_signalling::message::Body;
 
 use super::*;
 use crate::assembly::outcome::expects_misses;
+use crate::experiment::{ChannelSpec, Routing};
 use crate::results::{Channel, Resource};
 
 /// Student's t for 95 of 100 and 19 degrees of freedom.
@@ -109,7 +114,7 @@ impl Managed<'_> {
     }
 
     /// The bound on the time to an answer where no message is lost, and the most signalling messages
-    /// that it counts before one at a link; `None` for best effort.
+    /// that it counts before one at a link; `None` for best effort. Both follow from the file.
     fn establishment_bound(&self, channel: usize) -> Option<(Span, u64)> {
         let spec = &self.experiment.channels[channel];
         spec.deadline?;
@@ -120,11 +125,6 @@ impl Managed<'_> {
 
     /// The same over one route.
     fn bound_over(&self, route: &[usize]) -> Option<(Span, u64)> {
-        let most = |from: usize, to: usize| {
-            let of =
-                |link: &&Directed| [link.from, link.to] == [from, to] || [link.from, link.to] == [to, from];
-            self.links.iter().filter(of).map(|link| link.most[0] as u64).max().unwrap_or(0)
-        };
         let drift = self.quality.drift;
         // A timer of a node is late by up to a grain.
         let interval = drift.longest_true(self.spec.spacing.saturating_add(self.quality.grain));
@@ -133,12 +133,40 @@ impl Managed<'_> {
             .map(|pair| {
                 let link = self.spec.between(pair[0], pair[1])?;
                 let way = self.spec.link(self.experiment, link).way;
-                Some(SignallingChannel { interval, deadline: interval, way, before: most(pair[0], pair[1]) })
+                Some(SignallingChannel {
+                    interval,
+                    deadline: interval,
+                    way,
+                    before: self.before(pair[0], pair[1]),
+                })
             })
             .collect();
         let links = links?;
         let before = links.iter().map(|link| link.before).max().unwrap_or(0);
         Some((establishment(&links, Span::ZERO, 0, &self.settings), before))
+    }
+
+    /// The most signalling messages that wait for the link from `from` to `to` when one arrives there,
+    /// or left within the last spacing.
+    ///
+    /// At most one message of each kind waits for each channel, and one request and one reply for each
+    /// node that sets its clock. Ours is one of them, and one more left before. Requests that come again
+    /// and again are about any number of channels, and the node limits the queue.
+    pub(super) fn before(&self, from: usize, to: usize) -> u64 {
+        let count = |kinds: RangeInclusive<u8>| kinds.count() as u64;
+        let [forward, backward] = [count(Body::FORWARD), count(Body::BACKWARD)];
+        let of_channel = |spec: &ChannelSpec| match (&spec.asked, self.spec.routes) {
+            _ if spec.deadline.is_none() => 0,
+            (Asked::Calls { .. }, _) => SIGNALS as u64,
+            (Asked::Once { .. }, Routing::Widest) => forward + backward,
+            (Asked::Once { .. }, Routing::FewestHops) => {
+                let passes = |link: [usize; 2]| u64::from(spec.route.windows(2).any(|pair| pair == link));
+                forward * passes([from, to]) + backward * passes([to, from])
+            }
+        };
+        let channels: u64 = self.experiment.channels.iter().map(of_channel).sum();
+        let clocks = if self.spec.synchronise.is_some() { 2 * self.stations.len() as u64 } else { 0 };
+        (channels + clocks).min(SIGNALS as u64)
     }
 
     fn resources(&self, opened: &Snapshot, closed: &Snapshot, window: f64) -> Vec<Resource> {

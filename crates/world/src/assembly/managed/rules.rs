@@ -16,6 +16,8 @@ pub(super) const ANSWERED: &str = "a request or a channel was not answered once"
 pub(super) const FOLLOWS: &str = "the data path differs from the contracts held";
 /// A synchronised clock is farther from the reference than its node states.
 pub(super) const STATED: &str = "a synchronised clock has a larger error than it states";
+/// More signalling messages wait for a link than the channels of the file have there.
+pub(super) const QUEUE: &str = "more signalling messages waited than the bound on an answer counts";
 /// A node holds something when all channels have been over for long.
 pub(super) const FREE: &str = "a node holds something of channels that are over";
 
@@ -59,6 +61,12 @@ impl Managed<'_> {
             self.calls.values().filter(unanswered).map(|call| call.channel).collect();
         for channel in unanswered {
             self.fail(ANSWERED, &self.experiment.channels[channel].name, "no answer".into());
+        }
+        for link in 0..self.links.len() {
+            let Directed { from, to, most: [most, _], .. } = self.links[link];
+            if most as u64 > self.before(from, to) {
+                self.fail(QUEUE, "", format!("{most} at {}", self.links[link].name(self.experiment)));
+            }
         }
         for node in 0..self.stations.len() {
             if self.stations[node].node.as_ref().is_some_and(|node| !node.follows()) {
