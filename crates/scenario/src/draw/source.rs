@@ -2,6 +2,7 @@
 
 use laxity_model::source::Allowance;
 use laxity_model::source::mpeg::Film;
+use laxity_qos::costs::HostCosts;
 use laxity_units::{Bytes, Rate, Span};
 
 use super::dice::Dice;
@@ -41,11 +42,16 @@ pub(super) const TRACES: [(&str, &str); 2] =
 pub(super) fn source(dice: &mut Dice, theme: &Theme, contract: &Contract) -> Drafted<RawSource> {
     // Of a message of one packet, or of the first of several.
     let free = theme.costs.first_packet.min(theme.costs.single_packet).is_zero();
+    let HostCosts { hand_over, link_scheduling, interrupt, response, .. } = theme.costs;
+    let start = if theme.paradigm == "adapter" { hand_over } else { link_scheduling };
+    // An adapter that drops what it fetches would fetch without end at one instant.
+    let at_once = free && !theme.null() && [start, interrupt, response].iter().all(|cost| cost.is_zero());
     let kind = match kind(dice, contract) {
         // A source that never waits for room sends without end at one instant.
         "continuous" if !(theme.enforced || theme.careless) => "periodic",
         "continuous" | "closed" if contract.decays && !theme.careless => "periodic",
         "continuous" if contract.drops && free => "periodic",
+        "continuous" | "closed" if at_once && !theme.careless => "periodic",
         kind => kind,
     };
     let timed = matches!(kind, "periodic" | "bursty" | "poisson" | "adversary");
