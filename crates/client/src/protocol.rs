@@ -257,6 +257,8 @@ pub struct NodeStatus {
     pub rows: Vec<Row>,
     /// Neighbours: name, whether the session is up, and the reserved part of the link in millionths.
     pub links: Vec<(String, bool, u32)>,
+    /// The reserved part of the processor of the real-time thread, in millionths.
+    pub processor: u32,
     /// Receivers that are known: name and node.
     pub names: Vec<(String, String)>,
     /// Counters by name.

@@ -91,6 +91,7 @@ impl Bench {
                 longest_retry: Span::from_secs(100_000),
                 ..Settings::default()
             },
+            packet_time: Span::ZERO,
             quotas: Quotas::default(),
         };
         let node = Node::new(config, Box::new(|| 0)).expect("a node");

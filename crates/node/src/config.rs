@@ -65,6 +65,9 @@ pub struct NodeConfig {
     /// Memory for the packets, messages and state of channels from one neighbour, or from the
     /// programs of the node together. Queues of programs have `places` messages beside.
     pub memory: Bytes,
+    /// Time of the processor for each packet that the node sends, and for each that it receives;
+    /// zero if the processor is not counted.
+    pub packet_time: Span,
     /// The settings of the manager.
     pub settings: Settings,
     /// The quotas of owners.
@@ -137,6 +140,7 @@ mod tests {
             datagrams: 1,
             places: 1,
             memory: Bytes::new(1),
+            packet_time: Span::ZERO,
             settings: Settings::default(),
             quotas: Quotas::default(),
         };

@@ -65,6 +65,7 @@ mod line;
 mod link;
 mod memory;
 mod node;
+mod processor;
 mod queue;
 mod receive;
 mod steady;

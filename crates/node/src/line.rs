@@ -1,8 +1,9 @@
 //! The resources of a node: an admission table for each link.
 //!
-//! A link is a paced serial line, and the CPU costs of the node are not counted. The table of the
-//! ideal host fits: its CPU takes no time, and one packet in transmission is waited for. A frame of
-//! best effort, the longest that there is, may be this packet.
+//! A link is a paced serial line, and the time that a packet waits for the processor is part of the
+//! stated delay of the hosts. The table of the ideal host fits: its CPU takes no time, and one packet
+//! in transmission is waited for. A frame of best effort, the longest that there is, may be this
+//! packet. Beside the tables channels take parts of the processor and of the memory.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ use laxity_units::{Bytes, Span};
 
 use crate::config::{LinkConfig, NodeConfig, NotANode, regulated};
 use crate::memory::{Memory, needs};
+use crate::processor::Processor;
 
 /// The admission tables of a node, with the signalling channel of each link reserved.
 #[derive(Debug, Clone)]
@@ -28,6 +30,7 @@ pub struct Lines {
     drift: Tolerance,
     packet: u32,
     memory: Memory,
+    processor: Processor,
     /// Reservations that the manager released and the node has not freed.
     pub(crate) ended: Vec<ReservationId>,
 }
@@ -67,13 +70,26 @@ impl Lines {
             let offer = tables.reserve(&asked).map_err(NotANode::Signalling)?;
             tables.commit(offer.id, config.signalling).map_err(NotANode::Signalling)?;
         }
-        let (drift, memory) = (config.drift, Memory::new(config.memory.get()));
-        Ok(Self { tables, drift, packet: config.packet, memory, ended: Vec::new() })
+        Ok(Self {
+            tables,
+            drift: config.drift,
+            packet: config.packet,
+            memory: Memory::new(config.memory.get()),
+            processor: Processor::new(config),
+            ended: Vec::new(),
+        })
     }
 
-    /// Frees the link time and the receive places of a released reservation.
+    /// Frees the link time, the receive places and the part of the processor of a released
+    /// reservation.
     pub(crate) fn free(&mut self, id: ReservationId) {
         self.tables.release(id);
+        self.processor.give_back(id);
+    }
+
+    /// The part of the processor that is taken, in millionths.
+    pub(crate) fn processor(&self) -> u64 {
+        self.processor.used()
     }
 
     /// Frees the memory of a released reservation.
@@ -95,18 +111,23 @@ fn signalling(to: NodeId, interval: Span) -> Asked {
 }
 
 impl Resources for Lines {
-    /// The tables, and the bytes of memory by neighbour.
-    type Snapshot = (<Tables as Resources>::Snapshot, BTreeMap<Option<NodeId>, u64>);
+    /// The tables, the bytes of memory by neighbour, and the part of the processor.
+    type Snapshot = (<Tables as Resources>::Snapshot, BTreeMap<Option<NodeId>, u64>, u64);
 
     fn reserve(&mut self, asked: &Asked) -> Result<Offer, Shortage> {
         let mut asked = *asked;
+        let interval = asked.contract.min_interval;
         if asked.place.from.is_some() {
             asked.contract.min_interval = regulated(self.drift, asked.contract.min_interval);
         }
         let (from, bytes) = (asked.place.from, needs(&asked, self.packet, self.drift)?);
         self.memory.check(from, bytes, self.packet.into())?;
-        let offer = self.tables.reserve(&asked)?;
+        let part = self.processor.needs(&asked, self.packet);
+        self.processor.check(part, interval)?;
+        let mut offer = self.tables.reserve(&asked)?;
         self.memory.take(offer.id, from, bytes);
+        self.processor.take(offer.id, part);
+        offer.claim.cpu = part;
         Ok(offer)
     }
 
@@ -120,6 +141,6 @@ impl Resources for Lines {
     }
 
     fn snapshot(&self) -> Self::Snapshot {
-        (self.tables.snapshot(), self.memory.used().clone())
+        (self.tables.snapshot(), self.memory.used().clone(), self.processor.used())
     }
 }

@@ -375,6 +375,11 @@ impl Node {
         u32::try_from(total).unwrap_or(u32::MAX)
     }
 
+    /// The part of the processor that channels and signalling have reserved, in millionths.
+    pub fn reserved_processor(&self) -> u32 {
+        u32::try_from(self.manager.resources().processor()).unwrap_or(u32::MAX)
+    }
+
     /// Signalling messages that wait for the link to `to`.
     pub fn signalling_waiting(&self, to: NodeId) -> usize {
         self.links.get(&to).map_or(0, |link| link.signals.len())

@@ -129,6 +129,7 @@ mod tests {
             channels: 0,
             rows: worst.map(row).into_iter().collect(),
             links: Vec::new(),
+            processor: 0,
             names: Vec::new(),
             counters: counters.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect(),
             stalls: Vec::new(),

@@ -108,9 +108,13 @@ pub struct Keys {
 #[serde(deny_unknown_fields, default)]
 pub struct Host {
     /// The longest time that the hosts at both ends of a link take beside the link: it is part of
-    /// each bound. `laxity calibrate` measures it.
+    /// each bound.
     #[serde(deserialize_with = "parsed")]
     pub delay: Span,
+    /// Time of the processor for each packet that the daemon sends, and for each that it receives.
+    /// Channels may take three quarters of a processor together; `0 s` counts none of it.
+    #[serde(deserialize_with = "parsed")]
+    pub packet: Span,
     /// The behaviour of the thread while it has no work.
     pub idle: Idle,
     /// Keeps all processors out of deep idle states, from which a thread wakes tens of microseconds
@@ -130,6 +134,7 @@ impl Default for Host {
     fn default() -> Self {
         Self {
             delay: Span::from_us(500),
+            packet: Span::from_us(3),
             idle: Idle::Sleep,
             awake: true,
             core: None,
@@ -195,6 +200,8 @@ pub struct QuotaFile {
     pub bandwidth: Option<Rate>,
     /// Buffers, in messages and packets.
     pub buffers: Option<u64>,
+    /// The part of a processor, from 0 to 1.
+    pub cpu: Option<f64>,
 }
 
 const fn packet() -> u32 {
@@ -317,10 +324,13 @@ impl NodeFile {
                 return Err(of("`ingress` is above zero, and belongs to an `interface`"));
             }
         }
-        for owner in self.quota.keys().filter(|owner| *owner != "default") {
-            owner
-                .parse::<u32>()
-                .map_err(|_| format!("`[quota.{owner}]` is a user's number, or `default`"))?;
+        for (owner, quota) in &self.quota {
+            if owner != "default" && owner.parse::<u32>().is_err() {
+                return Err(format!("`[quota.{owner}]` is a user's number, or `default`"));
+            }
+            if quota.cpu.is_some_and(|part| !(0.0..=1.0).contains(&part)) {
+                return Err(format!("`cpu` in `[quota.{owner}]` is a part of a processor, from 0 to 1"));
+            }
         }
         Ok(())
     }
@@ -371,6 +381,7 @@ impl NodeFile {
             datagrams: self.host.datagrams,
             places: self.host.places,
             memory: Bytes::new(MEMORY),
+            packet_time: self.host.packet,
             settings,
             quotas: self.quotas(),
         }
@@ -392,9 +403,10 @@ impl QuotaFile {
         let unlimited = Quota::UNLIMITED.claim;
         let bandwidth = self.bandwidth.map_or(unlimited.bandwidth, |rate| rate.bytes_per_sec_f64() as u64);
         let buffers = self.buffers.unwrap_or(unlimited.buffers);
+        let cpu = self.cpu.map_or(unlimited.cpu, |part| (part * 1e6) as u64);
         Quota {
             channels: self.channels.unwrap_or(Quota::UNLIMITED.channels),
-            claim: Claim { bandwidth, buffers, ..unlimited },
+            claim: Claim { bandwidth, buffers, cpu },
         }
     }
 }

@@ -126,6 +126,8 @@ pub(crate) struct EngineStatus {
     pub(crate) rows: Vec<(Row, Port)>,
     /// The reserved part of each link in millionths.
     pub(crate) reserved: Vec<(NodeId, u32)>,
+    /// The reserved part of the processor in millionths.
+    pub(crate) processor: u32,
     /// Counters by name.
     pub(crate) counters: Vec<(String, u64)>,
     /// Messages delivered by their laxity: upper edges in nanoseconds, and counts.

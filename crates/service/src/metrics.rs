@@ -74,6 +74,7 @@ fn text(node: &str, status: &EngineStatus) -> String {
     for (peer, share) in &status.reserved {
         line("link_reserved_ratio", &format!(",peer=\"{}\"", peer.0), f64::from(*share) / 1e6);
     }
+    line("processor_reserved_ratio", "", f64::from(status.processor) / 1e6);
     let mut sum = 0;
     for (edge, count) in &status.laxity {
         sum += count;
@@ -92,6 +93,7 @@ mod tests {
     fn a_histogram_counts_up() {
         let status = EngineStatus {
             channels: 3,
+            processor: 250_000,
             counters: vec![("stalls".to_owned(), 7)],
             laxity: vec![(0, 1), (1000, 2), (2000, 0)],
             ..EngineStatus::default()
@@ -100,6 +102,7 @@ mod tests {
         for line in [
             "laxity_channels{node=\"a\"} 3\n",
             "laxity_stalls_total{node=\"a\"} 7\n",
+            "laxity_processor_reserved_ratio{node=\"a\"} 0.25\n",
             "laxity_message_laxity_seconds_bucket{node=\"a\",le=\"0\"} 1\n",
             "laxity_message_laxity_seconds_bucket{node=\"a\",le=\"0.000002\"} 3\n",
             "laxity_message_laxity_seconds_count{node=\"a\"} 3\n",

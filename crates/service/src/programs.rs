@@ -357,6 +357,7 @@ impl Connected {
             uptime_s: control.now().as_secs_f64() as u64,
             channels: engine.channels,
             links: links.collect(),
+            processor: engine.processor,
             names: state.directory.names(),
             counters: engine.counters,
             stalls: engine.stalls,

@@ -240,6 +240,7 @@ impl Engine {
             channels: self.node.manager().held().count() as u32,
             rows,
             reserved,
+            processor: self.node.reserved_processor(),
             counters: self.counters(),
             laxity: self.ledger.laxity(),
             stalls: stalls.map(|stall| (ns(stall.at.as_ps()), ns(stall.length.as_ps()))).collect(),

@@ -145,6 +145,7 @@ fn node_text(status: &NodeStatus) -> String {
             f64::from(*share) / 1e4
         ));
     }
+    lines.push(format!("processor {:>21.1} % reserved", f64::from(status.processor) / 1e4));
     for (peer, offset, error) in &status.clocks {
         let sign = if *offset < 0 { '-' } else { '+' };
         let error = error

@@ -71,18 +71,18 @@ fn views(
 
 /// Draws a state, with the channels from the row `first` on.
 fn view(frame: &mut Frame<'_>, status: &NodeStatus, first: usize) {
-    let links = status.links.len() as u16;
+    let gauges = status.links.len() as u16 + 1;
     let stops = status.stalls.len().min(STOPS) as u16;
     let parts = [
         Constraint::Length(1),
-        Constraint::Length(links + 2),
+        Constraint::Length(gauges + 2),
         Constraint::Min(4),
         Constraint::Length(if stops > 0 { stops + 2 } else { 0 }),
         Constraint::Length(1),
     ];
     let [head, reserved, channels, stopped, help] = Layout::vertical(parts).areas(frame.area());
     frame.render_widget(Text::from(headline(status)), head);
-    draw_links(frame, status, reserved);
+    draw_reserved(frame, status, reserved);
     frame.render_widget(table(status, first), channels);
     if stops > 0 {
         let line = |(at, length): &(u64, u64)| format!("{} at {} after the start", span(*length), span(*at));
@@ -94,18 +94,19 @@ fn view(frame: &mut Frame<'_>, status: &NodeStatus, first: usize) {
     frame.render_widget(Text::from("q ends, arrows move").dim(), help);
 }
 
-/// The reserved part of each link.
-fn draw_links(frame: &mut Frame<'_>, status: &NodeStatus, area: Rect) {
+/// The reserved parts of the links and of the processor.
+fn draw_reserved(frame: &mut Frame<'_>, status: &NodeStatus, area: Rect) {
     let block = Block::bordered().title("reserved");
-    let rows = vec![Constraint::Length(1); status.links.len()];
-    for ((peer, up, share), area) in
-        status.links.iter().zip(Layout::vertical(rows).split(block.inner(area)).iter())
-    {
+    let link =
+        |(peer, up, share): &(String, bool, u32)| (clean(peer), *share, if *up { "" } else { ", down" });
+    let processor = ("processor".to_owned(), status.processor, "");
+    let gauges: Vec<_> = status.links.iter().map(link).chain([processor]).collect();
+    let rows = vec![Constraint::Length(1); gauges.len()];
+    let areas = Layout::vertical(rows).split(block.inner(area));
+    for ((name, share, state), area) in gauges.iter().zip(areas.iter()) {
         let part = f64::from(*share) / 1e6;
-        let state = if *up { "" } else { ", down" };
-        let label = format!("{} {:5.1} %{state}", clean(peer), part * 100.0);
-        let gauge = LineGauge::default().ratio(part.clamp(0.0, 1.0)).label(label);
-        frame.render_widget(gauge, *area);
+        let label = format!("{name} {:5.1} %{state}", part * 100.0);
+        frame.render_widget(LineGauge::default().ratio(part.clamp(0.0, 1.0)).label(label), *area);
     }
     frame.render_widget(block, area);
 }
@@ -173,6 +174,7 @@ mod tests {
             channels: rows.len() as u32,
             rows,
             links: vec![("camera".to_owned(), true, 250_000), ("relay".to_owned(), false, 0)],
+            processor: 125_000,
             names: Vec::new(),
             counters: vec![("stalls".to_owned(), 3)],
             stalls: vec![(2_000_000_000, 700_000)],
@@ -193,6 +195,7 @@ mod tests {
         for part in [
             "recorder (node 2), up 60 s",
             "camera  25.0 %",
+            "processor  12.5 %",
             "down",
             "film",
             "3.75 ms",

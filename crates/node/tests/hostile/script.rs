@@ -90,6 +90,7 @@ pub(crate) fn config() -> NodeConfig {
             waiting: WAITING,
             ..Settings::default()
         },
+        packet_time: Span::from_us(5),
         quotas: Quotas::default(),
     }
 }
@@ -396,7 +397,7 @@ fn check(node: &Node) {
     let [hops, calls, ended, epochs, _, out] = node.manager().entries();
     assert!(hops <= ENTRIES && calls <= ENTRIES && ended <= REMEMBERED, "{hops} {calls} {ended}");
     assert!(epochs <= PEERS && out == 0, "{epochs} {out}");
-    let ((_, memory), [flows, sources, receivers, _]) = node.holdings();
+    let ((_, memory, _), [flows, sources, receivers, _]) = node.holdings();
     assert!(memory.values().all(|bytes| *bytes <= MEMORY), "{memory:?}");
     assert!(
         flows <= 2 * ENTRIES && sources <= ENTRIES && receivers <= ENTRIES,

@@ -43,6 +43,7 @@ pub(crate) fn config(at: u32, count: u32) -> NodeConfig {
         places: 64,
         memory: Bytes::from_kib(256),
         settings: Settings::default(),
+        packet_time: Span::ZERO,
         quotas: Quotas::default(),
     }
 }

@@ -279,6 +279,7 @@ impl Network {
             places: 64,
             memory: Bytes::from_kib(256),
             settings: settings(),
+            packet_time: Span::from_us(40),
             quotas: Quotas::default(),
         };
         let mut stream = Seed::new(self.seed).stream(&format!("jitter of {node} in life {life}"));

@@ -20,7 +20,7 @@ fn node(directory: &Path, id: u32, peers: &[u32], idle: &str) -> PathBuf {
     let mut text = format!(
         "name = \"n{id}\"\nid = {id}\nsocket = \"{0}/n{id}.sock\"\nstate = \"{0}\"\n\
          security = {{ authority = \"keys/authority.pem\", certificate = \"keys/n{id}.pem\", key = \"keys/n{id}.key\" }}\n\
-         [host]\nidle = \"{idle}\"\npriority = 0\ndatagrams = 2048\nplaces = 65536\n",
+         [host]\npacket = \"0 s\"\nidle = \"{idle}\"\npriority = 0\ndatagrams = 2048\nplaces = 65536\n",
         directory.display()
     );
     for peer in peers {

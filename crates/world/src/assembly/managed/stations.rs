@@ -172,6 +172,7 @@ fn config(
         places: PLACES,
         memory: spec.memory,
         settings: spec.settings(experiment),
+        packet_time: Span::ZERO,
         quotas: spec.quotas(),
     }
 }
