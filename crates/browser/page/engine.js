@@ -81,7 +81,7 @@ export class Engine {
     try {
       return await Promise.race([hand.ask(request), given]);
     } catch (error) {
-      if (lane.hand === hand) lane.hand = null;
+      if (lane.hand === hand) Object.assign(lane, this.fresh());
       hand.end();
       throw error;
     } finally {
