@@ -9,8 +9,8 @@ const PAUSE = 120;
 let view = null;
 let parts = null;
 let pause = 0;
-/** The text that this editor gave or got last: not written back while its author types on. */
-let given = null;
+/** The scenario as the editor has it: only another one is written into it. */
+let shown = null;
 
 async function open(place) {
   const [{ EditorState }, v, commands, language, lint, { toml }] = await Promise.all([
@@ -24,11 +24,10 @@ async function open(place) {
   parts = { ...v, ...lint, EditorState };
   const changed = v.EditorView.updateListener.of((change) => {
     if (!change.docChanged || change.transactions.some((one) => one.isUserEvent("outside"))) return;
+    // At once: results that arrive before the pause must not bring back the text before this key.
+    shown = state.text = change.state.doc.toString();
     clearTimeout(pause);
-    pause = setTimeout(() => {
-      given = view.state.doc.toString();
-      take(given);
-    }, PAUSE);
+    pause = setTimeout(() => take(state.text), PAUSE);
   });
   const { HighlightStyle, syntaxHighlighting, StreamLanguage } = language;
   const { tags } = await import("@lezer/highlight");
@@ -39,10 +38,11 @@ async function open(place) {
     { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--ink)" },
     { tag: [tags.bracket, tags.heading], color: "var(--accent)" },
   ]);
+  shown = state.text;
   view = new v.EditorView({
     parent: place,
     state: EditorState.create({
-      doc: state.text,
+      doc: shown,
       extensions: [
         v.lineNumbers(),
         v.highlightActiveLine(),
@@ -74,13 +74,12 @@ export async function showText(place) {
     place.dataset.opening = "yes";
     await open(place);
   }
-  const now = view.state.doc.toString();
-  if (state.text !== now && state.text !== given) {
+  if (state.text !== shown) {
+    shown = state.text;
     view.dispatch({
-      changes: { from: 0, to: now.length, insert: state.text },
+      changes: { from: 0, to: view.state.doc.length, insert: shown },
       userEvent: "outside",
     });
-    given = state.text;
   }
   const found = state.findings.filter((finding) => finding.start);
   const marks = found.map((finding) => {

@@ -65,21 +65,40 @@ async function open({ width = 1440, height = 1000, dark = false, hash = "" } = {
   return page;
 }
 
+/** Waits until `holds` in the page; what was waited for in vain is said as `what`. */
+async function wait(page, what, holds, { timeout = 30_000, with: value } = {}) {
+  try {
+    await page.waitForFunction(holds, { timeout }, value);
+  } catch (error) {
+    throw new Error(`no ${what}: ${error.message}`);
+  }
+}
+
 /** Waits until the whole run is shown. */
 async function settled(page) {
-  await page.waitForFunction(() => window.laxity?.state.run && !window.laxity.state.busy, { timeout: 60_000 });
+  await wait(page, "whole run", () => window.laxity?.state.run && !window.laxity.state.busy, { timeout: 60_000 });
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 }
 
 /** Chooses an example, and waits for its results. */
 async function example(page, name) {
   await page.select("#examples", name);
-  await page.waitForFunction((name) => window.laxity.state.name === `${name}.toml` && !window.laxity.state.busy, { timeout: 60_000 }, name);
+  const shown = (name) => window.laxity.state.name === `${name}.toml` && !window.laxity.state.busy;
+  await wait(page, `example ${name}`, shown, { timeout: 60_000, with: name });
   await settled(page);
 }
 
 /** The field with that label in the drawing. */
 const field = (page, label) => page.waitForSelector(`::-p-aria(${label})`, { timeout: 5_000 });
+
+/** Types `text` at the beginning of the editor. */
+async function type(page, text) {
+  await page.evaluate(() => document.querySelector(".cm-content").focus());
+  await page.keyboard.down("Control");
+  await page.keyboard.press("Home");
+  await page.keyboard.up("Control");
+  await page.keyboard.type(text);
+}
 
 const bound = (page, name) => page.evaluate((name) => window.laxity.state.design.admission.channels.find((channel) => channel.name === name)?.bound, name);
 
@@ -121,7 +140,7 @@ await test("a slider moves the bound, and results follow", async () => {
   const before = await bound(page, "camera");
   await input.focus();
   const slider = await page.waitForSelector("::-p-aria(Slide each byte, dma)");
-  await page.waitForFunction(() => window.laxity.state.slider?.points);
+  await wait(page, "bounds over the slider", () => window.laxity.state.slider?.points);
   await page.waitForSelector("#sweep-plot canvas");
   await page.evaluate(() => (window.laxity.times.changes.length = 0));
   for (let i = 1; i <= 15; i++) {
@@ -129,7 +148,7 @@ await test("a slider moves the bound, and results follow", async () => {
       range.value = value;
       range.dispatchEvent(new Event("input", { bubbles: true }));
     }, i / 20);
-    await page.waitForFunction((count) => window.laxity.times.changes.length >= count, {}, i);
+    await wait(page, `results of change ${i}`, (count) => window.laxity.times.changes.length >= count, { with: i });
   }
   const changes = (await page.evaluate(() => window.laxity.times.changes)).sort((a, b) => a - b);
   const after = await bound(page, "camera");
@@ -147,17 +166,24 @@ await test("a drawing and the text follow each other, and comments stay", async 
   const input = await field(page, "Times as fast");
   await input.focus();
   await page.keyboard.press("ArrowUp");
-  await page.waitForFunction(() => window.laxity.state.text.includes("speedup = 21.0 "));
+  await wait(page, "speedup of 21", () => window.laxity.state.text.includes("speedup = 21.0 "));
   const text = await page.evaluate(() => window.laxity.state.text);
   check(text.includes("# ... and this host is twenty times as fast"), "the comment is gone");
   await page.click("#view-text");
   await page.waitForSelector(".cm-content");
-  await page.evaluate(() => document.querySelector(".cm-content").focus());
-  await page.keyboard.down("Control");
-  await page.keyboard.press("Home");
-  await page.keyboard.up("Control");
-  await page.keyboard.type("seed = 7\n");
-  await page.waitForFunction(() => window.laxity.state.design.document.seed === 7);
+  await type(page, "seed = 7\n");
+  await wait(page, "seed of 7 in the design", () => window.laxity.state.design.document.seed === 7);
+  await page.close();
+});
+
+await test("what is typed stays when the page is drawn between two keys", async () => {
+  const page = await open();
+  await page.click("#view-text");
+  await page.waitForSelector(".cm-content");
+  // A key is answered at once, and results that arrive draw the page as a new size does.
+  await page.evaluate(() => addEventListener("keyup", () => dispatchEvent(new Event("resize"))));
+  await type(page, "seed = 7\n");
+  await wait(page, "typed line in the text", () => window.laxity.state.text.startsWith("seed = 7\n"));
   await page.close();
 });
 
@@ -184,7 +210,7 @@ await test("a refused channel is red with its largest term, and one click admits
   await settled(page);
   await page.screenshot({ path: path.join(out, "refused.png") });
   await page.click(".refusal .fix");
-  await page.waitForFunction(() => !document.querySelector(".result.bad"), { timeout: 60_000 });
+  await wait(page, "admission", () => !document.querySelector(".result.bad"), { timeout: 60_000 });
   await page.close();
   return said.split("\n").find((line) => line.includes("Largest"));
 });
@@ -194,7 +220,7 @@ await test("an address carries the scenario", async () => {
   await page.evaluate(() => window.laxity.take(window.laxity.state.text.replace("20 ms", "21 ms")));
   await settled(page);
   await page.evaluate(() => [...document.querySelectorAll(".actions button")].find((one) => one.innerText === "Share").click());
-  await page.waitForFunction(() => location.hash.startsWith("#s="));
+  await wait(page, "scenario in the address", () => location.hash.startsWith("#s="));
   const [hash, text] = await page.evaluate(() => [location.hash, window.laxity.state.text]);
   const other = await open({ hash });
   check((await other.evaluate(() => window.laxity.state.text)) === text, "the text differs");
@@ -213,7 +239,7 @@ await test("an adapter of a file is copied, then changed", async () => {
   await input.click({ count: 3 });
   await page.keyboard.type("5 us");
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => window.laxity.state.text.includes("\"5 us\""));
+  await wait(page, "fixed part of 5 us", () => window.laxity.state.text.includes("\"5 us\""));
   await settled(page);
   check((await bound(page, "film")) > before, "the bound has not moved");
   await page.close();
