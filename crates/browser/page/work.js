@@ -14,6 +14,8 @@ const REACH = 8;
 
 let engine = null;
 let version = 0;
+/** Counts the scenarios that were opened: a change of one is none of the next. */
+let scenario = 0;
 let pause = 0;
 
 /** Marks for tests: when what was shown first, and how long changes took. */
@@ -33,6 +35,7 @@ export function ask(request) {
 export async function take(text, more = {}) {
   const begun = performance.now();
   const mine = ++version;
+  if (more.name) scenario++;
   clearTimeout(pause);
   update({ text, busy: true, ...more });
   const base = { text, point: state.point };
@@ -99,12 +102,27 @@ function selection(design) {
 
 /** Sets the key at `path`; `null` removes it. */
 export async function set(path, value) {
-  const answer = await engine.ask({ do: "set", text: state.text, path, value });
-  if (answer.error) {
-    update({ status: `The change is not possible: ${answer.error}` });
-    return;
-  }
-  await take(answer.text);
+  await change({ do: "set", path, value }, "The change is not possible");
+}
+
+/** Has the engine change the text, in words `refused` if it does not. */
+async function change(request, refused) {
+  const mine = scenario;
+  let text;
+  let answer;
+  // A text that changed meanwhile is asked for again: the answer would undo the other change.
+  do {
+    text = state.text;
+    try {
+      answer = await engine.ask({ ...request, text });
+    } catch (error) {
+      update({ status: `The simulator stopped: ${error.message}` });
+      return;
+    }
+    if (mine !== scenario) return;
+  } while (text !== state.text);
+  if (answer.error) update({ status: `${refused}: ${answer.error}` });
+  else await take(answer.text);
 }
 
 let waiting = null;
@@ -125,9 +143,7 @@ export async function drag(path, value) {
 
 /** Puts the contents of the adapter's file into the scenario, so that all of it can be changed. */
 export async function inline(path) {
-  const answer = await engine.ask({ do: "inline", text: state.text, path });
-  if (answer.error) update({ status: `The adapter could not be copied: ${answer.error}` });
-  else await take(answer.text);
+  await change({ do: "inline", path }, "The adapter could not be copied");
 }
 
 /** Opens the slider of a key that has `value`, and computes bounds over its range. */

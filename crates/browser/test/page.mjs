@@ -187,6 +187,21 @@ await test("what is typed stays when the page is drawn between two keys", async 
   await page.close();
 });
 
+await test("of two changes at once none is lost", async () => {
+  const page = await open();
+  for (const label of ["Times as fast", "Largest packet"]) await field(page, label);
+  await page.evaluate(() => {
+    for (const [label, value] of [["Times as fast", "30"], ["Largest packet", "2 KiB"]]) {
+      const input = [...document.querySelectorAll(".host label")].find((one) => one.innerText === label).control;
+      input.value = value;
+      input.dispatchEvent(new Event("change"));
+    }
+  });
+  const both = () => ["speedup = 30.0", "packet = \"2 KiB\""].every((part) => window.laxity.state.text.includes(part));
+  await wait(page, "text with both", both);
+  await page.close();
+});
+
 await test("an error stands at its line, and the last results stay", async () => {
   const page = await open();
   await page.click("#view-text");
