@@ -167,7 +167,7 @@ impl Packet {
 }
 
 /// `B/C + 1`; a block of one packet if the speed of making packets is unknown.
-fn made(environment: &Environment, population: &Population) -> u128 {
+pub(super) fn made(environment: &Environment, population: &Population) -> u128 {
     match environment.makes.map(ps).filter(|makes| *makes > 0) {
         Some(makes) => population.block.div_ceil(makes) + 1,
         None => u128::from(population.largest_message.div_ceil(environment.packet)) + 1,

@@ -28,6 +28,9 @@
 //! q ≤ 1 + (Δ + D C_i + c)/C − n (C + c)/C ≤ 1 + (K + D C_i + c)/C = Q.                    (1)
 //! ```
 //!
+//! Whatever `L` is, each packet has a buffer until the host has heard of its completion, so `Q` is no
+//! more than the buffers of all that is sent by the link.
+//!
 //! # The first phase
 //!
 //! A packet that starts in `(s, τ]` waited at `s`, or was made since: by the lower block in
@@ -71,9 +74,19 @@ impl Counted {
     }
 }
 
-/// By (2), where (1) holds.
+/// By (2), with the least `Q` that is known.
 pub(super) fn counted(environment: &Environment, population: &Population) -> Option<Counted> {
     let makes = ps(environment.makes.filter(|makes| !makes.is_zero() && !environment.ahead)?);
+    let each = start(environment);
+    let kept_up = kept_up(environment, population, makes);
+    let waiting = [kept_up, environment.buffers.map(u128::from)].into_iter().flatten().min()?;
+    let depth = u128::from(environment.depth);
+    let once = waiting + population.block.div_ceil(makes) + 1 + depth + 1;
+    Some(Counted { each, once: each.saturating_mul(once) })
+}
+
+/// `Q` by (1), if the link takes packets as fast as they are made.
+fn kept_up(environment: &Environment, population: &Population, makes: u128) -> Option<u128> {
     let largest = population.largest_packet?;
     let each = start(environment);
     let starts = if environment.link.has_starts() { 0 } else { each };
@@ -87,8 +100,7 @@ pub(super) fn counted(environment: &Environment, population: &Population) -> Opt
     let depth = u128::from(environment.depth);
     let late = once + occupied + completions + link + kept.once;
     let late = late.checked_mul(kept.idle)?.div_ceil(kept.free) + depth * each + each;
-    let waiting = 1 + late.div_ceil(makes);
-    Some(Counted { each, once: each * (waiting + population.block.div_ceil(makes) + 1 + depth + 1) })
+    Some(1 + late.div_ceil(makes))
 }
 
 /// For how long incoming packets keep the adapter.

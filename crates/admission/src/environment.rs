@@ -138,6 +138,9 @@ pub struct Environment {
     /// The least that a handler takes for a packet that it makes, switches excluded; `None` if that
     /// is not known.
     pub makes: Option<Span>,
+    /// Packets that there may be on their way to the adapter, by all that is sent there; `None` if that
+    /// has no end, or is not known.
+    pub buffers: Option<u64>,
     /// Priorities that CPU and link distinguish among guaranteed channels; `None` for EDF, which
     /// needs none.
     pub levels: Option<u32>,
@@ -221,6 +224,7 @@ impl Environment {
             thread_per_message: false,
             ahead: false,
             makes: None,
+            buffers: None,
             levels: None,
             counting: Counting::default(),
             best_effort: Vec::new(),

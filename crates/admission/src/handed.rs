@@ -26,11 +26,24 @@
 //! W = α (C_sw + C_cm + B) + α β C_i + once + crossing
 //! per_block = C_sw + C_cm,   per_start = 0,   per_activation = C_sw + C_cm
 //! ```
+//!
+//! *By packets.* A completion that is executed in `(s, τ]` is of a packet that the host had not heard
+//! of at `s`, of which there are `D` at most, or is in progress at `s`; or the packet was handed over
+//! since. A level handler made it, or the block in progress, of length `B`, whose handler takes at
+//! least `C` for each. So with `k_j` packets of level message `j` in `(s, τ]` there are at most
+//!
+//! ```text
+//! n ≤ Σ_j k_j + D + 1 + B/C + 1
+//! ```
+//!
+//! of them, and `α = 1`, `per_made = C_i`, whatever `L` is. The crossing packet pays for its completion
+//! in both phases.
 
 use laxity_units::Bytes;
 
+use super::beside::made;
 use super::decision::{Deficit, Impossible, Reason, Resource};
-use super::environment::Environment;
+use super::environment::{Counting, Environment};
 use super::population::Population;
 use super::terms::{Breakdown, Ratio, ps};
 use super::trajectory::Charges;
@@ -38,13 +51,13 @@ use super::transmission::{crossing, once_behind};
 
 /// The charges of a host that hands over.
 pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
-    let (stretch, pending) = completions(environment, population)?;
+    let taken = completions(environment, population)?;
     let switch = ps(environment.host.switch());
-    let crossing = crossing(environment, population, stretch, switch, 0);
-    let wait = wait(environment, population, (stretch, pending))
+    let crossing = crossing(environment, population, taken.stretch, switch + taken.each, 0);
+    let wait = wait(environment, population, taken)
         .with(once_behind(environment, population))
         .and("the crossing packet's second share", crossing);
-    Ok(Charges { on_cpu: false, ..of_cpu(environment, (stretch, wait)) })
+    Ok(Charges { on_cpu: false, ..of_cpu(environment, (taken, wait)) })
 }
 
 /// The same of the first phase alone: a message is through when its last packet is handed over.
@@ -52,12 +65,28 @@ pub(super) fn charges_of_cpu(
     environment: &Environment,
     population: &Population,
 ) -> Result<Charges, Impossible> {
-    let (stretch, pending) = completions(environment, population)?;
-    Ok(of_cpu(environment, (stretch, wait(environment, population, (stretch, pending)))))
+    let taken = completions(environment, population)?;
+    Ok(of_cpu(environment, (taken, wait(environment, population, taken))))
 }
 
-/// CPU time that completions take from handing over: `α`, and once.
-fn completions(environment: &Environment, population: &Population) -> Result<(Ratio, u128), Impossible> {
+/// CPU time that completions take.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    /// `α`.
+    stretch: Ratio,
+    /// For each packet made.
+    each: u128,
+    /// Once.
+    once: u128,
+}
+
+/// CPU time that completions take from handing over, counted as `environment` says.
+fn completions(environment: &Environment, population: &Population) -> Result<Taken, Impossible> {
+    if environment.counting == Counting::Packets && population.largest_packet.is_some() {
+        let each = ps(environment.host.interrupt) * u128::from(environment.link.interrupts().all);
+        let earlier = u128::from(environment.depth) + 1 + made(environment, population);
+        return Ok(Taken { stretch: Ratio::ONE, each, once: each.saturating_mul(earlier) });
+    }
     let apart = population.largest_packet.map(|_| ps(environment.link.apart(population.smallest_packet)));
     let hears = ps(environment.host.link_scheduling) + ps(environment.link.hears());
     let masked = apart.map_or(0, |apart| hears.div_ceil(apart.max(1)));
@@ -71,41 +100,41 @@ pub(super) fn charges_of_core(
     population: &Population,
 ) -> Result<Charges, Impossible> {
     let apart = ps(environment.link.apart(Bytes::ZERO));
-    let (stretch, pending) = stolen(environment, apart, environment.depth.into())?;
-    Ok(of_cpu(environment, (stretch, wait(environment, population, (stretch, pending)))))
+    let taken = stolen(environment, apart, environment.depth.into())?;
+    Ok(of_cpu(environment, (taken, wait(environment, population, taken))))
 }
 
-/// CPU time of completions that are `apart`, of which `before` may be pending: `α`, and once.
-fn stolen(environment: &Environment, apart: u128, before: u128) -> Result<(Ratio, u128), Impossible> {
+/// CPU time of completions that are `apart`, of which `before` may be pending.
+fn stolen(environment: &Environment, apart: u128, before: u128) -> Result<Taken, Impossible> {
     let interrupt = ps(environment.host.interrupt);
     if interrupt == 0 || apart == u128::MAX {
-        return Ok((Ratio::ONE, 0));
+        return Ok(Taken { stretch: Ratio::ONE, each: 0, once: 0 });
     }
     if interrupt >= apart {
         return Err((Resource::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll));
     }
     let stretch = Ratio { numerator: apart, denominator: apart - interrupt };
-    Ok((stretch, stretch.scale(interrupt * (2 + before))))
+    Ok(Taken { stretch, each: 0, once: stretch.scale(interrupt * (2 + before)) })
 }
 
 /// `W` of the CPU.
-fn wait(environment: &Environment, population: &Population, (stretch, pending): (Ratio, u128)) -> Breakdown {
+fn wait(environment: &Environment, population: &Population, taken: Taken) -> Breakdown {
     let switch = ps(environment.host.switch());
     let lower = switch + population.block;
     Breakdown::default()
         .and("switch to a lower handler", switch)
         .and("its block", population.block)
-        .and("CPU time stolen from it by completions", stretch.scale(lower).saturating_sub(lower))
-        .and("completions in progress", pending)
+        .and("CPU time stolen from it by completions", taken.stretch.scale(lower).saturating_sub(lower))
+        .and("completions in progress", taken.once)
 }
 
-fn of_cpu(environment: &Environment, (stretch, wait): (Ratio, Breakdown)) -> Charges {
+fn of_cpu(environment: &Environment, (taken, wait): (Taken, Breakdown)) -> Charges {
     let switch = ps(environment.host.switch());
     Charges {
-        stretch,
+        stretch: taken.stretch,
         per_block: switch,
-        per_made: 0,
-        per_other: 0,
+        per_made: taken.each,
+        per_other: taken.each,
         per_start: 0,
         per_activation: switch,
         preemptible: false,

@@ -282,6 +282,7 @@ pub(super) fn environments() -> impl Strategy<Value = Environment> {
             depth,
             thread_per_message: depth == 2,
             makes: None,
+            buffers: None,
             others: Vec::new(),
             interference: (0..interference as u32)
                 .map(|burst| Interference {

@@ -166,6 +166,28 @@ fn packets_that_are_made_slowly_are_counted() {
     assert_ne!(terms(host(100, Some(100)), &packets(40)), terms(host(100, None), &packets(40)));
     let ahead = |makes| Environment { ahead: true, ..host(100, makes) };
     assert_eq!(terms(ahead(Some(170)), &packets(8)), terms(ahead(None), &packets(8)));
+    // No more wait than there are buffers for, however fast they are made: 930/99 are made in a block.
+    let buffers = |makes, buffers| Environment { buffers: Some(buffers), ..host(100, Some(makes)) };
+    assert_eq!(terms(buffers(99, 10), &packets(8)), (1030 + 200 * (10 + 10 + 3) + 440, 3410));
+    assert_eq!(terms(buffers(170, 3), &packets(8)), (1030 + 200 * (3 + 6 + 3) + 440, 3410));
+    assert_eq!(terms(buffers(170, 7), &packets(8)), terms(host(100, Some(170)), &packets(8)));
+}
+
+/// Completions are as close together as their cost, so by time they take all of the CPU. By buffers W is
+/// 520 + 200·(5 + 420/100 + 1 + 2 + 1), the two packets with the adapter of 200 and their completions of
+/// 40, and min(520 + 200, 400). S is a packet by the CPU, 520 + 200, or by the link.
+#[test]
+fn a_window_before_a_fast_link_has_a_bound_by_its_buffers() {
+    let host = |buffers| Environment {
+        depth: 2,
+        link: LinkCosts::new(Span::from_us(200), Span::ZERO).into(),
+        makes: Some(Span::from_us(100)),
+        buffers,
+        ..round(ResourceModel::O1)
+    };
+    let none = table(host(None)).wait_time(&packets(1)).unwrap_err();
+    assert_eq!(none.reason, Reason::InterruptsTakeAll);
+    assert_eq!(terms(host(Some(5)), &packets(1)), (520 + 200 * (5 + 5 + 4) + 400 + 80 + 400, 720));
 }
 
 #[test]

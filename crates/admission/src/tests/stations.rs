@@ -89,5 +89,9 @@ fn a_host_that_hands_over_is_interrupted_by_completions_alone() {
     assert_eq!(terms(free(open(0))), (520 + 400 + 400, 520));
     let mut swamped = open(0);
     swamped.host.interrupt = Span::from_us(400);
-    assert_eq!(table(swamped).wait_time(&packets(1)).unwrap_err().reason, Reason::InterruptsTakeAll);
+    assert_eq!(table(swamped.clone()).wait_time(&packets(1)).unwrap_err().reason, Reason::InterruptsTakeAll);
+    // By packets one was under way, one is heard of, and a block makes two. W: 520 + 40·4 + 400 + 400.
+    let by_packets = |environment| Environment { counting: Counting::Packets, ..environment };
+    assert_eq!(terms(by_packets(open(0))), (520 + 160 + 800, 560));
+    assert_eq!(terms(by_packets(swamped)), (520 + 1600 + 800, 920));
 }

@@ -43,7 +43,7 @@ use laxity_units::Span;
 use super::arrivals::Choice;
 use super::asked::Asked;
 use super::environment::choices_at;
-use super::moderation::moderated;
+use super::moderation::{ByModeration, moderated};
 use super::station::{GoesBy, Station};
 use crate::coverage::{Coverage, Uncovered};
 use crate::experiment::Experiment;
@@ -54,8 +54,8 @@ use crate::traffic::departures::makes;
 pub struct Reading {
     /// The arrivals.
     pub arrivals: Choice,
-    /// Interrupts of frames that arrive are counted by the moderation of the adapter.
-    pub moderated: bool,
+    /// The interrupts that are counted by the moderation of the adapter.
+    pub moderated: ByModeration,
     /// The CPU time of starts and completions.
     pub counting: Counting,
     /// How CPU and link are shared, where an analysis covers the station.
@@ -81,7 +81,9 @@ pub(super) fn readings(
     let charged = !costs.interrupt.is_zero() || !costs.link_scheduling.is_zero();
     let counted = !covered.ahead && !makes(experiment, node).is_zero();
     let mut countings = match covered.model {
-        ResourceModel::O1 | ResourceModel::Apart if charged && counted => {
+        ResourceModel::O1 | ResourceModel::Apart | ResourceModel::Handed | ResourceModel::ApartHanded
+            if charged && counted =>
+        {
             vec![Counting::Time, Counting::Packets]
         }
         _ => vec![Counting::Expected],
@@ -98,13 +100,25 @@ pub(super) fn readings(
     }
     let choices = choices_at(experiment, node);
     let comes_in = choices != [Choice::Expected];
-    let ways = if comes_in && moderated(experiment, node).is_some() { &[false, true][..] } else { &[false] };
-    let choices = choices.iter().flat_map(|choice| ways.iter().map(move |moderated| (*choice, *moderated)));
-    let choices: Vec<(Choice, bool)> = choices.collect();
-    let of = |counting: Counting| {
-        choices.iter().map(move |&(arrivals, moderated)| Reading { arrivals, moderated, counting, model })
+    let handed = matches!(covered.model, ResourceModel::Handed | ResourceModel::ApartHanded);
+    let is_way = |way: &ByModeration| match way {
+        ByModeration::Nothing => true,
+        ByModeration::Arrivals => comes_in && moderated(experiment, node, *way).is_some(),
+        ByModeration::All => moderated(experiment, node, *way).is_some(),
     };
-    countings.into_iter().flat_map(of).collect()
+    let ways = [ByModeration::Nothing, ByModeration::Arrivals, ByModeration::All];
+    let ways: Vec<ByModeration> = ways.into_iter().filter(is_way).collect();
+    let mut all = Vec::with_capacity(countings.len() * choices.len() * ways.len());
+    for counting in countings {
+        for &arrivals in &choices {
+            // By time a start follows a completion at once.
+            let apply =
+                |way: &&ByModeration| **way != ByModeration::All || handed || counting == Counting::Packets;
+            let of = |way: &ByModeration| Reading { arrivals, moderated: *way, counting, model };
+            all.extend(ways.iter().filter(apply).map(of));
+        }
+    }
+    all
 }
 
 /// The tables of a station.

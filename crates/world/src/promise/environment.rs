@@ -12,10 +12,10 @@ use laxity_units::Span;
 
 use super::analyses::Reading;
 use super::arrivals::{Choice, arrivals, choices};
-use super::links::other_links;
-use super::moderation::{Moderated, moderated};
+use super::links::{buffers, leaving, other_links};
+use super::moderation::{ByModeration, Moderated, moderated};
 use crate::coverage::{Coverage, Covered, Uncovered, incoming, stalls, thread_per_message};
-use crate::experiment::{ChannelSpec, Experiment, Host, SourceSpec};
+use crate::experiment::{ChannelSpec, Experiment, SourceSpec};
 use crate::traffic::departures::{Departures, makes};
 
 /// The program that takes the messages of `channel` at `node`, where it ends.
@@ -58,6 +58,7 @@ pub(super) fn environment(
             depth,
             thread_per_message: false,
             makes: None,
+            buffers: None,
             ahead,
             levels,
             counting: reading.counting,
@@ -80,7 +81,7 @@ pub(super) fn environment(
     Ok(Environment {
         // Each response interrupts, or is found by a look, which is paid for by itself (`looks`)
         // and costs no more then.
-        host: costs(host, model),
+        host: costs(experiment, node, (model, reading.moderated)),
         link,
         packet: config.packet,
         model,
@@ -89,6 +90,7 @@ pub(super) fn environment(
         depth,
         thread_per_message: thread_per_message(config.processing),
         makes: Some(makes(experiment, node)),
+        buffers: buffers(experiment, &leaving(experiment, (node, at))),
         ahead,
         levels,
         counting: reading.counting,
@@ -112,10 +114,17 @@ pub(super) fn environment(
     })
 }
 
-/// The costs of `host`: where it hands packets over as it makes them, that is part of making one.
-fn costs(host: &Host, model: ResourceModel) -> HostCosts {
+/// The costs of the host of `node`: where it hands packets over as it makes them, that is part of making
+/// one.
+fn costs(experiment: &Experiment, node: usize, (model, by): (ResourceModel, ByModeration)) -> HostCosts {
+    let host = experiment.host(node);
     let costs = host.costs.interrupted_for_each().with_real_time_packets();
     let costs = costs.with_packets_of(host.subsystem.packet);
+    let completion = match by {
+        ByModeration::All => moderated(experiment, node, by).map(|moderated| moderated.each),
+        ByModeration::Nothing | ByModeration::Arrivals => None,
+    };
+    let costs = HostCosts { interrupt: completion.unwrap_or(costs.interrupt), ..costs };
     if !matches!(model, ResourceModel::Handed | ResourceModel::ApartHanded) {
         return costs;
     }
@@ -204,10 +213,10 @@ pub(super) fn receptions(
     experiment: &Experiment,
     node: usize,
     link: Option<LinkId>,
-    Reading { arrivals: choice, moderated: gathers, .. }: Reading,
+    Reading { arrivals: choice, moderated: by, .. }: Reading,
 ) -> Result<Vec<Interference>, Uncovered> {
     let comes_in = incoming(experiment, node)?;
-    let (cost, further) = match moderated(experiment, node).filter(|_| gathers) {
+    let (cost, further) = match moderated(experiment, node, by) {
         Some(Moderated { each, others }) => (each, others),
         None => (experiment.host(node).costs.interrupted_for_each().interrupt, Vec::new()),
     };

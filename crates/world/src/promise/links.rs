@@ -181,11 +181,7 @@ pub(super) fn other_links(
 ) -> Result<Vec<OtherLink>, Uncovered> {
     let mut others = Vec::new();
     for (link, behind) in (0..).map(LinkId).zip(links).filter(|(link, _)| *link != at) {
-        let leaves = |(i, channel): (usize, &ChannelSpec)| {
-            let hops = channel.passages_from(node).filter(|hop| experiment.link_out(channel, *hop) == link);
-            hops.map(|hop| (i, hop)).collect::<Vec<_>>()
-        };
-        let sent: Vec<(usize, usize)> = experiment.channels.iter().enumerate().flat_map(leaves).collect();
+        let sent = leaving(experiment, (node, link));
         let packet = experiment.packet();
         let spec = |(i, _): &(usize, usize)| experiment.channels[*i].spec;
         let Some(smallest) = sent.iter().map(|i| spec(i).smallest_packet(packet)).min() else { continue };
@@ -194,11 +190,24 @@ pub(super) fn other_links(
         if apart.is_zero() {
             return Err(Uncovered::CoresOther);
         }
-        let buffers =
-            sent.iter().try_fold(0u64, |all, (i, hop)| Some(all.saturating_add(room(experiment, *i, *hop)?)));
+        let buffers = buffers(experiment, &sent);
         others.push(OtherLink { apart, longest: behind.transmit(largest), buffers });
     }
     Ok(others)
+}
+
+/// The channels that leave a node by a link, each with the hop.
+pub(super) fn leaving(experiment: &Experiment, (node, link): (usize, LinkId)) -> Vec<(usize, usize)> {
+    let leaves = |(i, channel): (usize, &ChannelSpec)| {
+        let hops = channel.passages_from(node).filter(|hop| experiment.link_out(channel, *hop) == link);
+        hops.map(|hop| (i, hop)).collect::<Vec<_>>()
+    };
+    experiment.channels.iter().enumerate().flat_map(leaves).collect()
+}
+
+/// Packets of those channels that may be at their nodes and not complete; `None` if that has no end.
+pub(super) fn buffers(experiment: &Experiment, sent: &[(usize, usize)]) -> Option<u64> {
+    sent.iter().try_fold(0u64, |all, (i, hop)| Some(all.saturating_add(room(experiment, *i, *hop)?)))
 }
 
 /// Packets of channel `i` that may be at the node of that hop, which sends them, and not complete;

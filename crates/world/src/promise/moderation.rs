@@ -11,28 +11,47 @@
 //! - *By number.* Another interrupt has `F` responses, which were written since the one before. Of
 //!   `n` frames there are `1 + n/F` such interrupts at most, and each frame pays for `1/F`.
 //!
-//! A response about a packet that was sent pays for an interrupt of its own in every analysis, so
-//! interrupts that announce such a response are paid for.
+//! A response about a packet that was sent pays for an interrupt of its own, so interrupts that announce
+//! such a response are paid for. Where the host hands packets over as it makes them, or completions are
+//! counted by packets, responses about sent packets may be counted in the same two ways: their
+//! interrupts are work above the handlers, of which starts and completions take what is left.
 //!
-//! Where few frames arrive, fewer interrupts follow from one for each frame. Both ways are valid,
+//! Where few frames arrive, fewer interrupts follow from one for each frame. All ways are valid,
 //! and a station has a table for each (`analyses.rs`).
 
 use laxity_admission::{Above, Interference};
 use laxity_model::adapter::{Answers, Moderation, Notification, ResponseQueue};
 use laxity_units::Span;
 
-use crate::experiment::{Adapter, Experiment};
+use crate::experiment::{Adapter, ChannelSpec, Experiment};
 
-/// The CPU time of interrupts by arriving frames.
+/// The responses whose interrupts are counted by the moderation of the adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ByModeration {
+    /// None: each response interrupts.
+    #[default]
+    Nothing,
+    /// Those about frames that arrive.
+    Arrivals,
+    /// All.
+    All,
+}
+
+/// The CPU time of interrupts that are moderated.
 pub(super) struct Moderated {
-    /// Of each frame: its response, and its part of interrupts by number.
+    /// Of each packet: its response, and its part of interrupts by number.
     pub(super) each: Span,
     /// All other interrupts.
     pub(super) others: Vec<Interference>,
 }
 
-/// The interrupts of frames that arrive at `node`, if all of them are moderated.
-pub(super) fn moderated(experiment: &Experiment, node: usize) -> Option<Moderated> {
+/// The interrupts at `node` for such responses, if all of them are moderated.
+pub(super) fn moderated(experiment: &Experiment, node: usize, which: ByModeration) -> Option<Moderated> {
+    let counts = |answers: Answers| match which {
+        ByModeration::Nothing => false,
+        ByModeration::Arrivals => answers != Answers::Sent,
+        ByModeration::All => true,
+    };
     let host = experiment.host(node);
     let [attached] = &experiment.nodes.get(node)?.adapters[..] else { return None };
     let Adapter::Described(description) = &experiment.adapters[attached.adapter] else { return None };
@@ -40,9 +59,13 @@ pub(super) fn moderated(experiment: &Experiment, node: usize) -> Option<Moderate
     if interface.notification != Notification::Interrupt || host.driver.watchdog.is_some() {
         return None;
     }
-    let channels = experiment.channels.iter().filter(|channel| channel.comes_to(node)).count() as u64;
+    let passes = |channel: &&ChannelSpec| match which {
+        ByModeration::All => channel.route.contains(&node),
+        ByModeration::Nothing | ByModeration::Arrivals => channel.comes_to(node),
+    };
+    let channels = experiment.channels.iter().filter(passes).count() as u64;
     let (mut part, mut others) = (Span::ZERO, Vec::new());
-    for queue in interface.responses.iter().filter(|queue| queue.answers != Answers::Sent) {
+    for queue in interface.responses.iter().filter(|queue| counts(queue.answers)) {
         let ResponseQueue { answers: _, takes: _, slots: _, overload: _, moderation, spread } = *queue;
         let Moderation { frames, delay, interval } = moderation;
         // By time alone, or the rest by number.
