@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_spanned::Spanned;
-use toml::de::{DeTable, DeValue, Deserializer};
+use toml::de::{DeTable, DeValue};
 
 use super::context::{Context, Reported};
+use super::values::Value;
 use super::written::Part;
 use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source};
 use crate::raw::FORMAT;
@@ -94,6 +95,7 @@ pub(crate) fn read<T: DeserializeOwned>(
 
 impl<T: DeserializeOwned> Part<T> {
     fn deserialize_document(document: Spanned<DeTable<'_>>) -> Result<Self, toml::de::Error> {
-        serde::Deserialize::deserialize(Deserializer::from(document))
+        let span = document.span();
+        serde::Deserialize::deserialize(Value(Spanned::new(span, DeValue::Table(document.into_inner()))))
     }
 }

@@ -87,6 +87,7 @@ mod templates;
 mod tests;
 mod trial;
 pub mod tune;
+mod values;
 mod written;
 
 pub use adapter::Citation;
