@@ -1,5 +1,6 @@
 //! The commit that the program is built from, for reports to name: `LAXITY_BUILD`, or `unknown`
-//! outside a repository. And the designer's WebAssembly module, if `LAXITY_MODULE` names its file.
+//! outside a repository. And the designer's WebAssembly module, compressed by gzip, if `LAXITY_MODULE`
+//! names its file.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +16,7 @@ fn main() {
 /// Puts the module, or an empty file, where the program includes it.
 fn module() {
     println!("cargo::rerun-if-env-changed=LAXITY_MODULE");
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it")).join("laxity.wasm");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it")).join("laxity.wasm.gz");
     let bytes = match std::env::var_os("LAXITY_MODULE") {
         Some(file) => std::fs::read(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display())),
         None => Vec::new(),

@@ -20,7 +20,7 @@ pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     let module = module(root)?;
     println!("{}: {}", module.display(), size(&module)?);
     let mut program = cargo(root, &["build", "--profile", "dist", "--package", "laxity"]);
-    program.env("LAXITY_MODULE", &module);
+    program.env("LAXITY_MODULE", packed(&module)?);
     step::run(program)?;
     let built = target(root).join("dist/laxity");
     println!("{}: `laxity designer` with the module in it", built.display());
@@ -41,6 +41,14 @@ pub(crate) fn module(root: &Path) -> Result<PathBuf, String> {
     let bytes = strip(&bytes).ok_or_else(|| format!("{} is no module", built.display()))?;
     std::fs::write(&stripped, bytes).map_err(wrong)?;
     Ok(stripped)
+}
+
+/// The module compressed by gzip, as the program has it.
+fn packed(module: &Path) -> Result<PathBuf, String> {
+    let mut pack = Command::new("gzip");
+    pack.args(["--best", "--no-name", "--keep", "--force"]).arg(module);
+    step::run(pack)?;
+    Ok(module.with_extension("wasm.gz"))
 }
 
 /// A WebAssembly module without its custom sections, which have names and line tables; `None` if

@@ -3,14 +3,14 @@
 
 mod http;
 
-use std::borrow::Cow;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
+use flate2::read::GzDecoder;
 use laxity_browser::page::{FILES, media_type};
 use laxity_report::output;
 use laxity_world::text::clean;
@@ -19,8 +19,8 @@ use crate::Exit;
 use crate::arguments::Designer;
 use crate::terminal::Terminal;
 
-/// The simulator as WebAssembly; empty if the build had none.
-const MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity.wasm"));
+/// The simulator as WebAssembly, compressed by gzip: a third of the bytes. Empty if the build had none.
+const MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity.wasm.gz"));
 
 /// Examples beside those of the page: the scenarios of `laxity new`.
 const EXAMPLES: [(&str, &str); 5] = [
@@ -34,7 +34,7 @@ const EXAMPLES: [(&str, &str); 5] = [
 /// The files of the page.
 struct Page {
     /// `None` if there is no module: then this program answers in its place.
-    module: Option<Cow<'static, [u8]>>,
+    module: Option<Vec<u8>>,
 }
 
 impl Page {
@@ -60,9 +60,9 @@ impl Page {
 pub(crate) fn designer(arguments: &Designer, terminal: &mut Terminal) -> Exit {
     let module = match &arguments.module {
         None if MODULE.is_empty() => None,
-        None => Some(Cow::Borrowed(MODULE)),
+        None => Some(unpacked(MODULE).expect("the build packed the module")),
         Some(file) => match fs::read(file) {
-            Ok(bytes) => Some(Cow::Owned(bytes)),
+            Ok(bytes) => Some(bytes),
             Err(error) => {
                 terminal.error(&format!("{}: {error}", clean(&file.display().to_string())));
                 return Exit::BadInput;
@@ -74,6 +74,13 @@ pub(crate) fn designer(arguments: &Designer, terminal: &mut Terminal) -> Exit {
         Some(directory) => write(&page, directory, terminal),
         None => serve(page, arguments.port, terminal),
     }
+}
+
+/// The contents of a gzip file.
+fn unpacked(file: &[u8]) -> io::Result<Vec<u8>> {
+    let mut contents = Vec::new();
+    GzDecoder::new(file).read_to_end(&mut contents)?;
+    Ok(contents)
 }
 
 /// Writes all files into `directory`.
@@ -163,9 +170,14 @@ mod tests {
     }
 
     #[test]
+    fn a_module_in_the_program_is_whole() {
+        assert!(MODULE.is_empty() || unpacked(MODULE).unwrap().starts_with(b"\0asm"));
+    }
+
+    #[test]
     fn a_page_is_written_once() {
         let directory = std::env::temp_dir().join(format!("laxity-designer-{}", std::process::id()));
-        let page = Page { module: Some(Cow::Borrowed(b"module")) };
+        let page = Page { module: Some(b"module".to_vec()) };
         assert_eq!(write(&page, &directory, &mut Terminal::new()), Exit::Holds);
         assert_eq!(fs::read(directory.join("laxity.wasm")).unwrap(), b"module");
         assert!(directory.join("vendor/uplot.js").exists() && directory.join("examples/nic.toml").exists());
