@@ -137,8 +137,8 @@ pub(crate) fn experiment(
     let managed = signalling.is_some();
     let place = signalling.as_ref().map_or(WHOLE, |part| part.span.clone());
     let mut spec = Ok(None);
-    let topology = match node {
-        _ if let Some(signalling) = signalling => {
+    let topology = match (signalling, node) {
+        (Some(signalling), node) => {
             let others = [
                 host.as_ref().map(|part| &part.span),
                 adapter.as_ref().map(|part| &part.span),
@@ -153,7 +153,7 @@ pub(crate) fn experiment(
             spec = read.as_ref().map(|(read, _)| Some(read.clone())).map_err(|reported| *reported);
             read.map(|(_, topology)| topology)
         }
-        _ if cluster => {
+        (None, node) if cluster => {
             let others = [
                 host.as_ref().map(|part| &part.span),
                 adapter.as_ref().map(|part| &part.span),
@@ -174,7 +174,7 @@ pub(crate) fn experiment(
                 topology::of_virtual_interfaces(cx, nodes)
             })
         }
-        Some(nodes) => {
+        (None, Some(nodes)) => {
             for span in [path.as_ref().map(|path| &path.span), interface.as_ref().map(|list| &list.span)] {
                 let Some(span) = span else { continue };
                 let help =
@@ -183,7 +183,7 @@ pub(crate) fn experiment(
             }
             topology::topology(cx, library, host, adapter, nodes, network)
         }
-        None => alike(cx, library, (host, adapter), path, network, receives),
+        (None, None) => alike(cx, library, (host, adapter), path, network, receives),
     };
     let topology = topology.and_then(|mut topology| bus::seat(cx, &mut topology).map(|()| topology));
     let admission = self::admission(cx, admission);

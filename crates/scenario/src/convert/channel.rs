@@ -393,15 +393,15 @@ fn channel(
     let (name, (burst_span, burst), size, contract, source) = (name?, burst?, size?, contract?, source?);
     let carries = carries?;
     let least = source.smallest;
-    let min_message = match min_message? {
+    let min_message = match (min_message?, carries) {
         // In an emulation, `source` does not decide the arrivals, and smaller frames are dropped.
-        None if let Some(carries) = carries => {
+        (None, Some(carries)) => {
             let header = if framed { Bytes::new(14) } else { Bytes::ZERO };
             let frame = carries.smallest_frame().max(header + Bytes::new(1)) - header;
             least.map_or(frame, |least| least.min(frame)).min(size)
         }
-        None => least.map_or(Bytes::new(1), |least| least.min(size)),
-        Some(written) => {
+        (None, None) => least.map_or(Bytes::new(1), |least| least.min(size)),
+        (Some(written), _) => {
             let (span, bytes) = (written.span(), written.into_inner().get());
             if bytes > size {
                 let reason = format!("the smallest message, {bytes}, is larger than the largest, {size}");
