@@ -29,8 +29,8 @@
 //!
 //! *By packets.* A completion that is executed in `(s, τ]` is of a packet that the host had not heard
 //! of at `s`, of which there are `D` at most, or is in progress at `s`; or the packet was handed over
-//! since. A level handler made it, or the block in progress, of length `B`, whose handler takes at
-//! least `C` for each. So with `k_j` packets of level message `j` in `(s, τ]` there are at most
+//! since. A level handler made it, or the block in progress, of length `B`, in which a packet takes at
+//! least `C`. So with `k_j` packets of level message `j` in `(s, τ]` there are at most
 //!
 //! ```text
 //! n ≤ Σ_j k_j + D + 1 + B/C + 1

@@ -252,7 +252,7 @@ mod tests {
         let clock = |request| Subject::Clock { from: NodeId(1), to: NodeId(2), request };
         assert_eq!(add(clock(true), "time1"), "other refresh2 ask3 time1");
         assert_eq!(add(clock(true), "time2"), "other refresh2 ask3 time2");
-        // The queue is full: what takes a place that is there may still come.
+        // The queue is full: a message that replaces another still has room.
         assert_eq!(add(about(2, 1), "newer"), "newer refresh2 ask3 time2");
         let full = (clock(false), &b"reply"[..]);
         assert!(!link.add_signal(Time::ZERO, (INTERVAL, false), 4, full));

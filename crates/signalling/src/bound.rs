@@ -11,8 +11,9 @@
 //!
 //! The channel of link `n` promises a message delivery by `d_n + w_n` after its logical arrival,
 //! and logical arrivals are `I_n` apart. At most `q_n` messages before ours wait for the link or
-//! left within the last `I_n`; where at most one message of each kind about a channel waits, `q_n` follows
-//! from the number of channels. Messages that wait may share frames, and then `q_n` counts frames. Ours has its logical arrival within `q_n I_n`. A manager handles
+//! left within the last `I_n`; where at most one message of each kind about a channel waits,
+//! `q_n` follows from the number of channels. Messages that wait may share frames, and then `q_n`
+//! counts frames. Ours has its logical arrival within `q_n I_n`. A manager handles
 //! a message within `p`. A request
 //! over the links `1 … h` is handled at `h + 1` nodes on the way out and at `h` on the way back:
 //!

@@ -25,7 +25,7 @@ use laxity_units::Span;
 
 use crate::experiment::{Adapter, ChannelSpec, Experiment};
 
-/// The responses whose interrupts are counted by the moderation of the adapter.
+/// The responses of which the moderation of the adapter counts the interrupts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ByModeration {
     /// None: each response interrupts.

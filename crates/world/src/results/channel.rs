@@ -235,7 +235,7 @@ record! {
         establishment_bound: Option<f64> = number(Kind::Time, "bound on the time to an answer", column("answer bound", 51, 3));
         /// At most this number of signalling messages wait at a link of the route, or left within the
         /// last spacing, before one that arrives. It follows from the channels that the file has there,
-        /// and is the limit of the queue, 256, where requests come again and again.
+        /// and is the limit of the queue, 256, where a channel has `calls`.
         #[serde(default)]
         establishment_queue: Option<u64> = asks("signalling messages before one, counted by the bound on an answer", column("answer queue", 52, 3));
         /// Deadline − delivery (− completion where no host receives), seconds; real-time channels

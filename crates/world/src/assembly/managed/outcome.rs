@@ -150,8 +150,8 @@ impl Managed<'_> {
     /// or left within the last spacing.
     ///
     /// At most one message of each kind waits for each channel, and one request and one reply for each
-    /// node that sets its clock. Ours is one of them, and one more left before. Requests that come again
-    /// and again are about any number of channels, and the node limits the queue.
+    /// node that sets its clock. Ours is one of them, and one more left before. Repeated requests
+    /// are about any number of channels, and the node limits the queue.
     pub(super) fn before(&self, from: usize, to: usize) -> u64 {
         let count = |kinds: RangeInclusive<u8>| kinds.count() as u64;
         let [forward, backward] = [count(Body::FORWARD), count(Body::BACKWARD)];
