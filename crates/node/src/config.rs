@@ -101,6 +101,8 @@ pub enum NotANode {
     Packet,
     /// A link is too slow for its signalling channel.
     Signalling(Shortage),
+    /// The processor is too slow for signalling.
+    Processor,
 }
 
 impl fmt::Display for NotANode {
@@ -108,6 +110,9 @@ impl fmt::Display for NotANode {
         match self {
             Self::Link(error) => write!(f, "a link is out of range: {error:?}"),
             Self::Packet => f.write_str("no link, or a packet shorter than a signalling message"),
+            Self::Processor => {
+                f.write_str("packets of signalling alone take more of the processor than channels may")
+            }
             Self::Signalling(short) => write!(f, "the signalling channel is refused: {short:?}"),
         }
     }

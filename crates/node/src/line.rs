@@ -70,14 +70,9 @@ impl Lines {
             let offer = tables.reserve(&asked).map_err(NotANode::Signalling)?;
             tables.commit(offer.id, config.signalling).map_err(NotANode::Signalling)?;
         }
-        Ok(Self {
-            tables,
-            drift: config.drift,
-            packet: config.packet,
-            memory: Memory::new(config.memory.get()),
-            processor: Processor::new(config),
-            ended: Vec::new(),
-        })
+        let (memory, processor) = (Memory::new(config.memory.get()), Processor::new(config));
+        processor.check(0, config.signalling).map_err(|_| NotANode::Processor)?;
+        Ok(Self { tables, drift: config.drift, packet: config.packet, memory, processor, ended: Vec::new() })
     }
 
     /// Frees the link time, the receive places and the part of the processor of a released

@@ -461,6 +461,19 @@ mod tests {
         assert!(laxity_node::Node::new(node, Box::new(|| 0)).is_ok());
     }
 
+    /// The part of the processor that a quota may have, and a processor that signalling alone keeps busy.
+    #[test]
+    fn the_processor_has_quotas_and_a_limit() {
+        let with = |rest: &str| read(&format!("{FILE}\n{rest}"));
+        let node = with("[quota.1000]\ncpu = 0.25").unwrap().node(Epoch(1));
+        assert_eq!((node.packet_time, node.quotas.of(Owner(1000)).claim.cpu), (Span::from_us(3), 250_000));
+        let error = with("[quota.1000]\ncpu = 1.5").unwrap_err();
+        assert!(error.contains("from 0 to 1"), "{error}");
+        let slow = with("[host]\npacket = \"10 ms\"").unwrap().node(Epoch(1));
+        let error = laxity_node::Node::new(slow, Box::new(|| 0)).err().unwrap().to_string();
+        assert!(error.contains("of the processor"), "{error}");
+    }
+
     /// A line that others share: one packet of theirs, and the burst of their class.
     #[test]
     fn other_traffic_of_a_line_is_part_of_the_bound() {

@@ -48,6 +48,11 @@ impl Quotas {
         self.limits.insert(owner, quota);
     }
 
+    /// The quota of `owner`.
+    pub fn of(&self, owner: Owner) -> Quota {
+        self.limits.get(&owner).copied().unwrap_or(self.default)
+    }
+
     /// Channels and claims of `owner` at the node.
     pub fn used(&self, owner: Owner) -> (u64, Claim) {
         self.used.get(&owner).copied().unwrap_or_default()
@@ -63,7 +68,7 @@ impl Quotas {
     /// # Errors
     /// The shortage; then the owner is charged for neither.
     pub(crate) fn charge(&mut self, owner: Owner, channels: u64, claim: Claim) -> Result<(), Shortage> {
-        let limit = self.limits.get(&owner).copied().unwrap_or(self.default);
+        let limit = self.of(owner);
         let (had, used) = self.used(owner);
         let (channels, sum) = (had.saturating_add(channels), used.plus(claim));
         let over = [
