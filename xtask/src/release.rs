@@ -29,7 +29,7 @@ pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
         copy(&root.join(file), &folder.join(file))?;
     }
     copy(&root.join("packaging/laxity@.service"), &folder.join("laxity@.service"))?;
-    copy_all(&target(root).join("shell"), &folder)?;
+    copy_all(&shell(root), &folder)?;
     write(&out.join("CHANGES.md"), changes.as_bytes())?;
     let mut pack = Command::new("tar");
     pack.current_dir(&out).args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "-czf"]);
@@ -57,11 +57,16 @@ pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
 }
 
 /// The command to hand out, with the designer's module in it, and with its man pages and completions
-/// in `target/shell`.
+/// in [`shell`].
 pub(crate) fn program(root: &Path) -> Result<PathBuf, String> {
     let program = designer::build(root)?;
-    shell_files(&program, &target(root).join("shell"))?;
+    shell_files(&program, &shell(root))?;
     Ok(program)
+}
+
+/// Where man pages and completions are: beside the command, which is where cargo-deb finds files.
+fn shell(root: &Path) -> PathBuf {
+    target(root).join("dist/shell")
 }
 
 /// Checks that the crates can be published; they are built from what would be uploaded.
