@@ -19,7 +19,7 @@ pub(crate) fn can_build() -> bool {
 pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     let site = target(root).join("book");
     let mut build = Command::new("mdbook");
-    build.arg("build").arg(root.join("book"));
+    build.arg("build").arg(root.join("book")).arg("--dest-dir").arg(site.join("docs"));
     step::run(build)?;
     let mut pages = Vec::new();
     find(&site.join("docs"), &mut pages).map_err(|error| format!("{}: {error}", site.display()))?;
