@@ -16,6 +16,9 @@ pub(crate) const PUBLISHED: [&str; 6] =
 /// Shells, and the file by which each finds its completions.
 const SHELLS: [(&str, &str); 3] = [("bash", "laxity.bash"), ("zsh", "_laxity"), ("fish", "laxity.fish")];
 
+/// The largest command to hand out, bytes.
+const MOST: u64 = 25_000_000;
+
 /// Builds everything, and returns where it is.
 pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     let version = version(root)?;
@@ -23,6 +26,10 @@ pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     let out = target(root).join(format!("release-{version}"));
     drop(fs::remove_dir_all(&out));
     let program = program(root)?;
+    let bytes = fs::metadata(&program).map_err(|error| format!("{}: {error}", program.display()))?.len();
+    if bytes > MOST {
+        return Err(format!("{} has {bytes} B, more than {MOST} B", program.display()));
+    }
     let folder = out.join(format!("laxity-{version}"));
     copy(&program, &folder.join("laxity"))?;
     for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
