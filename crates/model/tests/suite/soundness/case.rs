@@ -233,6 +233,7 @@ impl Case {
             depth: self.depth,
             thread_per_message: self.processing == Processing::PerMessage,
             makes: Some(self.host.first_packet.min(self.host.packet)),
+            buffers: None,
             ahead: self.early != EarlyPolicy::HOLD,
             levels: matches!(self.schedule, Schedule::FixedPriority).then_some(31),
             counting: Counting::default(),
