@@ -144,7 +144,8 @@ pub fn pair(before: &Experiment, first: &Promises, change: &Change) -> Judgement
             continue;
         }
         if is.is_refused() {
-            return match anomaly::excuse(&after, channel, is, change) {
+            let ordered = || anomaly::ordered_otherwise((before, first), (&after, &second));
+            return match anomaly::excuse(&after, channel, is, change).or_else(ordered) {
                 Some(why) => Judgement::Unjudged(why),
                 None => breach(&channel.name, Harm::Refused(is.refusal(&after, i).unwrap_or_default())),
             };

@@ -176,12 +176,21 @@ fn reaches_further(before: &Experiment, after: &Experiment) -> bool {
     second.any(|(channel, why)| why.is_none() && first.get(channel.name.as_str()) == Some(&true))
 }
 
-/// Why a bound may be longer after a change, if so.
-pub(super) fn lengthened(
+/// Why a channel may be refused after a change where the tables that promise are not the same, if so:
+/// that of the first scenario may have another order in the second.
+pub(super) fn ordered_otherwise(
     (before, first): (&Experiment, &Promises),
     (after, second): (&Experiment, &Promises),
-    change: &Change,
 ) -> Option<&'static str> {
+    (before.admission.test == Test::DOrder && count_otherwise((before, first), (after, second)))
+        .then_some(NEWCOMER)
+}
+
+/// Whether tables promise that count in another way.
+fn count_otherwise(
+    (before, first): (&Experiment, &Promises),
+    (after, second): (&Experiment, &Promises),
+) -> bool {
     let readings = |experiment: &Experiment, promises: &Promises| -> BTreeMap<(String, usize), Reading> {
         let named = experiment.channels.iter().zip(&promises.channels);
         let of = |(channel, promise): (&ChannelSpec, &Promise)| {
@@ -191,7 +200,16 @@ pub(super) fn lengthened(
         named.flat_map(of).collect()
     };
     let (one, other) = (readings(before, first), readings(after, second));
-    if one.iter().any(|(hop, reading)| other.get(hop).is_some_and(|other| other != reading)) {
+    one.iter().any(|(hop, reading)| other.get(hop).is_some_and(|other| other != reading))
+}
+
+/// Why a bound may be longer after a change, if so.
+pub(super) fn lengthened(
+    (before, first): (&Experiment, &Promises),
+    (after, second): (&Experiment, &Promises),
+    change: &Change,
+) -> Option<&'static str> {
+    if count_otherwise((before, first), (after, second)) {
         return Some("the table with the least sum of bounds counts in another way");
     }
     if fills_less(before, after) {
