@@ -257,7 +257,7 @@ fn a_faster_host_is_not_refused_at_any_speed() {
 /// adapter is fast, which took all of its CPU: 8 us apart, 190 us each.
 #[test]
 fn polls_keep_completions_apart() {
-    let text = |speed: f64| {
+    let text = |speed: f64, slots: u32| {
         format!(
             r#"
 title = "three stages"
@@ -283,17 +283,23 @@ max_message = "1500 B"
 burst = 1
 min_interval = "40 ms"
 deadline = "40 ms"
+packet_slots = {slots}
 source = {{ kind = "periodic" }}
 "#
         )
     };
-    let of = |speed| bounds(&text(speed)).expect("one packet in 40 ms is admitted")[0];
+    let with = |speed, slots| bounds(&text(speed, slots)).expect("one packet in 40 ms is admitted")[0];
+    let of = |speed| with(speed, 2);
     // A switch 145, a block 420, two starts of 160, a packet with the adapter 20 + 1000 and its
     // interrupt 100, the crossing packet 420 + 145, and the message itself, 1020 + 260: 3850 us. A
     // poll takes 100 each millisecond and once more, and its completion 260: 3850 + 100 + 7 · 360.
     // In a run the message takes 0.6 ms.
     assert_eq!(of(1.0), Span::from_us(6470));
     assert!(of(2.0) < of(1.0) && of(4.0) < of(2.0));
+    // With one buffer fewer are counted by packets: one that waits, three made in a block at 170 each,
+    // one with the adapter and two in progress, 260 each. That is 145 + 420 + 7 · 260 + 1020 + 100, 825 for
+    // the crossing packet, 1280, and eight polls of 100.
+    assert_eq!(with(1.0, 1), Span::from_us(6410));
 }
 
 /// Each change is one line of the file, and changes only the value that it names.
