@@ -1,7 +1,7 @@
 //! Admission of channels that accept a share of late messages: one host that sends, by the demand of
 //! the mean.
 
-use laxity_admission::{Environment, Formula, Test, Varying, share_late};
+use laxity_admission::{Environment, Formula, Refusal, Test, Varying, share_late};
 use laxity_qos::channel::{LinkId, Role};
 
 use super::admit::request;
@@ -18,12 +18,12 @@ pub(super) fn accepted(experiment: &Experiment) -> bool {
     experiment.channels.iter().any(|channel| channel.asks.late.is_some())
 }
 
-/// The host as the analysis sees it; or why there is none.
+/// The host as the analysis sees it, in each way of counting; or why there is none.
 fn analysed(
     experiment: &Experiment,
     coverage: &Coverage,
     formula: Formula,
-) -> Result<Environment, Uncovered> {
+) -> Result<Vec<Environment>, Uncovered> {
     if experiment.stations() > 1 {
         return Err(Uncovered::ChanceStations);
     }
@@ -35,8 +35,20 @@ fn analysed(
     if !plain || !alone || !demand {
         return Err(Uncovered::ChanceHost);
     }
-    let reading = readings(experiment, coverage, formula, 0)[0];
-    environment(experiment, coverage, formula, (0, LinkId::FIRST), reading)
+    let all = readings(experiment, coverage, formula, 0).into_iter();
+    all.map(|reading| environment(experiment, coverage, formula, (0, LinkId::FIRST), reading)).collect()
+}
+
+/// The share of late messages of each channel at most: each way of counting holds, so the least.
+fn least_late(environments: &[Environment], channels: &[Varying]) -> Result<Vec<f64>, Refusal> {
+    let each = environments.iter().map(|environment| share_late(environment, channels));
+    let least = |one: Vec<f64>, other: Vec<f64>| one.into_iter().zip(other).map(|(a, b)| a.min(b)).collect();
+    let known = each.reduce(|one, other| match (one, other) {
+        (Ok(one), Ok(other)) => Ok(least(one, other)),
+        (Ok(known), Err(_)) | (Err(_), Ok(known)) => Ok(known),
+        (Err(refusal), Err(_)) => Err(refusal),
+    });
+    known.expect("a station is read in one way at least")
 }
 
 /// The request of `channel` at the host, if it asks for a share.
@@ -58,7 +70,7 @@ pub(super) fn fill(
     formula: Formula,
     (index, limit): (usize, u64),
 ) -> Result<u64, Uncovered> {
-    let environment = analysed(experiment, coverage, formula)?;
+    let environments = analysed(experiment, coverage, formula)?;
     let promised = admit(experiment, coverage, formula)?;
     let mut before = Vec::new();
     for (i, channel) in experiment.channels.iter().enumerate() {
@@ -74,7 +86,7 @@ pub(super) fn fill(
         let all: Vec<(Varying, f64)> =
             before.iter().copied().chain(std::iter::repeat_n(copy, copies as usize)).collect();
         let channels: Vec<Varying> = all.iter().map(|(channel, _)| *channel).collect();
-        let shares = share_late(&environment, &channels);
+        let shares = least_late(&environments, &channels);
         shares.is_ok_and(|shares| shares.iter().zip(&all).all(|(share, (_, accepts))| share <= accepts))
     };
     // More channels are later.
@@ -96,7 +108,7 @@ pub(super) fn admit(
     coverage: &Coverage,
     formula: Formula,
 ) -> Result<Vec<Promise>, Uncovered> {
-    let environment = analysed(experiment, coverage, formula)?;
+    let environments = analysed(experiment, coverage, formula)?;
     let mut promises = vec![Promise::BestEffort; experiment.channels.len()];
     let (mut admitted, mut places): (Vec<Varying>, Vec<usize>) = (Vec::new(), Vec::new());
     for (i, channel) in experiment.channels.iter().enumerate() {
@@ -105,7 +117,7 @@ pub(super) fn admit(
         places.push(i);
         let late = |place: usize| experiment.channels[place].asks.late.unwrap_or(0.0);
         let unkept = asks::unkept(experiment, coverage, channel).or_else(|| {
-            match share_late(&environment, &admitted) {
+            match least_late(&environments, &admitted) {
                 Err(refusal) => Some(refusal.to_string()),
                 Ok(shares) => {
                     let worst = shares.iter().zip(&places).find(|(share, place)| **share > late(**place));
@@ -126,7 +138,7 @@ pub(super) fn admit(
             places.pop();
         }
     }
-    let shares = share_late(&environment, &admitted).unwrap_or_default();
+    let shares = least_late(&environments, &admitted).unwrap_or_default();
     for (place, share) in places.into_iter().zip(shares) {
         promises[place] = Promise::Likely(share);
     }
