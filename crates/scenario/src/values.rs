@@ -7,11 +7,10 @@
 use std::vec;
 
 use serde::Deserializer;
-use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde_spanned::Spanned;
 use serde_spanned::de::{SpannedDeserializer, is_spanned};
-use toml::de::{DeString, DeTable, DeValue, Error};
+use toml::de::{DeTable, DeValue, Error};
 
 /// A value, and all below it.
 pub(crate) struct Value<'de>(pub(crate) Spanned<DeValue<'de>>);
@@ -100,47 +99,11 @@ impl<'de> MapAccess<'de> for Table<'de> {
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
         let Some((key, value)) = self.entries.next() else { return Ok(None) };
         self.value = Some(value);
-        seed.deserialize(Key(key)).map(Some)
+        let (span, key) = (key.span(), DeValue::String(key.into_inner()));
+        seed.deserialize(Value(Spanned::new(span, key))).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
         seed.deserialize(Value(self.value.take().expect("a value is read after its key")))
-    }
-}
-
-/// A key of a table.
-struct Key<'de>(Spanned<DeString<'de>>);
-
-impl<'de> Deserializer<'de> for Key<'de> {
-    type Error = Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        StrDeserializer::new(self.0.get_ref()).deserialize_any(visitor)
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        if is_spanned(name) {
-            let span = self.0.span();
-            return visitor.visit_map(SpannedDeserializer::new(self, span));
-        }
-        self.deserialize_any(visitor)
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
-        unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-    }
-}
-
-impl<'de> IntoDeserializer<'de, Error> for Key<'de> {
-    type Deserializer = Self;
-
-    fn into_deserializer(self) -> Self {
-        self
     }
 }
