@@ -101,30 +101,13 @@ impl Link {
         self.queue.enqueue(now, &request, frame);
     }
 
-    /// Takes the place of a message of the same kind about the same channel, if one waits. The answer
-    /// is whether it did.
-    ///
-    /// A message of the source has a higher number than those before it about the channel, and a lower
-    /// number is void. So the newer message goes to the end if another about the channel waits behind
-    /// the older one.
-    fn replace_signal(&mut self, now: Time, subject: Subject, message: &[u8]) -> bool {
-        let beside = |signal: &Signal| signal.subject.is_beside(&subject);
-        let Some(last) = self.signals.iter().rposition(beside) else { return false };
-        if self.signals[last].subject == subject {
-            self.signals[last].bytes = message.to_vec();
-            return true;
-        }
-        let Some(older) = self.signals.iter().position(|signal| signal.subject == subject) else {
-            return false;
-        };
-        self.signals.remove(older);
-        self.signals.push_back(Signal { since: now, subject, bytes: message.to_vec() });
-        true
-    }
-
     /// Queues a signalling message. Messages are due an interval behind the logical arrival of their
     /// frame; a `demoted` one is best effort, which is a fault. The answer is whether there was room:
     /// at most `most` messages wait.
+    ///
+    /// The message takes the place of one of the same kind about the same channel that waits. A message
+    /// of the source has a higher number than those before it about the channel, and a lower number is
+    /// void. So it goes to the end if another about the channel waits behind the older one.
     pub(crate) fn add_signal(
         &mut self,
         now: Time,
@@ -132,8 +115,13 @@ impl Link {
         most: usize,
         (subject, message): (Subject, &[u8]),
     ) -> bool {
-        if self.replace_signal(now, subject, message) {
+        let beside = |signal: &&mut Signal| signal.subject.is_beside(&subject);
+        if let Some(last) = self.signals.iter_mut().rfind(beside).filter(|last| last.subject == subject) {
+            last.bytes = message.to_vec();
             return true;
+        }
+        if let Some(older) = self.signals.iter().position(|signal| signal.subject == subject) {
+            self.signals.remove(older);
         }
         if self.signals.len() >= most {
             return false;

@@ -91,7 +91,7 @@ pub(crate) fn needs(asked: &Asked, packet: u32, drift: Tolerance) -> Result<u64,
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use laxity_signalling::contract::Contract;
     use laxity_signalling::identity::Port;
     use laxity_signalling::resources::Place;
@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    fn asked(to: Option<NodeId>) -> Asked {
+    pub(crate) fn asked(to: Option<NodeId>) -> Asked {
         let contract = Contract {
             max_message: Bytes::new(2500),
             min_message: Bytes::new(1),

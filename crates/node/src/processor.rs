@@ -85,39 +85,31 @@ fn part(each: Span, packets: u64, interval: Span) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use laxity_signalling::contract::Contract;
-    use laxity_signalling::identity::{NodeId, Port};
-    use laxity_signalling::resources::Place;
-    use laxity_units::Bytes;
+    use laxity_signalling::identity::NodeId;
 
     use super::*;
+    use crate::memory::tests::asked;
 
     /// Three packets of 10 us in each 10 ms: 3000 ppm, 6000 at a relay. The relay's fits 120 times
     /// beside 30 000 ppm of signalling.
     #[test]
     fn a_relay_takes_each_packet_twice() {
         let mut processor = Processor { packet: Span::from_us(10), used: 30_000, taken: BTreeMap::new() };
-        let contract = Contract {
-            max_message: Bytes::new(2500),
-            min_message: Bytes::new(1),
-            min_interval: Span::from_ms(10),
-            burst: 2,
-            deadline: Span::from_ms(25),
-        };
+        let interval = Span::from_ms(10);
         let [one, two] = [Some(NodeId(1)), Some(NodeId(2))];
         let needs = |processor: &Processor, from, to| {
-            let place = Place { from, to, port: Port(0) };
-            processor.needs(&Asked { contract, place, balance: Span::ZERO, drain: Span::ZERO }, 1000)
+            let mut asked = asked(to);
+            asked.place.from = from;
+            processor.needs(&asked, 1000)
         };
         assert_eq!(needs(&processor, None, two), 3000);
         assert_eq!(needs(&processor, one, None), 3000);
         let relayed = needs(&processor, one, two);
         assert_eq!(relayed, 6000);
         for id in 0..120 {
-            assert_eq!(processor.check(relayed, contract.min_interval), Ok(()));
+            assert_eq!(processor.check(relayed, interval), Ok(()));
             processor.take(ReservationId(id), relayed);
         }
-        let interval = contract.min_interval;
         let full = Processor { used: MOST - 1, ..processor.clone() };
         let short = |missing| Shortage::of(Resource::Cpu, missing);
         assert_eq!(full.check(6000, interval), Err(short(5999).but(Acceptable::Later)));
