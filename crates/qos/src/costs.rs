@@ -154,6 +154,11 @@ impl HostCosts {
         }
     }
 
+    /// Whether a packet that is made, and its response, take the CPU no further time.
+    pub fn hands_on_at_once(&self, paradigm: LinkParadigm) -> bool {
+        [self.transmit(paradigm), self.interrupt, self.response].iter().all(|cost| cost.is_zero())
+    }
+
     /// `C_p^1st + (n − 1) C_p`: protocol processing of the first `n` packets of a message of
     /// several.
     pub fn protocol(&self, n: u64) -> Span {

@@ -17,7 +17,7 @@ use laxity_model::adapter::{Breakdown, Description, Notification};
 use laxity_model::host::Applications;
 use laxity_model::node::DriverConfig;
 use laxity_model::reception::{InterfaceConfig, ProgramConfig, ReceptionCosts};
-use laxity_qos::channel::{Config, LinkId, LinkParadigm};
+use laxity_qos::channel::{Config, LinkId};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::Group;
 use laxity_qos::reception::control;
@@ -115,18 +115,6 @@ pub struct Host {
     pub reception: ReceptionCosts,
     /// Receive buffers that its interfaces share.
     pub pool: u32,
-}
-
-impl Host {
-    /// Whether a packet that is made, and its response, take the CPU no further time.
-    pub fn hands_on_at_once(&self) -> bool {
-        let HostCosts { hand_over, link_scheduling, interrupt, response, .. } = self.costs;
-        let start = match self.subsystem.link.paradigm {
-            LinkParadigm::Adapter => hand_over,
-            LinkParadigm::O1 | LinkParadigm::O2 | LinkParadigm::O3 => link_scheduling,
-        };
-        [start, interrupt, response].iter().all(|cost| cost.is_zero())
-    }
 }
 
 /// A bus that adapters of a host share.

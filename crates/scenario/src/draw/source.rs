@@ -2,7 +2,6 @@
 
 use laxity_model::source::Allowance;
 use laxity_model::source::mpeg::Film;
-use laxity_qos::costs::HostCosts;
 use laxity_units::{Bytes, Rate, Span};
 
 use super::dice::Dice;
@@ -12,7 +11,7 @@ use super::sketch::{
 };
 use super::theme::Theme;
 use crate::choice::SourceKind;
-use crate::leaf::{Bounded, Size};
+use crate::leaf::{Bounded, Size, choose};
 use crate::raw::{RawMessage, RawSizes, RawSource};
 use crate::written::Either;
 
@@ -42,10 +41,9 @@ pub(super) const TRACES: [(&str, &str); 2] =
 pub(super) fn source(dice: &mut Dice, theme: &Theme, contract: &Contract) -> Drafted<RawSource> {
     // Of a message of one packet, or of the first of several.
     let free = theme.costs.first_packet.min(theme.costs.single_packet).is_zero();
-    let HostCosts { hand_over, link_scheduling, interrupt, response, .. } = theme.costs;
-    let start = if theme.paradigm == "adapter" { hand_over } else { link_scheduling };
+    let paradigm = choose(theme.paradigm).expect("a paradigm of the format");
     // An adapter that drops what it fetches would fetch without end at one instant.
-    let at_once = free && !theme.null() && [start, interrupt, response].iter().all(|cost| cost.is_zero());
+    let at_once = free && !theme.null() && theme.costs.hands_on_at_once(paradigm);
     let kind = match kind(dice, contract) {
         // A source that never waits for room sends without end at one instant.
         "continuous" if !(theme.enforced || theme.careless) => "periodic",

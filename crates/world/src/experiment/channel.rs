@@ -117,7 +117,9 @@ impl Experiment {
                 Some(ForEver::Free)
             }
             (PacketOverflow::Block, Adapter::Described(described))
-                if free && host.hands_on_at_once() && described.loses_at_once() =>
+                if free
+                    && host.costs.hands_on_at_once(host.subsystem.link.paradigm)
+                    && described.loses_at_once() =>
             {
                 Some(ForEver::Loses)
             }
