@@ -44,6 +44,7 @@
 
 use laxity_units::Span;
 
+use super::beside::made;
 use super::decision::Impossible;
 use super::environment::{Environment, Interference};
 use super::population::Population;
@@ -81,7 +82,7 @@ pub(super) fn counted(environment: &Environment, population: &Population) -> Opt
     let kept_up = kept_up(environment, population, makes);
     let waiting = [kept_up, environment.buffers.map(u128::from)].into_iter().flatten().min()?;
     let depth = u128::from(environment.depth);
-    let once = waiting + population.block.div_ceil(makes) + 1 + depth + 1;
+    let once = waiting + made(environment, population) + depth + 1;
     Some(Counted { each, once: each.saturating_mul(once) })
 }
 

@@ -111,13 +111,12 @@ pub(super) fn readings(
     let mut all = Vec::with_capacity(countings.len() * choices.len() * ways.len());
     for counting in countings {
         for &arrivals in &choices {
-            // By time a start follows a completion at once.
-            let apply =
-                |way: &&ByModeration| **way != ByModeration::All || handed || counting == Counting::Packets;
-            let of = |way: &ByModeration| Reading { arrivals, moderated: *way, counting, model };
-            all.extend(ways.iter().filter(apply).map(of));
+            all.extend(ways.iter().map(|&moderated| Reading { arrivals, moderated, counting, model }));
         }
     }
+    // By time a start follows a completion at once.
+    let moderates = |reading: &Reading| handed || reading.counting == Counting::Packets;
+    all.retain(|reading| reading.moderated != ByModeration::All || moderates(reading));
     all
 }
 

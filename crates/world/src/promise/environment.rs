@@ -2,7 +2,9 @@
 //! handlers.
 
 use laxity_admission::station::Link;
-use laxity_admission::{Above, BestEffort, Environment, Formula, Interference, ResourceModel, Timers};
+use laxity_admission::{
+    Above, BestEffort, Counting, Environment, Formula, Interference, ResourceModel, Timers,
+};
 use laxity_model::adapter::Notification;
 use laxity_model::host::Applications;
 use laxity_qos::channel::{Block, Config, LinkId, Reader, Role};
@@ -78,6 +80,7 @@ pub(super) fn environment(
         return Err(Uncovered::FillsProgram);
     }
     let left = host.computing.iter().filter(|application| application.budget.is_none());
+    let by_packets = matches!(reading.counting, Counting::Expected | Counting::Packets);
     Ok(Environment {
         // Each response interrupts, or is found by a look, which is paid for by itself (`looks`)
         // and costs no more then.
@@ -90,7 +93,7 @@ pub(super) fn environment(
         depth,
         thread_per_message: thread_per_message(config.processing),
         makes: Some(makes(experiment, node)),
-        buffers: buffers(experiment, &leaving(experiment, (node, at))),
+        buffers: by_packets.then(|| buffers(experiment, &leaving(experiment, (node, at)))).flatten(),
         ahead,
         levels,
         counting: reading.counting,

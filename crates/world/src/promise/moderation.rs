@@ -1,4 +1,4 @@
-//! Interrupts of frames that arrive, where an adapter moderates them.
+//! Interrupts for responses, where an adapter moderates them.
 //!
 //! A frame costs the host the reading of its response. An interrupt announces all responses of its
 //! queue, and its cost is for all of them. Without moderation each frame interrupts. With it, the
