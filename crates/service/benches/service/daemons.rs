@@ -16,11 +16,11 @@ pub(crate) struct Daemons {
 }
 
 /// The file of a node with its neighbours.
-fn node(directory: &Path, id: u32, peers: &[u32], idle: &str) -> PathBuf {
+fn node(directory: &Path, id: u32, peers: &[u32], host: &str) -> PathBuf {
     let mut text = format!(
         "name = \"n{id}\"\nid = {id}\nsocket = \"{0}/n{id}.sock\"\nstate = \"{0}\"\n\
          security = {{ authority = \"keys/authority.pem\", certificate = \"keys/n{id}.pem\", key = \"keys/n{id}.key\" }}\n\
-         [host]\npacket = \"0 s\"\nidle = \"{idle}\"\npriority = 0\ndatagrams = 2048\nplaces = 65536\n",
+         [host]\npacket = \"0 s\"\npriority = 0\ndatagrams = 2048\nplaces = 65536\n{host}",
         directory.display()
     );
     for peer in peers {
@@ -38,8 +38,8 @@ fn node(directory: &Path, id: u32, peers: &[u32], idle: &str) -> PathBuf {
 }
 
 impl Daemons {
-    /// Starts `count` daemons in a row.
-    pub(crate) fn start(count: u32, idle: &str) -> Self {
+    /// Starts `count` daemons in a row. `host` has the keys of a host by its place in the row.
+    pub(crate) fn start(count: u32, host: impl Fn(u32) -> String) -> Self {
         let first = NODES.fetch_add(count, Ordering::Relaxed);
         let directory = std::env::temp_dir().join(format!("laxity-bench-{}-{first}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
@@ -48,7 +48,7 @@ impl Daemons {
         make_keys(&directory.join("keys"), &names).unwrap();
         for id in &ids {
             let peers: Vec<u32> = ids.iter().copied().filter(|peer| peer.abs_diff(*id) == 1).collect();
-            let file = NodeFile::read(&node(&directory, *id, &peers, idle)).unwrap();
+            let file = NodeFile::read(&node(&directory, *id, &peers, &host(id - first))).unwrap();
             std::thread::spawn(move || serve(&file, |_| {}).unwrap());
         }
         Self { directory, first }

@@ -1,11 +1,12 @@
 //! Daemons over loopback, beside plain UDP in the same run: round trips of small messages,
-//! throughput of channels and of best effort on one processor, and establishments over one and
-//! three hops.
+//! throughput of channels and of best effort on one processor, establishments over one and three
+//! hops, messages of many channels, and daemons at rest.
 //!
-//! `cargo xtask bench service [trips | throughput | establishments] [--idle WORD]`
+//! `cargo xtask bench service [rest | trips | establishments | throughput | channels]`
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the machine's clock")]
 
+mod channels;
 mod daemons;
 mod establishments;
 mod throughput;
@@ -14,7 +15,10 @@ mod trips;
 use std::time::Duration;
 
 use daemons::Daemons;
+use nix::sched::{CpuSet, sched_setaffinity};
 use nix::time::{ClockId, clock_gettime};
+use nix::unistd::Pid;
+use trips::Wait;
 
 /// That of the program `laxity`.
 #[global_allocator]
@@ -35,31 +39,43 @@ fn counted<T>(f: impl FnOnce() -> T) -> (T, Duration) {
     (outcome, cpu_time() - before)
 }
 
+/// Keeps this thread, and those that it starts from here on, on a processor.
+fn stay_on(processor: usize) {
+    let mut processors = CpuSet::new();
+    processors.set(processor).unwrap();
+    sched_setaffinity(Pid::from_raw(0), &processors).unwrap();
+}
+
 fn main() {
-    let (mut idle, mut parts) = ("sleep".to_owned(), Vec::new());
-    let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--idle" => idle = words.next().unwrap_or(idle),
-            _ => parts.push(word),
-        }
-    }
+    let parts: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let wanted = |part: &str| parts.is_empty() || parts.iter().any(|word| word == part);
-    println!("idle strategy: {idle}; packets sealed");
-    if wanted("trips") {
-        let daemons = Daemons::start(2, &idle);
-        trips::measure(&daemons);
-    }
-    if wanted("establishments") {
-        let daemons = Daemons::start(4, &idle);
-        establishments::measure(&daemons);
-    }
-    if wanted("throughput") {
-        // Last, since all threads stay on one processor from here on.
-        throughput::on_one_processor();
-        let daemons = Daemons::start(2, &idle);
-        throughput::measure(&daemons);
-    }
-    // The daemons' threads end with the process.
+    println!("packets sealed");
+    let trips = |wait, idle| {
+        let host = |place| format!("core = {place}\nidle = \"{idle}\"\n");
+        trips::measure(wait, || Daemons::start(2, host));
+    };
+    let pair = || Daemons::start(2, |_| String::new());
+    // Each part has threads of its own, which stay where they are.
+    let part = |name, measure: &(dyn Fn() + Sync)| {
+        if wanted(name) {
+            std::thread::scope(|scope| scope.spawn(measure).join().unwrap());
+        }
+    };
+    part("rest", &|| {
+        let _daemons = pair();
+        channels::rest(2);
+    });
+    part("trips", &|| trips(Wait::Asleep, "sleep"));
+    part("establishments", &|| establishments::measure(&Daemons::start(4, |_| String::new())));
+    part("throughput", &|| {
+        stay_on(0);
+        throughput::measure(&pair());
+    });
+    part("channels", &|| {
+        stay_on(0);
+        channels::measure(&pair());
+    });
+    // Daemons that never sleep are the last: they run until the process ends.
+    part("trips", &|| trips(Wait::Awake, "yield"));
     std::process::exit(0);
 }

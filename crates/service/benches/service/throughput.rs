@@ -8,8 +8,6 @@ use std::time::{Duration, Instant};
 
 use laxity_client::{Client, Contract};
 use laxity_machine::udp::{Receiver, Sender};
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::Pid;
 
 use crate::daemons::{Daemons, open, patiently};
 use crate::{SECONDS, counted};
@@ -18,13 +16,6 @@ use crate::{SECONDS, counted};
 const BATCH: usize = 32;
 /// Lengths of messages in bytes. The longer one fills a packet of 1400 B but for its headers.
 const LENGTHS: [usize; 2] = [64, 1300];
-
-/// Keeps the threads that start from here on, and this one, on one processor.
-pub(crate) fn on_one_processor() {
-    let mut processors = CpuSet::new();
-    processors.set(0).unwrap();
-    sched_setaffinity(Pid::from_raw(0), &processors).unwrap();
-}
 
 /// Packets a second of a thread that sends and receives batches.
 fn plain(length: usize) -> f64 {

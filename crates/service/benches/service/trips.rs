@@ -1,79 +1,136 @@
-//! Round trips of small messages, beside a blocking exchange over UDP.
+//! Round trips of small messages from program to program, beside the same exchange over plain UDP:
+//! with threads that sleep, and with threads that are awake.
+//!
+//! Each program is on the processor of its daemon, and each end of the plain exchange is on the
+//! processor of one program, so that all cross from one processor to the other.
 
 use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use laxity_client::{Client, Contract};
+use laxity_client::{Channel, Client, Contract, Listener};
 
-use crate::counted;
 use crate::daemons::{Daemons, open};
+use crate::{counted, stay_on};
 
 const TRIPS: usize = 2000;
 /// Programs that are connected and silent.
 const OTHERS: usize = 20;
 
-fn middle(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times[times.len() / 2]
+/// How the threads wait for a message.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Wait {
+    /// In the kernel.
+    Asleep,
+    /// A thread that shares its processor gives it to others between two looks; one that has it alone
+    /// spins.
+    Awake,
 }
 
-/// Half a round trip of a blocking exchange over UDP.
-fn plain_trip() -> Duration {
-    let (here, there) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
-    here.connect(there.local_addr().unwrap()).unwrap();
-    there.connect(here.local_addr().unwrap()).unwrap();
-    std::thread::spawn(move || {
-        let mut buffer = [0; 64];
-        while let Ok(length) = there.recv(&mut buffer) {
-            if there.send(&buffer[..length]).is_err() {
-                return;
+/// Half a round trip, the median of [`TRIPS`]: `send` begins one, and `receive` waits for its end.
+fn middle(wait: Wait, mut send: impl FnMut(), mut receive: impl FnMut()) -> Duration {
+    let trip = |_| {
+        let begin = Instant::now();
+        match wait {
+            Wait::Asleep => std::thread::park_timeout(Duration::from_micros(300)),
+            Wait::Awake => {
+                while begin.elapsed() < Duration::from_micros(300) {
+                    std::thread::yield_now();
+                }
             }
         }
-    });
-    let mut buffer = [0; 64];
-    let trip = |_| {
-        std::thread::park_timeout(Duration::from_micros(300));
         let begin = Instant::now();
-        here.send(&[1; 64]).unwrap();
-        here.recv(&mut buffer).unwrap();
+        send();
+        receive();
         begin.elapsed() / 2
     };
-    middle((0..TRIPS).map(trip).collect())
+    let mut times: Vec<Duration> = (0..TRIPS).map(trip).collect();
+    times.sort_unstable();
+    times[TRIPS / 2]
+}
+
+/// The exchange over UDP.
+fn plain(wait: Wait) -> Duration {
+    let [here, there] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+    here.connect(there.local_addr().unwrap()).unwrap();
+    there.connect(here.local_addr().unwrap()).unwrap();
+    for socket in [&here, &there] {
+        socket.set_nonblocking(wait == Wait::Awake).unwrap();
+    }
+    let receive = |socket: &UdpSocket, stop: &AtomicBool| {
+        let mut buffer = [0; 64];
+        while !stop.load(Ordering::Relaxed) && socket.recv(&mut buffer).is_err() {
+            std::hint::spin_loop();
+        }
+    };
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            stay_on(1);
+            while !stop.load(Ordering::Relaxed) {
+                receive(&there, &stop);
+                there.send(&[1; 64]).unwrap();
+            }
+        });
+        let median = middle(wait, || assert!(here.send(&[1; 64]).is_ok()), || receive(&here, &stop));
+        stop.store(true, Ordering::Relaxed);
+        here.send(&[1; 64]).unwrap();
+        median
+    })
 }
 
 /// The same over two channels.
-fn trip(a: &Client, b: &Client) -> Duration {
+fn channels(wait: Wait, a: &Client, b: &Client) -> Duration {
     let contract =
         Contract::periodic(64, Duration::from_micros(200), Duration::from_millis(50)).with_burst(4);
     let (mut there, mut here) = (b.listen("there").unwrap(), a.listen("here").unwrap());
     let (mut forth, mut back) = (open(a, "there", contract), open(b, "here", contract));
+    let receive = |listener: &mut Listener| {
+        if wait == Wait::Asleep {
+            return listener.recv().unwrap().payload;
+        }
+        loop {
+            match listener.try_recv().unwrap() {
+                Some(message) => return message.payload,
+                None => std::thread::yield_now(),
+            }
+        }
+    };
+    let send = |channel: &mut Channel, payload: &[u8]| channel.try_send(payload).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(move || {
+            stay_on(1);
             for _ in 0..TRIPS {
-                let message = there.recv().unwrap();
-                back.try_send(&message.payload).unwrap();
+                let payload = receive(&mut there);
+                send(&mut back, &payload);
             }
         });
-        let trip = |_| {
-            std::thread::park_timeout(Duration::from_micros(300));
-            let begin = Instant::now();
-            forth.try_send(&[1; 64]).unwrap();
-            here.recv().unwrap();
-            begin.elapsed() / 2
-        };
-        middle((0..TRIPS).map(trip).collect())
+        middle(wait, || send(&mut forth, &[1; 64]), || drop(receive(&mut here)))
     })
 }
 
-/// Prints the figures.
-pub(crate) fn measure(daemons: &Daemons) {
+/// Prints the figures. Daemons keep the processors out of idle states, from which a blocking exchange
+/// has to wake them up; so it is measured before `start` starts daemons, and beside them.
+pub(crate) fn measure(wait: Wait, start: impl FnOnce() -> Daemons) {
+    stay_on(0);
+    let (alone, alone_cpu) = counted(|| plain(wait));
+    let daemons = start();
     let (a, b) = (daemons.client(0), daemons.client(1));
     let _others: Vec<Client> = (0..OTHERS).map(|_| daemons.client(0)).collect();
-    let ((plain, plain_cpu), (channel, cpu)) = (counted(plain_trip), counted(|| trip(&a, &b)));
-    let ratio = channel.as_secs_f64() / plain.as_secs_f64();
-    let (plain_cpu, cpu) = (plain_cpu / (2 * TRIPS as u32), cpu / (2 * TRIPS as u32));
+    let (channel, cpu) = counted(|| channels(wait, &a, &b));
+    let times = |plain: Duration| channel.as_secs_f64() / plain.as_secs_f64();
+    let [alone_cpu, cpu] = [alone_cpu, cpu].map(|cpu| cpu / (2 * TRIPS as u32));
+    let how = match wait {
+        Wait::Asleep => "asleep",
+        Wait::Awake => "awake",
+    };
     println!(
-        "one way, 64 B, program to program, medians of {TRIPS}, {OTHERS} other programs: UDP blocking {plain:.1?}, \
-         channel {channel:.1?}, {ratio:.2} times; CPU time {plain_cpu:.1?} and {cpu:.1?}"
+        "one way, 64 B, program to program, {how}, {OTHERS} other programs, medians of {TRIPS}: channel \
+         {channel:.1?}, UDP {alone:.1?}, {:.2} times; CPU time {cpu:.1?} and {alone_cpu:.1?}",
+        times(alone)
     );
+    if wait == Wait::Asleep {
+        let beside = plain(wait);
+        println!("UDP beside the daemons {beside:.1?}, {:.2} times", times(beside));
+    }
 }
