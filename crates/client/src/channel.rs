@@ -15,9 +15,9 @@ use crate::ring::Record;
 
 /// A sleep is at most so long, so that the end of the daemon is noticed.
 const LOOK: Duration = Duration::from_millis(50);
-/// Checks before the first sleep: the daemon answers within microseconds while it is awake. Behind
-/// one that has to wake up first, they would only take its processor.
-const SPINS: u32 = 2000;
+/// Checks before the first sleep, some 3 us: a daemon that is awake on another processor answers
+/// within that time. One on this processor, or one that has to wake up, needs the processor.
+const SPINS: u32 = 100;
 
 /// The sending end of an established channel. Dropping it closes the channel.
 #[derive(Debug)]
