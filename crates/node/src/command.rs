@@ -116,6 +116,8 @@ pub enum Failure {
     Excess,
     /// No route, or the queue of the link is full.
     NoRoom,
+    /// A node has as many queues as it may, or a program as many channels.
+    TooMany,
 }
 
 impl fmt::Display for Failure {
@@ -126,6 +128,9 @@ impl fmt::Display for Failure {
             Self::TooLong => f.write_str("the message is longer than the contract or a packet"),
             Self::Excess => f.write_str("the message is beyond the burst of the contract"),
             Self::NoRoom => f.write_str("no route, or a full queue"),
+            Self::TooMany => {
+                f.write_str("the node has no room for another queue, or the program for another channel")
+            }
         }
     }
 }

@@ -155,7 +155,7 @@ impl Node {
         match self.listeners.get(&port) {
             Some(other) if *other != program => Err(Failure::NotYours),
             Some(_) => Ok(Response::Done),
-            None if self.listeners.len() >= self.config.settings.entries => Err(Failure::NoRoom),
+            None if self.listeners.len() >= self.config.settings.entries => Err(Failure::TooMany),
             None => {
                 self.listeners.insert(port, program);
                 Ok(Response::Done)

@@ -196,7 +196,7 @@ impl Engine {
             // The program is gone, or has as many channels as it may.
             let now = self.clock.now();
             let _ = self.node.command(now, program, Command::Close(channel));
-            return self.done(request, Outcome::Failed(Failure::NoRoom));
+            return self.done(request, Outcome::Failed(Failure::TooMany));
         };
         self.slots.insert(channel, (program, slot));
         self.done(request, Outcome::Opened(slot, channel));
