@@ -9,7 +9,9 @@ pub(crate) mod send;
 pub(crate) mod show;
 mod top;
 
-use laxity_client::{Client, Contract, Error};
+use std::time::Duration;
+
+use laxity_client::{Channel, Client, Contract, Error};
 use laxity_service::NodeFile;
 use laxity_units::Span;
 use laxity_world::text::clean;
@@ -17,6 +19,10 @@ use laxity_world::text::clean;
 use crate::Exit;
 use crate::arguments::{ContractOptions, Daemon, MakeKeys, Serve};
 use crate::terminal::Terminal;
+
+/// Searches for a receiver that no node knows, one each 50 ms: records of names are flooded each
+/// second.
+const SEARCHES: u32 = 100;
 
 /// `laxity serve`.
 pub(crate) fn serve(options: &Serve, terminal: &mut Terminal) -> Exit {
@@ -59,6 +65,22 @@ fn connect(daemon: &Daemon) -> Result<Client, Error> {
     daemon.socket.as_ref().map_or_else(Client::connect, |path| Client::connect_to(path))
 }
 
+/// A channel to `name`. A receiver that has only just started, or a link that has, is waited for.
+fn open(client: &Client, name: &str, contract: Contract, terminal: &Terminal) -> Result<Channel, Error> {
+    for search in 0..SEARCHES {
+        match client.resolve(name) {
+            Err(Error::Failed(_)) => {}
+            Err(other) => return Err(other),
+            Ok(_) => break,
+        }
+        if search == 10 {
+            terminal.note(&format!("no node knows a receiver `{}` yet; waiting", clean(name)));
+        }
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+    client.open(name, contract)
+}
+
 fn contract(options: &ContractOptions) -> Contract {
     let ns = |span: Span| span.as_ps() / 1000;
     Contract {
@@ -82,6 +104,19 @@ fn finish(outcome: Result<Exit, Error>, terminal: &mut Terminal) -> Exit {
     })
 }
 
+/// A measured time in the largest unit of which it has one, to a thousandth of it.
 fn span(ns: u64) -> String {
-    Span::from_ns(ns).to_string()
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"), (1, "ns")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| ns >= *unit).unwrap_or((1, "s"));
+    let value = (ns as f64 * 1000.0 / unit as f64).round() / 1000.0;
+    format!("{value} {name}")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_measured_time_is_short() {
+        let shown = [0, 900, 8_166_726, 5_000_000, 196_619, 1_500_000_000].map(super::span);
+        assert_eq!(shown, ["0 s", "900 ns", "8.167 ms", "5 ms", "196.619 us", "1.5 s"]);
+    }
 }

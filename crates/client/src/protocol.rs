@@ -259,6 +259,8 @@ pub struct NodeStatus {
     pub links: Vec<(String, bool, u32)>,
     /// The reserved part of the processor of the real-time thread, in millionths.
     pub processor: u32,
+    /// The time of the processor that the node file states for a packet, in nanoseconds.
+    pub packet_ns: u64,
     /// Receivers that are known: name and node.
     pub names: Vec<(String, String)>,
     /// Counters by name.
@@ -274,6 +276,13 @@ pub struct NodeStatus {
 }
 
 impl NodeStatus {
+    /// The time of the processor that a packet sent or received took on average, in nanoseconds;
+    /// `None` before the first.
+    pub fn packet_took_ns(&self) -> Option<u64> {
+        let packets = self.counter("frames_received") + self.counter("frames_sent");
+        (self.counter("work_us") * 1000).checked_div(packets)
+    }
+
     /// A counter by its name; zero if there is none.
     pub fn counter(&self, name: &str) -> u64 {
         self.counters.iter().find(|(known, _)| known == name).map_or(0, |(_, value)| *value)

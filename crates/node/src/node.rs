@@ -380,6 +380,11 @@ impl Node {
         u32::try_from(self.manager.resources().processor()).unwrap_or(u32::MAX)
     }
 
+    /// The stated time of the processor for a packet.
+    pub fn packet_time(&self) -> Span {
+        self.config.packet_time
+    }
+
     /// Signalling messages that wait for the link to `to`.
     pub fn signalling_waiting(&self, to: NodeId) -> usize {
         self.links.get(&to).map_or(0, |link| link.signals.len())

@@ -130,6 +130,7 @@ mod tests {
             rows: worst.map(row).into_iter().collect(),
             links: Vec::new(),
             processor: 0,
+            packet_ns: 0,
             names: Vec::new(),
             counters: counters.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect(),
             stalls: Vec::new(),

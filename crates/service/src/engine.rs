@@ -68,6 +68,8 @@ pub(crate) struct Engine {
     pub(crate) slots: BTreeMap<ChannelId, (Program, u32)>,
     pub(crate) ledger: Ledger,
     pub(crate) stalls: Stalls,
+    /// CPU time of the turns that had something to do, in nanoseconds.
+    pub(crate) work: u64,
     requests: Consumer<ToEngine>,
     /// The bell of control, which this side sleeps on.
     request_bell: Bell,
@@ -131,6 +133,7 @@ impl Engine {
             slots: BTreeMap::new(),
             ledger: Ledger::new(own, packet),
             stalls: Stalls::default(),
+            work: 0,
             requests: ends.requests,
             request_bell: ends.request_bell,
             answers: ends.answers,
@@ -148,11 +151,14 @@ impl Engine {
 
     /// Runs until control stops it.
     pub(crate) fn run(mut self) {
+        // CPU time at the begin of a turn that had something to do.
+        let mut began = None;
         while !self.stopped {
-            let now = self.clock.now();
-            self.stalls.works(now, cpu_time());
-            let worked = self.turn(now);
-            if !worked {
+            let (now, cpu) = (self.clock.now(), cpu_time());
+            self.work += began.map_or(0, |began| cpu.saturating_sub(began));
+            self.stalls.works(now, cpu);
+            began = self.turn(now).then_some(cpu);
+            if began.is_none() {
                 self.pause();
             }
         }

@@ -9,6 +9,7 @@ use laxity_node::Failure;
 use laxity_signalling::contract::Contract;
 use laxity_signalling::identity::{ChannelId, NodeId, Owner, Port, Program};
 use laxity_signalling::refusal::Refused;
+use laxity_units::Span;
 use laxity_vi::provider::Memory;
 
 use crate::config::Idle;
@@ -128,6 +129,8 @@ pub(crate) struct EngineStatus {
     pub(crate) reserved: Vec<(NodeId, u32)>,
     /// The reserved part of the processor in millionths.
     pub(crate) processor: u32,
+    /// The stated time of a packet.
+    pub(crate) packet: Span,
     /// Counters by name.
     pub(crate) counters: Vec<(String, u64)>,
     /// Messages delivered by their laxity: upper edges in nanoseconds, and counts.

@@ -35,6 +35,11 @@ pub(crate) struct Ledger {
     pub(crate) strays: u64,
     /// Packets of signalling that left after their local deadline.
     pub(crate) late_signals: u64,
+    /// What channels missed, those that are over included: late packets of channels that begin here or
+    /// pass, and late messages of channels that end here.
+    pub(crate) missed: u64,
+    /// The part of it that stops of the platform cover.
+    pub(crate) attributed: u64,
     /// Late packets of channels that no stop of the platform covers.
     pub(crate) unexplained: u64,
     laxity: [u64; EDGES],
@@ -49,6 +54,8 @@ impl Ledger {
             accounts: BTreeMap::new(),
             strays: 0,
             late_signals: 0,
+            missed: 0,
+            attributed: 0,
             unexplained: 0,
             laxity: [0; EDGES],
             late: 0,
@@ -94,6 +101,8 @@ impl Ledger {
         };
         let stopped = || stalls.between(idle_at.min(departure.logical_arrival), departure.end);
         let covered = !late.is_zero() && late <= stopped();
+        self.missed += u64::from(!late.is_zero());
+        self.attributed += u64::from(covered);
         self.unexplained += u64::from(!late.is_zero() && !covered);
         let relayed = u64::from(channel.node != self.node);
         let account = self.account(channel);
@@ -111,6 +120,7 @@ impl Ledger {
         let Some(deadline) = account.deadline else { return };
         if delay > deadline {
             account.missed += 1;
+            self.missed += 1;
             self.late += 1;
             return;
         }
@@ -127,5 +137,24 @@ impl Ledger {
     pub(crate) fn laxity(&self) -> Vec<(u64, u64)> {
         let on_time = self.laxity.iter().enumerate().map(|(edge, count)| (1000 << edge, *count));
         std::iter::once((0, self.late)).chain(on_time).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use laxity_signalling::identity::Epoch;
+
+    use super::*;
+
+    #[test]
+    fn what_a_channel_missed_counts_after_its_end() {
+        let mut ledger = Ledger::new(NodeId(2), 1344);
+        let channel = ChannelId { node: NodeId(1), epoch: Epoch(1), local: 0 };
+        ledger.opened(channel, Some(Span::from_ms(5)));
+        ledger.delivered(channel, Span::from_ms(5));
+        ledger.delivered(channel, Span::from_ms(6));
+        assert_eq!((ledger.get(channel).messages, ledger.get(channel).missed), (2, 1));
+        ledger.closed(channel);
+        assert_eq!((ledger.get(channel).missed, ledger.missed, ledger.attributed), (0, 1, 0));
     }
 }

@@ -75,6 +75,7 @@ fn text(node: &str, status: &EngineStatus) -> String {
         line("link_reserved_ratio", &format!(",peer=\"{}\"", peer.0), f64::from(*share) / 1e6);
     }
     line("processor_reserved_ratio", "", f64::from(status.processor) / 1e6);
+    line("packet_stated_seconds", "", status.packet.as_secs_f64());
     let mut sum = 0;
     for (edge, count) in &status.laxity {
         sum += count;
@@ -94,6 +95,7 @@ mod tests {
         let status = EngineStatus {
             channels: 3,
             processor: 250_000,
+            packet: laxity_units::Span::from_us(3),
             counters: vec![("stalls".to_owned(), 7)],
             laxity: vec![(0, 1), (1000, 2), (2000, 0)],
             ..EngineStatus::default()
@@ -103,6 +105,7 @@ mod tests {
             "laxity_channels{node=\"a\"} 3\n",
             "laxity_stalls_total{node=\"a\"} 7\n",
             "laxity_processor_reserved_ratio{node=\"a\"} 0.25\n",
+            "laxity_packet_stated_seconds{node=\"a\"} 0.000003\n",
             "laxity_message_laxity_seconds_bucket{node=\"a\",le=\"0\"} 1\n",
             "laxity_message_laxity_seconds_bucket{node=\"a\",le=\"0.000002\"} 3\n",
             "laxity_message_laxity_seconds_count{node=\"a\"} 3\n",

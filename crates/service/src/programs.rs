@@ -358,6 +358,7 @@ impl Connected {
             channels: engine.channels,
             links: links.collect(),
             processor: engine.processor,
+            packet_ns: engine.packet.as_ps() / 1000,
             names: state.directory.names(),
             counters: engine.counters,
             stalls: engine.stalls,

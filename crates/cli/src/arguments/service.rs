@@ -122,7 +122,8 @@ pub(crate) struct Recv {
     /// Ends after this time.
     #[arg(long = "for", value_name = "TIME")]
     pub(crate) time: Option<Span>,
-    /// Writes a table of delays at the end instead of the messages.
+    /// Writes a table at the end instead of the messages: the worst delay of each channel beside its
+    /// bound. The exit code is 1 if a message is late.
     #[arg(long)]
     pub(crate) report: bool,
     /// Sends each message of `laxity ping` back.

@@ -8,7 +8,7 @@ use laxity_machine::signal::StopOnSignal;
 use crate::Exit;
 use crate::arguments::Bridge;
 use crate::check::counted;
-use crate::service::{connect, contract, finish};
+use crate::service::{connect, contract, finish, open};
 use crate::terminal::Terminal;
 
 /// A wait is at most so long, so that an interrupt is noticed.
@@ -33,7 +33,7 @@ fn forth(options: &Bridge, listen: SocketAddr, to: &str, terminal: &Terminal) ->
     let socket = UdpSocket::bind(listen)?;
     socket.set_read_timeout(Some(LOOK))?;
     let client = connect(&options.daemon)?;
-    let mut channel = client.open(to, contract(&options.contract))?;
+    let mut channel = open(&client, to, contract(&options.contract), terminal)?;
     terminal.note(&format!("{listen} → channel {} over {}", channel.name(), channel.route().join(" → ")));
     let (mut buffer, mut long) = (vec![0; 65_536], 0_u64);
     while !stop.flag().is_set() {

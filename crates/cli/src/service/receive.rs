@@ -21,12 +21,36 @@ pub(crate) fn receive(options: &Recv, terminal: &mut Terminal) -> Exit {
     finish(outcome, terminal)
 }
 
-/// Messages of a channel, and their longest delay.
+/// Messages of a channel, and their longest delay beside the bound.
 #[derive(Default)]
 struct Count {
     messages: u64,
     bytes: u64,
     worst: Duration,
+    /// `None` for datagrams, and while the daemon does not know the channel.
+    bound: Option<Duration>,
+    late: u64,
+}
+
+impl Count {
+    /// Counts a message with that delay. Another contract has another bound, so the daemon is asked
+    /// again about a message that is late.
+    fn add(&mut self, length: usize, delay: Duration, bound: impl FnOnce() -> Option<Duration>) {
+        self.messages += 1;
+        self.bytes += length as u64;
+        self.worst = self.worst.max(delay);
+        let is_late = |bound: Option<Duration>| bound.is_none_or(|bound| delay > bound);
+        if is_late(self.bound) {
+            self.bound = bound().or(self.bound);
+            self.late += u64::from(self.bound.is_some() && is_late(self.bound));
+        }
+    }
+}
+
+/// The bound of a channel that ends at the node.
+fn bound(client: &Client, channel: Option<ChannelName>) -> Option<Duration> {
+    let row = client.status().ok()?.rows.into_iter().find(|row| Some(row.channel) == channel)?;
+    Some(Duration::from_nanos(row.contract.deadline_ns))
 }
 
 fn run(options: &Recv, terminal: &mut Terminal) -> Result<Exit, Error> {
@@ -38,14 +62,20 @@ fn run(options: &Recv, terminal: &mut Terminal) -> Result<Exit, Error> {
     let outcome = take(options, (&client, &mut listener), &mut counts, &stop);
     // Of what has come before a signal, or before the daemon went, too.
     if options.report {
-        terminal.line("channel        messages     bytes   worst delay");
+        terminal.line("channel        messages     bytes   worst delay         bound      late");
         for (channel, count) in &counts {
             let name = channel.map_or_else(|| "datagrams".to_owned(), |name| name.to_string());
-            let worst = span(count.worst.as_nanos() as u64);
-            terminal.line(&format!("{name:<14} {:>8} {:>9} {worst:>13}", count.messages, count.bytes));
+            let [worst, bound] = [Some(count.worst), count.bound]
+                .map(|time| time.map_or_else(|| "none".to_owned(), |time| span(time.as_nanos() as u64)));
+            let Count { messages, bytes, late, .. } = count;
+            let mark = if *late > 0 { " !" } else { "" };
+            terminal.line(&format!(
+                "{name:<14} {messages:>8} {bytes:>9} {worst:>13} {bound:>13} {late:>9}{mark}"
+            ));
         }
     }
-    outcome.map(|()| Exit::Holds)
+    let late = counts.values().any(|count| count.late > 0);
+    outcome.map(|()| if late && options.report { Exit::Fails } else { Exit::Holds })
 }
 
 /// Takes messages until their number, the time or a signal ends it.
@@ -62,10 +92,11 @@ fn take(
     let goes_on = || !stop.flag().is_set() && end.is_none_or(|end| Instant::now() < end);
     while left != Some(0) && goes_on() {
         let Some(message) = listener.recv_timeout(LOOK)? else { continue };
-        let count = counts.entry(message.channel).or_default();
-        count.messages += 1;
-        count.bytes += message.payload.len() as u64;
-        count.worst = count.worst.max(message.delay);
+        if options.report {
+            let count: &mut Count = counts.entry(message.channel).or_default();
+            let bound = || message.channel.and_then(|_| bound(client, message.channel));
+            count.add(message.payload.len(), message.delay, bound);
+        }
         left = left.map(|left| left - 1);
         if options.echo {
             echo(client, &mut replies, message.channel, &message.payload)?;
@@ -100,4 +131,25 @@ fn echo(
 /// Waits for a message, for `ping`.
 pub(crate) fn next(listener: &mut Listener, most: Duration) -> Result<Option<Vec<u8>>, Error> {
     Ok(listener.recv_timeout(most)?.map(|message| message.payload))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_late_by_the_bound_of_the_contract_in_use() {
+        let ms = Duration::from_millis;
+        let mut count = Count::default();
+        count.add(10, ms(4), || Some(ms(5)));
+        count.add(10, ms(5), || panic!("a message within the bound asks for nothing"));
+        count.add(10, ms(6), || Some(ms(5)));
+        assert_eq!((count.messages, count.bytes, count.late), (3, 30, 1));
+        count.add(10, ms(7), || Some(ms(8)));
+        count.add(10, ms(9), || None);
+        assert_eq!((count.bound, count.late, count.worst), (Some(ms(8)), 2, ms(9)));
+        let mut datagrams = Count::default();
+        datagrams.add(10, Duration::ZERO, || None);
+        assert_eq!((datagrams.bound, datagrams.late), (None, 0));
+    }
 }

@@ -68,8 +68,8 @@ fn json_of<T: serde::Serialize>(value: &T) -> String {
 }
 
 pub(crate) fn headline(status: &NodeStatus) -> String {
-    let missed: u64 = status.rows.iter().map(|row| row.missed).sum();
-    let attributed: u64 = status.rows.iter().map(|row| row.attributed).sum();
+    // Channels that are over count, too.
+    let (missed, attributed) = (status.counter("missed"), status.counter("missed_by_stops"));
     let stops = match status.counter("stalls") {
         0 => "no stop".to_owned(),
         stalls => {
@@ -145,7 +145,13 @@ fn node_text(status: &NodeStatus) -> String {
             f64::from(*share) / 1e4
         ));
     }
-    lines.push(format!("processor {:>21.1} % reserved", f64::from(status.processor) / 1e4));
+    let used = status.counter("work_us") as f64 / (status.uptime_s.max(1) * 10_000) as f64;
+    let took = status.packet_took_ns().map_or_else(String::new, |took| format!(": {} a packet", span(took)));
+    lines.push(format!(
+        "processor {:>21.1} % reserved for {} a packet, {used:.1} % used{took}",
+        f64::from(status.processor) / 1e4,
+        span(status.packet_ns)
+    ));
     for (peer, offset, error) in &status.clocks {
         let sign = if *offset < 0 { '-' } else { '+' };
         let error = error
