@@ -199,7 +199,8 @@ pub(crate) enum Command {
     ///
     /// With `--listen ADDRESS --to NAME` each datagram that arrives there is a message of a channel; one
     /// beyond the contract is dropped and counted. With `--from NAME --send ADDRESS` each message is a
-    /// datagram to the address. Ends with an interrupt, or when the channel breaks.
+    /// datagram to the address. With both names answers come back. Ends with an interrupt, or when the
+    /// channel breaks.
     Bridge(Bridge),
     /// Shows or closes the channels at the local node.
     Channel(Channel),

@@ -20,9 +20,10 @@ use crate::Exit;
 use crate::arguments::{ContractOptions, Daemon, MakeKeys, Serve};
 use crate::terminal::Terminal;
 
-/// Searches for a receiver that no node knows, one each 50 ms: records of names are flooded each
-/// second.
-const SEARCHES: u32 = 100;
+/// Five seconds of searches for a receiver, one each 50 ms: records of names are flooded each second.
+fn for_seconds(search: u32) -> bool {
+    search < 100
+}
 
 /// `laxity serve`.
 pub(crate) fn serve(options: &Serve, terminal: &mut Terminal) -> Exit {
@@ -65,9 +66,16 @@ fn connect(daemon: &Daemon) -> Result<Client, Error> {
     daemon.socket.as_ref().map_or_else(Client::connect, |path| Client::connect_to(path))
 }
 
-/// A channel to `name`. A receiver that has only just started, or a link that has, is waited for.
-fn open(client: &Client, name: &str, contract: Contract, terminal: &Terminal) -> Result<Channel, Error> {
-    for search in 0..SEARCHES {
+/// A channel to `name`. A receiver that no node knows yet is searched for while `goes_on` with the
+/// number of searches.
+fn open(
+    client: &Client,
+    name: &str,
+    contract: Contract,
+    goes_on: impl Fn(u32) -> bool,
+    terminal: &Terminal,
+) -> Result<Channel, Error> {
+    for search in (0..).take_while(|search| goes_on(*search)) {
         match client.resolve(name) {
             Err(Error::Failed(_)) => {}
             Err(other) => return Err(other),

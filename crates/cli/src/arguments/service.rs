@@ -148,19 +148,19 @@ pub(crate) struct Ping {
 }
 
 #[derive(Debug, Args)]
-#[group(id = "direction", required = true)]
+#[group(id = "end", required = true)]
 pub(crate) struct Bridge {
-    /// The address at which the datagrams of a program arrive.
-    #[arg(long, value_name = "ADDRESS", requires = "to", group = "direction")]
+    /// The address at which the datagrams of a program arrive; it gets answers from there.
+    #[arg(long, value_name = "ADDRESS", requires = "to", group = "end")]
     pub(crate) listen: Option<SocketAddr>,
-    /// The receiver of the messages.
-    #[arg(long, value_name = "NAME", requires = "listen")]
+    /// The receiver of the datagrams; with `--send`, of the answers to what was sent.
+    #[arg(long, value_name = "NAME")]
     pub(crate) to: Option<String>,
-    /// The name at which messages arrive.
-    #[arg(long, value_name = "NAME", requires = "send", group = "direction", conflicts_with = "listen")]
+    /// The name at which messages arrive; with `--listen`, the answers.
+    #[arg(long, value_name = "NAME")]
     pub(crate) from: Option<String>,
-    /// The address that gets the datagrams.
-    #[arg(long, value_name = "ADDRESS", requires = "from")]
+    /// The address that gets the messages as datagrams.
+    #[arg(long, value_name = "ADDRESS", requires = "from", group = "end")]
     pub(crate) send: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) contract: ContractOptions,

@@ -1,9 +1,11 @@
-//! `laxity bridge`: datagrams of unchanged programs over a channel.
+//! `laxity bridge`: datagrams of unchanged programs over channels, one way or both.
 
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use laxity_client::Error;
-use laxity_machine::signal::StopOnSignal;
+use laxity_client::{Channel, Client, Error, Listener};
+use laxity_machine::signal::{StopFlag, StopOnSignal};
 
 use crate::Exit;
 use crate::arguments::Bridge;
@@ -15,29 +17,85 @@ use crate::terminal::Terminal;
 const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
 
 pub(crate) fn bridge(options: &Bridge, terminal: &mut Terminal) -> Exit {
-    let outcome = match (&options.listen, &options.to, &options.from, &options.send) {
-        (Some(listen), Some(to), ..) => forth(options, *listen, to, terminal),
-        (_, _, Some(from), Some(send)) => back(options, from, *send, terminal),
-        // The arguments are checked before.
-        _ => Err(Error::Failed("a bridge goes from an address to a name, or back".to_owned())),
-    };
+    let outcome = run(options, terminal);
     finish(outcome, terminal)
 }
 
-fn stop() -> Result<StopOnSignal, Error> {
-    StopOnSignal::install().map_err(|refused| Error::Failed(refused.to_string()))
+/// One socket: programs send to it and get answers from it, as from the program at the other end.
+struct Port {
+    socket: UdpSocket,
+    /// The program that gets messages: a stated one, or that of the last datagram.
+    program: Mutex<Option<SocketAddr>>,
+    stop: StopFlag,
+    /// One direction has ended.
+    over: AtomicBool,
 }
 
-fn forth(options: &Bridge, listen: SocketAddr, to: &str, terminal: &Terminal) -> Result<Exit, Error> {
-    let stop = stop()?;
-    let socket = UdpSocket::bind(listen)?;
+impl Port {
+    fn goes_on(&self) -> bool {
+        !self.stop.is_set() && !self.over.load(Ordering::Relaxed)
+    }
+}
+
+fn run(options: &Bridge, terminal: &Terminal) -> Result<Exit, Error> {
+    let stop = StopOnSignal::install().map_err(|refused| Error::Failed(refused.to_string()))?;
+    let any = |to: SocketAddr| if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+    let socket = match (options.listen, options.send) {
+        (Some(listen), _) => UdpSocket::bind(listen)?,
+        (None, Some(send)) => UdpSocket::bind(any(send))?,
+        // The arguments are checked before.
+        (None, None) => return Err(Error::Failed("a bridge has `--listen` or `--send`".to_owned())),
+    };
     socket.set_read_timeout(Some(LOOK))?;
+    let port =
+        Port { socket, program: Mutex::new(options.send), stop: stop.flag(), over: AtomicBool::new(false) };
     let client = connect(&options.daemon)?;
-    let mut channel = open(&client, to, contract(&options.contract), terminal)?;
-    terminal.note(&format!("{listen} → channel {} over {}", channel.name(), channel.route().join(" → ")));
+    // The other end may wait for this name before it has its own.
+    let listener = options.from.as_ref().map(|from| listen(options, &client, from, terminal)).transpose()?;
+    let channel = options.to.as_ref().map(|to| establish(options, &client, (to, &port), terminal));
+    let Some(channel) = channel.transpose()? else {
+        return back(&port, listener, terminal);
+    };
+    let Some(channel) = channel else { return Ok(Exit::Holds) };
+    std::thread::scope(|scope| {
+        let incoming = listener.map(|listener| scope.spawn(|| back(&port, Some(listener), terminal)));
+        let outcome = forth(&port, channel, terminal);
+        // Without a channel the other direction ends, too.
+        port.over.store(true, Ordering::Relaxed);
+        let incoming = incoming.map_or(Ok(Exit::Holds), |thread| thread.join().expect("no panic"));
+        outcome.and(incoming)
+    })
+}
+
+fn listen(options: &Bridge, client: &Client, from: &str, terminal: &Terminal) -> Result<Listener, Error> {
+    let listener = client.listen(from)?;
+    let to = options.send.map_or_else(|| "the program that sends".to_owned(), |send| send.to_string());
+    terminal.note(&format!("`{from}` on {} → {to}", client.node()));
+    Ok(listener)
+}
+
+/// The channel, as soon as its receiver is known; `None` after an interrupt.
+fn establish(
+    options: &Bridge,
+    client: &Client,
+    (to, port): (&str, &Port),
+    terminal: &Terminal,
+) -> Result<Option<Channel>, Error> {
+    let channel = match open(client, to, contract(&options.contract), |_| port.goes_on(), terminal) {
+        Err(_) if !port.goes_on() => return Ok(None),
+        channel => channel?,
+    };
+    let from = options.listen.map_or_else(|| "answers".to_owned(), |listen| listen.to_string());
+    terminal.note(&format!("{from} → channel {} over {}", channel.name(), channel.route().join(" → ")));
+    Ok(Some(channel))
+}
+
+/// From programs to the channel.
+fn forth(port: &Port, mut channel: Channel, terminal: &Terminal) -> Result<Exit, Error> {
     let (mut buffer, mut long) = (vec![0; 65_536], 0_u64);
-    while !stop.flag().is_set() {
-        let Ok(length) = socket.recv(&mut buffer) else { continue };
+    while port.goes_on() {
+        let Ok((length, program)) = port.socket.recv_from(&mut buffer) else { continue };
+        *port.program.lock().expect("no panic") = Some(program);
         match channel.try_send(&buffer[..length]) {
             Ok(()) | Err(Error::Excess) => {}
             Err(Error::Length) => long += 1,
@@ -53,21 +111,16 @@ fn forth(options: &Bridge, listen: SocketAddr, to: &str, terminal: &Terminal) ->
     Ok(Exit::Holds)
 }
 
-fn back(options: &Bridge, from: &str, send: SocketAddr, terminal: &Terminal) -> Result<Exit, Error> {
-    let stop = stop()?;
-    let any = if send.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-    let socket = UdpSocket::bind(any)?;
-    let client = connect(&options.daemon)?;
-    let mut listener = client.listen(from)?;
-    terminal.note(&format!("`{from}` on {} → {send}", client.node()));
+/// From a name to the program.
+fn back(port: &Port, listener: Option<Listener>, terminal: &Terminal) -> Result<Exit, Error> {
+    let Some(mut listener) = listener else { return Ok(Exit::Holds) };
     let (mut carried, mut lost) = (0_u64, 0_u64);
-    while !stop.flag().is_set() {
+    while port.goes_on() {
         let Some(message) = listener.recv_timeout(LOOK)? else { continue };
-        match socket.send_to(&message.payload, send) {
-            Ok(_) => carried += 1,
-            // Nothing listens there now, or the message is longer than a datagram.
-            Err(_) => lost += 1,
-        }
+        let program = *port.program.lock().expect("no panic");
+        // No program is known yet, none listens there now, or the message is longer than a datagram.
+        let taken = program.is_some_and(|program| port.socket.send_to(&message.payload, program).is_ok());
+        if taken { carried += 1 } else { lost += 1 }
     }
     terminal.note(&format!("{carried} messages carried, {lost} not taken"));
     Ok(Exit::Holds)

@@ -8,7 +8,7 @@ use laxity_world::text::clean;
 use crate::Exit;
 use crate::arguments::Ping;
 use crate::service::receive::next;
-use crate::service::{connect, contract, finish, open, span};
+use crate::service::{connect, contract, finish, for_seconds, open, span};
 use crate::terminal::Terminal;
 
 /// Beyond the interval, in nanoseconds, so that a reply is not early either.
@@ -74,7 +74,7 @@ fn run(options: &Ping, terminal: &mut Terminal) -> Result<Exit, Error> {
     let mut contract = contract(&options.contract);
     contract.max_message = contract.max_message.max(least as u32);
     let mut listener = client.listen(&reply)?;
-    let mut channel = open(&client, &options.name, contract, terminal)?;
+    let mut channel = open(&client, &options.name, contract, for_seconds, terminal)?;
     terminal.note(&format!("channel {} over {}", channel.name(), channel.route().join(" → ")));
     let (start, size) = (Instant::now(), contract.max_message as usize);
     let since = || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);

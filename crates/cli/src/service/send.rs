@@ -6,7 +6,7 @@ use laxity_client::{Channel, Error};
 
 use crate::Exit;
 use crate::arguments::Send;
-use crate::service::{connect, contract, finish, open};
+use crate::service::{connect, contract, finish, for_seconds, open};
 use crate::terminal::Terminal;
 
 pub(crate) fn send(options: &Send, terminal: &mut Terminal) -> Exit {
@@ -15,7 +15,7 @@ pub(crate) fn send(options: &Send, terminal: &mut Terminal) -> Exit {
 
 fn run(options: &Send, terminal: &Terminal) -> Result<Exit, Error> {
     let client = connect(&options.daemon)?;
-    let mut channel = open(&client, &options.name, contract(&options.contract), terminal)?;
+    let mut channel = open(&client, &options.name, contract(&options.contract), for_seconds, terminal)?;
     terminal.note(&format!("channel {} over {}", channel.name(), channel.route().join(" → ")));
     let size = options.contract.size as usize;
     let sent = match options.count {

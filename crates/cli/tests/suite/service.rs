@@ -345,3 +345,41 @@ fn datagrams_of_unchanged_programs_ride_a_channel() {
         program.wait().unwrap();
     }
 }
+
+/// A client and a server that speak UDP: answers come from where the client sent to.
+#[test]
+fn answers_of_unchanged_programs_come_back() {
+    let net = Net::loopback(94, &["a", "b"]);
+    let server = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let client = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    for socket in [&server, &client] {
+        socket.set_read_timeout(Some(LONG)).unwrap();
+    }
+    let to = server.local_addr().unwrap().to_string();
+    // A port that is free now.
+    let at = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let contract = ["--size", "1400", "--interval", "2 ms", "--burst", "50", "--deadline", "60 ms"];
+    let bridge =
+        |node: &str, way: [&str; 6]| net.program(node, &[&["bridge"], &way[..], &contract[..]].concat());
+    // Each end waits for the name of the other.
+    let mut near = bridge("a", ["--listen", &at, "--to", "server", "--from", "client"]);
+    let mut far = bridge("b", ["--send", &to, "--from", "server", "--to", "client"]);
+    for node in ["a", "b"] {
+        let program = net.client(node);
+        until("both channels are there", || program.status().unwrap().channels == 2);
+    }
+    let mut buffer = [0; 2000];
+    for number in 0..20 {
+        client.send_to(&text(number, 100), &at).unwrap();
+        let (length, bridge) = server.recv_from(&mut buffer).unwrap();
+        assert_eq!(buffer[..length], text(number, 100));
+        server.send_to(&text(1000 + number, 200), bridge).unwrap();
+        let (length, from) = client.recv_from(&mut buffer).unwrap();
+        assert_eq!(buffer[..length], text(1000 + number, 200));
+        assert_eq!(from.to_string(), at);
+    }
+    for program in [&mut near, &mut far] {
+        program.kill().unwrap();
+        program.wait().unwrap();
+    }
+}
