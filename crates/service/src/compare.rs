@@ -82,7 +82,9 @@ fn judge(
 fn explained(late: Span, predicted: &Predicted, states: &[NodeStatus]) -> Verdict {
     let on_route: Vec<&NodeStatus> =
         states.iter().filter(|state| predicted.route.contains(&state.name)).collect();
-    let unexplained: u64 = on_route.iter().map(|state| state.counter("late_unexplained")).sum();
+    let without_stop = ["late_unexplained", "late_by_overruns"];
+    let unexplained: u64 =
+        without_stop.iter().flat_map(|name| on_route.iter().map(|state| state.counter(name))).sum();
     let longest = |state: &&NodeStatus| Span::from_us(state.counter("stall_longest_us"));
     let stops: Vec<(String, Span)> = on_route
         .iter()

@@ -117,6 +117,8 @@ impl Engine {
         journal: Journal,
     ) -> Result<Self, Unstarted> {
         let (own, packet) = (config.node, config.packet);
+        let delay = wires.iter().map(Wire::hosts).min();
+        let stalls = Stalls::new(delay.unwrap_or(Span::ZERO));
         let node = Node::new(config, jitter).map_err(Unstarted::Node)?;
         let files = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         for wire in &wires {
@@ -132,7 +134,7 @@ impl Engine {
             waiting: BTreeMap::new(),
             slots: BTreeMap::new(),
             ledger: Ledger::new(own, packet),
-            stalls: Stalls::default(),
+            stalls,
             work: 0,
             requests: ends.requests,
             request_bell: ends.request_bell,

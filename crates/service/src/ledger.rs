@@ -40,7 +40,9 @@ pub(crate) struct Ledger {
     pub(crate) missed: u64,
     /// The part of it that stops of the platform cover.
     pub(crate) attributed: u64,
-    /// Late packets of channels that no stop of the platform covers.
+    /// Late packets of channels that stops cover with turns beyond the stated delay of the host.
+    pub(crate) overrun: u64,
+    /// Late packets of channels that neither covers.
     pub(crate) unexplained: u64,
     laxity: [u64; EDGES],
     late: u64,
@@ -56,6 +58,7 @@ impl Ledger {
             late_signals: 0,
             missed: 0,
             attributed: 0,
+            overrun: 0,
             unexplained: 0,
             laxity: [0; EDGES],
             late: 0,
@@ -99,15 +102,22 @@ impl Ledger {
             self.late_signals += u64::from(!late.is_zero());
             return;
         };
-        let stopped = || stalls.between(idle_at.min(departure.logical_arrival), departure.end);
-        let covered = !late.is_zero() && late <= stopped();
-        self.missed += u64::from(!late.is_zero());
-        self.attributed += u64::from(covered);
-        self.unexplained += u64::from(!late.is_zero() && !covered);
+        let is_late = !late.is_zero();
+        let mut covered = false;
+        if is_late {
+            let (from, until) = (idle_at.min(departure.logical_arrival), departure.end);
+            let stopped = stalls.between(from, until);
+            covered = late <= stopped;
+            let overrun = !covered && late <= stopped.saturating_add(stalls.overruns(from, until));
+            self.missed += 1;
+            self.attributed += u64::from(covered);
+            self.overrun += u64::from(overrun);
+            self.unexplained += u64::from(!covered && !overrun);
+        }
         let relayed = u64::from(channel.node != self.node);
         let account = self.account(channel);
         account.worst = account.worst.max(departure.end.saturating_since(departure.logical_arrival));
-        account.missed += u64::from(!late.is_zero());
+        account.missed += u64::from(is_late);
         account.attributed += u64::from(covered);
         account.messages += relayed;
     }

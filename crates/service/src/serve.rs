@@ -289,6 +289,7 @@ impl Engine {
             ("signals_late".to_owned(), self.ledger.late_signals),
             ("missed".to_owned(), self.ledger.missed),
             ("missed_by_stops".to_owned(), self.ledger.attributed),
+            ("late_by_overruns".to_owned(), self.ledger.overrun),
             ("late_unexplained".to_owned(), self.ledger.unexplained),
             ("work_us".to_owned(), self.work / 1000),
             ("stalls".to_owned(), self.stalls.count),

@@ -3,8 +3,12 @@
 //! While the thread works, the clock and its CPU time advance alike. Where the clock advances by
 //! more, the platform ran something else. A thread that slept until an instant and woke after it was
 //! stopped for the difference. Both are stops with a begin and a length. A packet that is late by no
-//! more than the stops since its link was last idle is late because of them; one that is later is a
-//! bug.
+//! more than the stops since its link was last idle is late because of them.
+//!
+//! A kernel that does not count interrupts apart gives their time to the thread that they interrupt:
+//! up to 8 ms of other traffic at once in Linux. A turn with more CPU time than the stated delay of the
+//! host is an overrun, of interrupts or of a slow processor. A packet that is later than stops and
+//! overruns together is a bug.
 
 use std::collections::VecDeque;
 
@@ -34,19 +38,29 @@ pub(crate) struct Stalls {
     pub(crate) total: Span,
     /// The longest.
     pub(crate) longest: Span,
-    /// The longest CPU time of the thread between two looks at the clock. A kernel that does not
-    /// count interrupts apart has those of other traffic in it.
+    /// The longest CPU time of the thread between two looks at the clock.
     pub(crate) longest_turn: Span,
+    /// A turn with more CPU time is an overrun.
+    allowed: Span,
+    overruns: VecDeque<Stall>,
     /// Clock and CPU time in nanoseconds when the thread last worked.
     worked: Option<(Time, u64)>,
 }
 
 impl Stalls {
+    /// No stop so far, of a host with that stated delay.
+    pub(crate) fn new(allowed: Span) -> Self {
+        Self { allowed, ..Self::default() }
+    }
+
     /// The thread works at `now`, after `cpu` nanoseconds of CPU time.
     pub(crate) fn works(&mut self, now: Time, cpu: u64) {
         if let Some((then, before)) = self.worked.replace((now, cpu)) {
             let used = Span::from_ns(cpu.saturating_sub(before));
             self.longest_turn = self.longest_turn.max(used);
+            if used > self.allowed {
+                remember(&mut self.overruns, Stall { at: then, length: used });
+            }
             let missing = now.saturating_since(then).saturating_sub(used);
             self.note(then, missing);
         }
@@ -66,25 +80,38 @@ impl Stalls {
         self.count += 1;
         self.total = self.total.saturating_add(length);
         self.longest = self.longest.max(length);
-        if self.last.len() == REMEMBERED {
-            self.last.pop_front();
-        }
-        self.last.push_back(Stall { at, length });
+        remember(&mut self.last, Stall { at, length });
     }
 
     /// The stops between two instants together.
     pub(crate) fn between(&self, from: Time, until: Time) -> Span {
-        let parts = self.last.iter().rev().map(|stall| {
-            let end = stall.at.saturating_add(stall.length).min(until);
-            end.saturating_since(stall.at.max(from))
-        });
-        parts.fold(Span::ZERO, Span::saturating_add)
+        within(&self.last, from, until)
+    }
+
+    /// The overruns between two instants together.
+    pub(crate) fn overruns(&self, from: Time, until: Time) -> Span {
+        within(&self.overruns, from, until)
     }
 
     /// The stops that are remembered.
     pub(crate) fn last(&self) -> impl DoubleEndedIterator<Item = &Stall> {
         self.last.iter()
     }
+}
+
+fn remember(last: &mut VecDeque<Stall>, stall: Stall) {
+    if last.len() == REMEMBERED {
+        last.pop_front();
+    }
+    last.push_back(stall);
+}
+
+fn within(last: &VecDeque<Stall>, from: Time, until: Time) -> Span {
+    let parts = last.iter().rev().map(|stall| {
+        let end = stall.at.saturating_add(stall.length).min(until);
+        end.saturating_since(stall.at.max(from))
+    });
+    parts.fold(Span::ZERO, Span::saturating_add)
 }
 
 #[cfg(test)]
@@ -119,5 +146,17 @@ mod tests {
         assert_eq!(stalls.between(us(0), us(1000)), Span::from_us(300));
         assert_eq!(stalls.between(us(200), us(850)), Span::from_us(150));
         assert_eq!(stalls.between(us(300), us(800)), Span::ZERO);
+    }
+
+    #[test]
+    fn a_turn_beyond_the_stated_delay_is_an_overrun() {
+        let mut stalls = Stalls::new(Span::from_us(500));
+        stalls.works(us(0), 0);
+        stalls.works(us(500), 500_000);
+        assert_eq!(stalls.overruns(us(0), us(500)), Span::ZERO);
+        stalls.works(us(2100), 2_000_000);
+        assert_eq!(stalls.overruns(us(0), us(2100)), Span::from_us(1500));
+        assert_eq!(stalls.overruns(us(600), us(1000)), Span::from_us(400));
+        assert_eq!(stalls.between(us(0), us(2100)), Span::from_us(100), "the thread was also stopped");
     }
 }

@@ -296,6 +296,9 @@ fn over_channels(hosts: &Hosts, case: Case, seconds: u64) -> Result<Outcome, Str
     for host in 0..=last {
         longest = longest.max(count(&daemons.status(host)?, "stall_longest_us"));
     }
-    let daemons = Some((daemons.sum("late_unexplained")?, Duration::from_micros(longest)));
+    let daemons = Some((
+        daemons.sum("late_unexplained")? + daemons.sum("late_by_overruns")?,
+        Duration::from_micros(longest),
+    ));
     Ok(Outcome { stream, bulk, carried, daemons })
 }

@@ -100,7 +100,7 @@ pub(crate) fn keep(hosts: &Hosts, daemons: &Daemons, seconds: u64) -> Result<Kep
         streams,
         violator: (violator.accepted(), violator.excess()),
         came: came.load(Ordering::Relaxed),
-        unexplained: daemons.sum("late_unexplained")?,
+        unexplained: daemons.sum("late_unexplained")? + daemons.sum("late_by_overruns")?,
         longest: Duration::from_micros(longest),
     })
 }
