@@ -18,8 +18,10 @@
 //! This module knows no hosts or adapters of the model: a station is numbers, and so every part of
 //! it can be tried out.
 
+mod clusters;
 mod open;
 pub mod overtaking;
+mod parallel;
 mod rated;
 mod receive;
 mod ring;

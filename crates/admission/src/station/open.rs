@@ -84,7 +84,8 @@ use std::ops::Range;
 
 use laxity_units::{Bytes, Span};
 
-use super::window::{selecting, terms};
+use super::clusters::selecting;
+use super::window::terms;
 use super::{Medium, Station, Tells, ps};
 use crate::terms::{Term, sum};
 

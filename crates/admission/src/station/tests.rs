@@ -6,6 +6,7 @@ use super::*;
 
 mod fed;
 mod incoming;
+mod parallel;
 mod rated;
 mod turns;
 mod unserved;

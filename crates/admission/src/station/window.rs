@@ -97,7 +97,8 @@
 //! whole way for each `D`.
 //!
 //! Several servers that keep the order are no worse than one. A batch that `p` is in may have
-//! others behind it: `(b_k − 1) s_k(S)` more in `E` for each stage.
+//! others behind it: `(b_k − 1) s_k(S)` more in `E` for each stage. [`super::parallel`] charges less
+//! where servers wait at the same time.
 //!
 //! *The host is a stage, too*, where completions interrupt it in their order and each starts the
 //! next packet at once (option O1): the last one, with `c_host = C_i + C_l` for each packet, and
@@ -127,6 +128,8 @@ use std::ops::Range;
 
 use laxity_units::{Bytes, Span};
 
+use super::clusters::{clusters, selecting};
+use super::parallel::{self, Parallel};
 use super::{Interrupts, Medium, Overtaking, Stage, Station, Tells, ps, span};
 use crate::terms::{Term, sum};
 
@@ -153,6 +156,8 @@ pub struct Behind {
     method: Method,
     /// The stages that are one server to the analysis.
     clusters: Vec<Range<usize>>,
+    /// `M` of [`super::parallel`] for the clusters that are charged so.
+    ahead: Option<u32>,
     /// The least charge of each packet.
     floor: u128,
     once: Vec<Term>,
@@ -181,11 +186,12 @@ impl Behind {
     pub fn one_by_one(station: Station, depth: u32, largest: Bytes) -> Self {
         let clusters = std::iter::once(0..station.stages.len()).collect();
         let method = Method::OneByOne;
-        let mut all = Self { station, depth, largest, method, clusters, floor: 0, once: Vec::new() };
+        let (ahead, once) = (None, Vec::new());
+        let mut all = Self { station, depth, largest, method, clusters, ahead, floor: 0, once };
         if depth > 1 {
             let held = held(&all.station, 0..all.station.stages.len(), largest) * u128::from(depth - 1);
             let passing = all.charge(largest) * u128::from(all.station.passes);
-            let batches = batches(&all.station, depth, largest);
+            let batches = all.batches();
             all.once = terms([
                 ("what later packets hold of the adapter", held),
                 (PASSING, passing),
@@ -219,8 +225,30 @@ impl Behind {
         Some(all)
     }
 
-    /// By (4), if it applies.
+    /// By (4), if it applies; with the `M` of [`super::parallel`] for which a window and its waits
+    /// take least.
     pub fn side_by_side(station: Station, depth: u32, largest: Bytes) -> Option<Self> {
+        let plain = Self::clustered(station, depth, largest, None)?;
+        let helps =
+            |cluster: &Range<usize>| Parallel::of(&plain.station.stages[cluster.clone()], depth).is_some();
+        if !plain.clusters.iter().any(helps) {
+            return Some(plain);
+        }
+        let doubled = std::iter::successors(Some(1), |ahead: &u32| ahead.checked_mul(2));
+        let all = doubled.take_while(|ahead| *ahead < depth - 1).chain([depth - 1]);
+        let each =
+            all.filter_map(|ahead| Self::clustered(plain.station.clone(), depth, largest, Some(ahead)));
+        let cost = |way: &Self| way.charge(largest) * (u128::from(depth) + 1) + sum(&way.once);
+        each.fold(plain.clone(), |best, other| if cost(&other) < cost(&best) { other } else { best }).into()
+    }
+
+    /// By (4) with this `M`, if it applies.
+    pub(super) fn clustered(
+        station: Station,
+        depth: u32,
+        largest: Bytes,
+        ahead: Option<u32>,
+    ) -> Option<Self> {
         let short_of_places = |limit: Option<u32>| limit.is_some_and(|limit| limit < depth);
         let held_back = short_of_places(station.buffers) || short_of_places(station.stages[0].places);
         let window = station.buffers.map_or(depth, |buffers| buffers.min(depth));
@@ -246,6 +274,7 @@ impl Behind {
             largest,
             method: Method::SideBySide,
             clusters,
+            ahead,
             floor: 0,
             once: Vec::new(),
         };
@@ -254,18 +283,25 @@ impl Behind {
         let host = all.host();
         let whole: u128 = all.clusters.iter().map(most).sum::<u128>() + host;
         let slowest = all.clusters.iter().map(most).max().unwrap_or(0).max(host);
-        let behind = |cluster| all.stretched(cluster, behind(station, cluster, depth, largest));
+        let behind = |cluster| match all.parallel(cluster) {
+            Some(_) => held(station, cluster.start..cluster.end - 1, largest) * u128::from(depth - 1),
+            None => all.stretched(cluster, behind(station, cluster, depth, largest)),
+        };
         let behind: u128 = all.clusters.iter().map(behind).sum();
+        let parallel = || all.clusters.iter().filter_map(|cluster| all.parallel(cluster));
+        let ahead = |(parallel, ahead): (Parallel<'_>, u32)| parallel.work(largest) * u128::from(ahead);
         let token = match &station.medium {
             Medium::Own => 0,
             Medium::Ring(turns) => ps(turns.latency()),
         };
         let once = terms([
             ("filling the adapter's stages", whole - slowest),
+            ("waits of stages that serve several packets", parallel().map(|(all, _)| all.waits()).sum()),
+            ("earlier packets in those stages", parallel().map(ahead).sum()),
             ("what later packets hold of the adapter", behind),
             ("looking for commands and responses", ps(station.looks) + ps(station.hears)),
             ("waiting for the token", token),
-            ("what is behind in a packet's batches", batches(station, depth, largest)),
+            ("what is behind in a packet's batches", all.batches()),
         ]);
         let round = sum(&once);
         let window = u128::from(window);
@@ -355,8 +391,33 @@ impl Behind {
         }
     }
 
+    /// `cluster` as [`super::parallel`] has it, and `M`, if it is charged so.
+    fn parallel(&self, cluster: &Range<usize>) -> Option<(Parallel<'_>, u32)> {
+        let ahead = self.ahead?;
+        Parallel::of(&self.station.stages[cluster.clone()], self.depth).map(|parallel| (parallel, ahead))
+    }
+
+    /// `Σ_k (min(b_k, D) − 1) s_k(S)`: what may be behind a packet in the batches that it is in.
+    fn batches(&self) -> u128 {
+        let behind = |cluster: &Range<usize>| {
+            let parallel = self.parallel(cluster).is_some();
+            let of = move |stage: &Stage, size| {
+                if parallel { parallel::work(stage, size) } else { stage.service(size) }
+            };
+            let each = move |stage: &Stage| {
+                let others = u128::from(stage.batch.min(self.depth) - 1);
+                others * self.station.most(self.largest, |size| of(stage, size))
+            };
+            self.station.stages[cluster.clone()].iter().map(each).sum::<u128>()
+        };
+        self.clusters.iter().map(behind).sum()
+    }
+
     /// `c_k`, stretched where it goes at the medium's rate.
     fn service(&self, cluster: &Range<usize>, size: Bytes) -> u128 {
+        if let Some((parallel, ahead)) = self.parallel(cluster) {
+            return parallel.work(size) + parallel.share(ahead);
+        }
         let work = self.station.stages[cluster.clone()].iter().map(|stage| stage.service(size)).sum();
         self.stretched(cluster, work)
     }
@@ -392,15 +453,6 @@ fn held(station: &Station, stages: Range<usize>, size: Bytes) -> u128 {
     station.most(size, all)
 }
 
-/// `Σ_k (min(b_k, D) − 1) s_k(S)`: what may be behind a packet in the batches that it is in.
-fn batches(station: &Station, depth: u32, largest: Bytes) -> u128 {
-    let behind = |stage: &Stage| {
-        let others = u128::from(stage.batch.min(depth) - 1);
-        others * station.most(largest, |size| stage.service(size))
-    };
-    station.stages.iter().map(behind).sum()
-}
-
 /// `X_k Z_k`: what packets behind one that is still in `cluster` may have held there.
 ///
 /// They are in a server of an earlier stage of it or at a place of a later one; in its last stage a
@@ -417,46 +469,4 @@ fn behind(station: &Station, cluster: &Range<usize>, depth: u32, largest: Bytes)
     let all = |size| station.stages[earlier.clone()].iter().map(|stage| stage.service(size)).sum();
     let spent = station.most(largest, all);
     if inner.len() > 1 { spent * several } else { held(station, earlier.clone(), largest) * several + spent }
-}
-
-/// Neighbours that can hold up each other, put together; and the stages that select for the medium
-/// with it, for the token stays for those.
-fn clusters(station: &Station, depth: u32) -> Vec<Range<usize>> {
-    let stages = &station.stages;
-    // Whether a stage and the one before it are one.
-    let mut joined: Vec<bool> =
-        stages.iter().map(|stage| stage.places.is_some_and(|places| places < depth)).collect();
-    joined[0] = false;
-    let resources = stages.iter().flat_map(|stage| &stage.phases).flat_map(|phase| &phase.holds);
-    for &r in resources {
-        let first = stages.iter().position(|stage| stage.wants(r));
-        let last = stages.iter().rposition(|stage| stage.wants(r));
-        if let (Some(first), Some(last)) = (first, last) {
-            joined[first + 1..=last].fill(true);
-        }
-    }
-    if let Medium::Ring(_) = station.medium
-        && let Some(selecting) = selecting(station)
-    {
-        joined[selecting.start + 1..selecting.end].fill(true);
-    }
-    let mut clusters: Vec<Range<usize>> = Vec::new();
-    for (i, joined) in joined.into_iter().enumerate() {
-        match clusters.last_mut() {
-            Some(last) if joined => last.end = i + 1,
-            _ => clusters.push(i..i + 1),
-        }
-    }
-    clusters
-}
-
-/// The stages for which the token stays: the last, if its last phase is on the medium, and those
-/// before it that do only a processor's work.
-pub(super) fn selecting(station: &Station) -> Option<Range<usize>> {
-    let (last, before) = station.stages.split_last()?;
-    if !last.phases.last().is_some_and(|phase| phase.medium) {
-        return None;
-    }
-    let selects = before.iter().rev().take_while(|stage| stage.selects).count();
-    Some(before.len() - selects..station.stages.len())
 }
