@@ -30,12 +30,16 @@
 //! reaches no stage later than that packet does. It ends at the handing over of a packet that was
 //! handed over no later, and until then the host has packets of the level to hand over.
 //!
-//! A cluster of two stages with a common resource works on packets that leave it by number `j`, but
-//! for resources that the first stage holds for others. For let `u` be the last instant at which
-//! the second stage was empty. Packets that the first stage had finished by then have left. One
-//! service there may be of a packet that leaves later, which is charged once. Since then the second
-//! stage serves, or waits for the resource. A longer cluster may spend all of its earlier stages on
-//! each of the `D − 1` others, which is charged.
+//! *Clusters.* The path leaves a cluster of several stages at `v`, the last instant at which the
+//! cluster was empty. Look at the last stage that has a packet at an instant after `v`. The stages
+//! behind it are empty, so they have a slot for its packet, and the number that it serves is not
+//! beyond that of the path. It serves, or waits for a resource that another phase of the cluster
+//! holds. So each number of the path pays for all stages of the cluster, once. Beyond these numbers
+//! earlier stages serve as many as there are slots and servers behind them. They are charged for what
+//! they hold of resources, and for one service; for all services in a cluster of more than two stages.
+//!
+//! The same is true where the cluster ends with the medium of a token ring. The cluster is not empty
+//! after `v`, so the token stays.
 //!
 //! # In turn
 //!

@@ -106,8 +106,10 @@ fn what_can_pass_or_has_to_be_waited_for_goes_one_by_one() {
     let urgent = || Station { order: Overtaking::Urgent, ..plain() };
     assert_eq!(by(urgent(), 2), Method::SideBySide);
     let mut short = urgent();
-    short.stages[1].places = Some(2);
-    assert_eq!(by(short, 2), Method::OneByOne);
+    short.stages[1].places = Some(1);
+    // 30 for both stages, which are one, and for one packet behind.
+    assert_eq!(Behind::side_by_side(short, 2, KILO).as_ref().map(charged), Some((30, 10)));
+    assert_eq!(by(Station { buffers: Some(2), ..urgent() }, 9), Method::OneByOne);
     assert_eq!(by(Station { buffers: Some(1), ..plain() }, 2), Method::OneByOne);
     assert_eq!(by(Station { buffers: Some(2), ..plain() }, 9), Method::SideBySide);
     let looks = Station { buffers: Some(2), looks: us(1), ..plain() };

@@ -252,11 +252,8 @@ impl Behind {
         let short_of_places = |limit: Option<u32>| limit.is_some_and(|limit| limit < depth);
         let held_back = short_of_places(station.buffers) || short_of_places(station.stages[0].places);
         let window = station.buffers.map_or(depth, |buffers| buffers.min(depth));
-        let in_order = held_back
-            || station.medium != Medium::Own
-            || station.stages.iter().any(|stage| stage.places.is_some());
         if window < 2
-            || overtakes(&station) && in_order
+            || overtakes(&station) && held_back
             || held_back && !station.looks.is_zero()
             || station.stages.iter().any(|stage| stage.phases.iter().any(|p| p.tells == Tells::Handshake))
         {
