@@ -57,11 +57,18 @@ fn incoming_by(experiment: &Experiment, node: usize, link: LinkId) -> Result<Inc
     let row = row(experiment, node, description, sources)?;
     let stay = row.stay().map_err(|_| Uncovered::IncomingFast)?;
     let held = match medium(experiment, (node, link), description)? {
+        // No outgoing packet waits for the resource.
+        _ if only_receives(experiment, node) => Span::ZERO,
         Medium::Own => row.holding(longest),
         // Where the token stays for what goes out, it stays for what that waits for.
         Medium::Ring(turns) => turns.stretch(row.holding(longest)),
     };
     Ok(Incoming { notice: stay.saturating_add(waits), held })
+}
+
+/// Whether no packet leaves `node`, be it of a channel or of signalling.
+fn only_receives(experiment: &Experiment, node: usize) -> bool {
+    largest(experiment, node).is_zero() && experiment.signalling.is_none()
 }
 
 /// The stages on the receive path of frames from `sources`.
@@ -82,6 +89,7 @@ fn row(
         return Err(Uncovered::IncomingHeld);
     }
     let (shared, held) = shared(description, largest(experiment, node))?;
+    let held = if only_receives(experiment, node) { Span::ZERO } else { held };
     Ok(station::Incoming {
         stages: description.receive.iter().map(served).collect(),
         held,
