@@ -18,13 +18,14 @@ use super::raw::RawAdapterFile;
 use crate::diagnostic::{Diagnostics, Source};
 
 /// The built-in adapters, by name.
-pub(crate) const BUILT_IN: [(&str, &str); 16] = [
+pub(crate) const BUILT_IN: [(&str, &str); 19] = [
     ("cim250", include_str!("../../../adapters/cim250.toml")),
     ("cim250-dual", include_str!("../../../adapters/cim250-dual.toml")),
     ("cim250-simple", include_str!("../../../adapters/cim250-simple.toml")),
     ("cim250-simple-dual", include_str!("../../../adapters/cim250-simple-dual.toml")),
     ("end-edd", include_str!("../../../adapters/end-edd.toml")),
     ("end-fifo", include_str!("../../../adapters/end-fifo.toml")),
+    ("nic-100g", include_str!("../../../adapters/nic-100g.toml")),
     ("nic-25g", include_str!("../../../adapters/nic-25g.toml")),
     ("nic-25g-tc", include_str!("../../../adapters/nic-25g-tc.toml")),
     ("null", include_str!("../../../adapters/null.toml")),
@@ -35,6 +36,8 @@ pub(crate) const BUILT_IN: [(&str, &str); 16] = [
     ("ring-two-queues", include_str!("../../../adapters/ring-two-queues.toml")),
     ("template", include_str!("../../../adapters/template.toml")),
     ("tsn-1g", include_str!("../../../adapters/tsn-1g.toml")),
+    ("tsn-2.5g", include_str!("../../../adapters/tsn-2.5g.toml")),
+    ("virtio-net", include_str!("../../../adapters/virtio-net.toml")),
 ];
 
 /// Names of the built-in adapters, in order.

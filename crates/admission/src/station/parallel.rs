@@ -15,8 +15,8 @@
 //!
 //! # By number
 //!
-//! Let `S_k(j)`, `Z_k(j)` and `D_k(j)` be the `j`-th start, the `j`-th request for resources and the
-//! `j`-th departure of stage `k`, and `A_k(j)` the `j`-th arrival, all in any order of packets. Then
+//! Stage `k` has its `j`-th arrival at `A_k(j)`, in any order of packets. Its `j`-th start is at
+//! `S_k(j)`, its `j`-th request for resources at `Z_k(j)`, and its `j`-th departure at `D_k(j)`. Then
 //!
 //! ```text
 //! Z_k(j) = S_k(j) + δ_k,        S_k(j) = A_k(j)  or  S_k(j) = D_k(i) for an i ≤ j − m_k.   (1)
@@ -29,12 +29,13 @@
 //! Follow the path of [`super::window`] backwards in the cluster, from the departure of number `J`
 //! at its last stage. From `D_k(j)` go back to `Z_k(i)`, with `i ≤ j` the last request that came
 //! when no earlier one of the stage was left. In between a request waits or is served, so there is
-//! work all the time. Then go back by `δ_k` to `S_k(i)`, and by (1) either to the departure of a
-//! number less by `m_k` or more, a *jump*, or to the arrival of `i`, which is a departure of the
-//! stage before. At the first stage the path could leave the cluster at the arrival of a number `y`.
-//! It does so if at most `M` packets ahead of `y` are in the cluster. Otherwise it goes on with the
-//! foremost of them where that is, which is a *change* by more than `M`: that packet waits for
-//! `δ_k`, or requests resources, because the first packet in a stage has a server.
+//! work all the time. Then go back by `δ_k` to `S_k(i)`. By (1) that is a departure of a number less
+//! by `m_k` or more, a *jump*, or the arrival of `i`, which is a departure of the stage before.
+//!
+//! At the first stage the path could leave the cluster at the arrival of a number `y`. It does so if
+//! at most `M` packets ahead of `y` are in the cluster. Otherwise it goes on with the foremost of
+//! them where that is, a *change* by more than `M`. The foremost packet waits for `δ_k`, or requests
+//! resources, because the first packet in a stage has a server.
 //!
 //! A path that leaves with number `y` has spent `Σ_k δ_k` for its first pass, as much for each
 //! change, and `δ_k` for each jump. Changes and jumps take `J − y` numbers in all, so with
