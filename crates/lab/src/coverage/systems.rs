@@ -46,7 +46,7 @@ fn channels(more: &str) -> String {
 fn host(cpu: &str, link: &str, more: &str) -> String {
     // The bound for an adapter that takes each packet at once may need a slower host; that for a
     // window has no such condition.
-    let speedup = if link.contains("\"adapter\"") { 1.0 } else { 1000.0 };
+    let speedup = if link.contains("\"adapter\"") { 1.0 } else { 10_000.0 };
     format!(
         "title = \"A combination\"\n[host]\nprofile = \"mc68040\"\nspeedup = {speedup:?}\n\
          subsystem = {{ cpu = \"{cpu}\", preemption = 2, packet = \"1500 B\", link = {{ {link} }} }}\n{more}{}",
