@@ -76,3 +76,65 @@ fn who_hears_late_has_room_for_what_came_meanwhile() {
     assert_eq!(room("{ answers = \"all\", delay = \"50 ms\" }", "bound"), (2 + 2) * 2);
     assert_eq!(room("{ answers = \"all\" }", "bound"), (1 + 2) * 2);
 }
+
+/// The bound on delivery of a film from `a` to `b`, if frames that arrive hold `bus` and outgoing
+/// packets hold the bus `up`, and `b` sends what `back` says.
+fn delivered_over(bus: &str, back: &str) -> Span {
+    let resource = |name| format!("{{ name = \"{name}\", preemptive = false }}");
+    let resources = if bus == "up" { resource("up") } else { resource("up") + ", " + &resource(bus) };
+    let text = format!(
+        r#"
+        title = "a test"
+        [host]
+        profile = "mc68040"
+        speedup = 10
+        subsystem = {{ packet = "4 KiB", link = {{ paradigm = "O1", depth = 2 }} }}
+        [adapter]
+        kind = "generic"
+        resource = [{resources}]
+        receive = [{{ name = "store", phase = [{{ fixed = "7 us", holds = ["{bus}"] }}] }}]
+        [[adapter.transmit]]
+        name = "link"
+        phase = [{{ fixed = "20 us", medium = true }}]
+        [[adapter.transmit]]
+        name = "completion"
+        phase = [{{ fixed = "3 us", holds = ["up"] }}]
+        [node.a]
+        [node.b]
+        [network.n]
+        joins = ["a", "b"]
+        [run]
+        time = "1 s"
+        [[channel]]
+        name = "film"
+        class = "real_time"
+        from = "a"
+        to = "b"
+        max_message = "8 KiB"
+        burst = 1
+        min_interval = "40 ms"
+        deadline = "30 ms"
+        source = {{ kind = "periodic" }}
+        {back}"#
+    );
+    let scenario = Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}{text}"));
+    let promises = promise::promises(&scenario.first(), Formula::Corrected).expect("it is covered");
+    promises.channels[0].delivery_bound().expect("it is received")
+}
+
+/// A frame that arrives waits for the bus only where packets leave, too.
+#[test]
+fn frames_do_not_wait_for_packets_of_a_node_that_only_receives() {
+    let back = r#"
+        [[channel]]
+        name = "back"
+        class = "best_effort"
+        from = "b"
+        to = "a"
+        max_message = "4 KiB"
+        burst = 1
+        source = { kind = "periodic", interval = "40 ms" }
+        "#;
+    assert_eq!(delivered_over("up", ""), delivered_over("own", ""));
+    assert!(delivered_over("up", back) > delivered_over("own", back));
+}
