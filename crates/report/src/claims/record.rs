@@ -79,7 +79,34 @@ pub(super) struct Record {
 
 /// Every run as a record.
 pub(super) fn runs(results: &Results, vocabulary: &Vocabulary) -> Array {
-    results.runs.iter().map(|run| Dynamic::from(record_of(run, vocabulary))).collect()
+    let mut last: Option<(&Run, Record)> = None;
+    let mut records = Array::new();
+    for run in &results.runs {
+        // Before anything has run, most points differ in nothing else.
+        let alike = |before: &Run| {
+            run.real_time.is_none() && *run == Run { point: run.point.clone(), ..before.clone() }
+        };
+        let record = match &last {
+            Some((before, record)) if alike(before) => record.moved_to(run),
+            _ => record_of(run, vocabulary),
+        };
+        records.push(record.clone().into());
+        last = Some((run, record));
+    }
+    records
+}
+
+/// The settings of a run: its value on each axis, and all of them in a line.
+fn settings(run: &Run, vocabulary: &Vocabulary) -> (Map, String) {
+    let axes = vocabulary.axes.iter().zip(&run.point);
+    let points: Vec<(&str, &AxisPoint)> =
+        axes.filter_map(|(axis, index)| Some((axis.name.as_str(), axis.points.get(*index)?))).collect();
+    let label = points.iter().map(|(axis, point)| format!("{axis} = {}", point.text)).collect::<Vec<_>>();
+    (points.iter().map(|(axis, point)| ((*axis).into(), value(point))).collect(), label.join(", "))
+}
+
+fn name_of(label: &str) -> String {
+    if label.is_empty() { "the run".to_string() } else { format!("the run {label}") }
 }
 
 fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
@@ -88,16 +115,12 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
     let raw = rhai::serde::to_dynamic(run).expect("results are plain values");
     let Some(mut fields) = raw.try_cast::<Map>() else { unreachable!("a run is a structure") };
 
-    let axes = vocabulary.axes.iter().zip(positions.iter());
-    let points: Vec<(&str, &AxisPoint)> =
-        axes.filter_map(|(axis, index)| Some((axis.name.as_str(), axis.points.get(*index)?))).collect();
-    let label = points.iter().map(|(axis, point)| format!("{axis} = {}", point.text)).collect::<Vec<_>>();
-    let spoilt = Spoilt::of(run, &label.join(", "));
+    let (point, label) = settings(run, vocabulary);
+    let spoilt = Spoilt::of(run, &label);
     let build = Builder { vocabulary, point: &positions, spoilt };
     let sound = Builder { vocabulary, point: &positions, spoilt: None };
-    let point: Map = points.iter().map(|(axis, point)| ((*axis).into(), value(point))).collect();
     fields.insert("point".into(), sound.map("the point".into(), point, Kind::Other).into());
-    fields.insert("label".into(), label.join(", ").into());
+    fields.insert("label".into(), label.clone().into());
 
     let (mut all, mut rt, mut be) = (Array::new(), Array::new(), Array::new());
     for (channel, raw) in run.channels.iter().zip(list(fields.remove("channels"))) {
@@ -158,8 +181,7 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
     let figures = fields.remove("figures").and_then(Dynamic::try_cast::<Map>).unwrap_or_default();
     fields.insert("figures".into(), build.map("the figures".into(), figures, Kind::Figures).into());
 
-    let name = if label.is_empty() { "the run".to_string() } else { format!("the run {}", label.join(", ")) };
-    sound.map(name, fields, Kind::Run)
+    sound.map(name_of(&label), fields, Kind::Run)
 }
 
 fn list(value: Option<Dynamic>) -> Array {
@@ -186,17 +208,17 @@ impl Builder<'_> {
         if !raw.is_map() {
             return raw;
         }
-        let map = raw.cast::<Map>();
-        let nested = |(field, raw): (_, Dynamic)| {
-            let counters = matches!(&field as &str, "drops" | "uses" | "refusals") && raw.is_map();
-            let inner = format!("`{field}` of {name}");
-            let value = match counters {
+        let mut fields = raw.cast::<Map>();
+        for (field, value) in &mut fields {
+            if !value.is_unit() && !value.is_map() {
+                continue;
+            }
+            let (inner, raw) = (format!("`{field}` of {name}"), std::mem::take(value));
+            *value = match matches!(&field as &str, "drops" | "uses" | "refusals") && raw.is_map() {
                 true => self.counters(inner, raw.cast()).into(),
                 false => self.value(&inner, raw),
             };
-            (field, value)
-        };
-        let fields = map.into_iter().map(nested).collect();
+        }
         self.map(name.to_string(), fields, Kind::Other).into()
     }
 
@@ -230,6 +252,25 @@ impl From<Record> for Dynamic {
 }
 
 impl Record {
+    /// The record of `run`, which differs from that of this record in its point only.
+    fn moved_to(&self, run: &Run) -> Self {
+        let (point, label) = settings(run, &self.vocabulary);
+        let mut record =
+            Self { point: run.point.clone().into(), name: name_of(&label).into(), ..self.clone() };
+        let point = Self {
+            kind: Kind::Other,
+            name: "the point".into(),
+            fields: point.into(),
+            point: record.point.clone(),
+            vocabulary: self.vocabulary.clone(),
+            spoilt: None,
+        };
+        let fields = Rc::make_mut(&mut record.fields);
+        fields.insert("point".into(), point.into());
+        fields.insert("label".into(), label.into());
+        record
+    }
+
     /// The field of that name, if it is there and finite.
     fn field(&mut self, name: &str) -> Answer<Dynamic> {
         if let Some(spoilt) = &self.spoilt {
