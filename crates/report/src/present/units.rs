@@ -1,10 +1,10 @@
 //! Numbers as people read them.
 //!
 //! A column or an axis has one unit, chosen by its largest value, so that the eye compares digits
-//! and not units; columns that are compared with each other share one. A column of times has
-//! decimals enough for its smallest: a laxity of −3 us in a column of milliseconds is a missed
-//! deadline, `-0.00` would hide it, and `-3 us` above `0.85` reads as the larger. Only what no
-//! decimals reach carries a unit of its own.
+//! and not units; columns that are compared with each other share one. A column has decimals enough
+//! for its smallest value: a laxity of −3 us in a column of milliseconds is a missed deadline, `-0.00`
+//! would hide it, and `-3 us` above `0.85` reads as the larger. Only what no decimals reach carries a
+//! unit of its own.
 
 use laxity_world::metric::Kind;
 
@@ -86,8 +86,8 @@ impl Format {
         Self::at(kind, kind.scale(largest(&values)), values.into_iter(), 2)
     }
 
-    /// The format that suits all of `values` in the unit `scale`; the smallest time has `digits`
-    /// significant digits.
+    /// The format that suits all of `values` in the unit `scale`; the smallest has `digits` significant
+    /// digits, as far as decimals are read.
     pub(crate) fn at(kind: Kind, scale: Scale, values: impl Iterator<Item = f64>, digits: i32) -> Self {
         let values: Vec<f64> = values.filter(|v| v.is_finite()).collect();
         let whole = |v: &f64| {
@@ -103,10 +103,15 @@ impl Format {
         };
         let least = values.iter().map(|v| v.abs() / scale.size).filter(|v| *v > 0.0).reduce(f64::min);
         let enough = match least {
-            Some(least) if kind == Kind::Time && decimals > 0 => digits - 1 - least.log10().floor() as i32,
+            Some(least) if decimals > 0 => digits - 1 - least.log10().floor() as i32,
             _ => 0,
         };
-        Self { kind, scale, decimals: decimals.max(enough.clamp(0, MOST_DECIMALS) as usize) }
+        let most = match kind {
+            Kind::Time => MOST_DECIMALS,
+            Kind::Rate | Kind::Size => MOST_DECIMALS_OF_AMOUNTS,
+            Kind::Share | Kind::Count => 0,
+        };
+        Self { kind, scale, decimals: decimals.max(enough.clamp(0, most) as usize) }
     }
 
     /// A value of the column; `-` if there is none.
@@ -131,6 +136,8 @@ impl Format {
 
 /// More decimals than this are not read.
 const MOST_DECIMALS: i32 = 6;
+/// Rates and sizes are compared by their first digits.
+const MOST_DECIMALS_OF_AMOUNTS: i32 = 3;
 
 fn largest(values: &[f64]) -> f64 {
     values.iter().filter(|v| v.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()))
@@ -241,6 +248,17 @@ mod tests {
         assert_eq!(Format::of(Kind::Time, [0.04, 0.025].into_iter()).cell(Some(0.025)), "25");
         assert_eq!(format.cell(None), "-");
         assert_eq!(format.cell(Some(f64::INFINITY)), "inf");
+    }
+
+    #[test]
+    fn a_column_of_rates_has_one_unit_as_far_as_decimals_are_read() {
+        let cells = |values: &[f64]| -> Vec<String> {
+            let format = Format::of(Kind::Rate, values.iter().map(|v| v * MIB));
+            values.iter().map(|v| format.cell(Some(v * MIB))).collect()
+        };
+        assert_eq!(cells(&[200.5, 0.3]), ["200.50", "0.30"]);
+        assert_eq!(cells(&[200.5, 0.012]), ["200.500", "0.012"]);
+        assert_eq!(cells(&[200.5, 0.3, 2.0 / 1024.0]), ["200.500", "0.300", "2 KiB/s"]);
     }
 
     #[test]
