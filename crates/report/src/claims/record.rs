@@ -214,7 +214,7 @@ impl Builder<'_> {
                 continue;
             }
             let (inner, raw) = (format!("`{field}` of {name}"), std::mem::take(value));
-            *value = match matches!(&field as &str, "drops" | "uses" | "refusals") && raw.is_map() {
+            *value = match matches!(field as &str, "drops" | "uses" | "refusals") && raw.is_map() {
                 true => self.counters(inner, raw.cast()).into(),
                 false => self.value(&inner, raw),
             };
