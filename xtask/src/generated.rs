@@ -7,12 +7,13 @@ use std::process::Command;
 use crate::step::{self, Report, cargo};
 
 /// A generated file, and the arguments of `laxity` that print it.
-const FILES: [(&str, &[&str]); 5] = [
+const FILES: [(&str, &[&str]); 6] = [
     ("docs/schema.json", &["schema"]),
     ("docs/cli.md", &["reference"]),
     ("docs/claims.md", &["reference", "--claims"]),
     ("docs/glossary.md", &["reference", "--glossary"]),
     ("docs/coverage.md", &["reference", "--coverage"]),
+    ("docs/node-file.md", &["reference", "--node"]),
 ];
 
 /// Prints the pages of the scenario format, each after a line `FILE path`.

@@ -23,7 +23,7 @@ pub(crate) fn explain(arguments: &Explain, terminal: &mut Terminal) -> Exit {
     }
     // `laxity explain not judged` is one word in two.
     let word = arguments.words.join(" ");
-    let (terms, keys) = (glossary::explain(&word), keys::explain(&word));
+    let (terms, keys) = (glossary::explain(&word), all_keys(&word));
     // `channel.deadline` is a key and not every `deadline` that there is.
     let exact = word.contains('.') && keys.as_ref().is_ok_and(|keys| keys.iter().any(|key| key.path == word));
     let sections: Vec<String> = match (&terms, &keys) {
@@ -47,6 +47,23 @@ pub(crate) fn explain(arguments: &Explain, terminal: &mut Terminal) -> Exit {
     };
     terminal.line(&sections.join("\n\n"));
     Exit::Holds
+}
+
+/// The keys of scenarios and those of node files that `word` stands for, or else those near it.
+fn all_keys(word: &str) -> Result<Vec<Explained>, Vec<String>> {
+    let of_nodes = keys::explain_by(&laxity_scenario::schema_of::<laxity_service::NodeFile>(), word);
+    let of_nodes = of_nodes.map(|mut keys| {
+        keys.iter_mut().for_each(|key| key.path += " of a node file");
+        keys
+    });
+    match (keys::explain(word), of_nodes) {
+        (Ok(keys), Ok(others)) => Ok(keys.into_iter().chain(others).collect()),
+        (Err(mut near), Err(others)) => {
+            near.extend(others);
+            Err(near)
+        }
+        (found, Err(_)) | (Err(_), found) => found,
+    }
 }
 
 fn of_term(term: &Term) -> String {
@@ -76,8 +93,41 @@ fn of_key(key: &Explained) -> String {
 
 fn briefly(keys: &[Explained]) -> String {
     let lines = keys.iter().map(|key| format!("  {:40} {}", key.path, key.means));
-    format!(
-        "keys of scenarios; `laxity explain PATH` says more of one\n{}",
-        lines.collect::<Vec<_>>().join("\n")
-    )
+    format!("keys; `laxity explain PATH` says more of one\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use laxity_service::NodeFile;
+
+    use super::*;
+
+    /// The reference states the defaults in words, and the reader has them as values.
+    #[test]
+    fn defaults_of_node_files_are_those_of_the_reader() {
+        let text = "name = \"a\"\nid = 1\nsecurity = \"none\"\n[[link]]\npeer = \"b\"\npeer_id = 2\n\
+                    local = \"127.0.0.1:1\"\nremote = \"127.0.0.1:2\"\nrate = \"1 Gbit/s\"\n";
+        let file = NodeFile::parse(text, Path::new(".")).unwrap();
+        let (host, link) = (&file.host, &file.links[0]);
+        for (key, value) in [
+            ("lease", file.lease.to_string()),
+            ("packet", file.packet.to_string()),
+            ("host.delay", host.delay.to_string()),
+            ("host.packet", host.packet.to_string()),
+            ("host.idle", format!("`{:?}`", host.idle).to_lowercase()),
+            ("host.awake", host.awake.to_string()),
+            ("host.priority", host.priority.to_string()),
+            ("host.places", host.places.to_string()),
+            ("host.datagrams", host.datagrams.to_string()),
+            ("link.mtu", link.mtu.to_string()),
+            ("link.propagation", link.propagation.to_string()),
+        ] {
+            let keys = all_keys(key).unwrap();
+            let path = format!("{key} of a node file");
+            let explained = keys.iter().find(|key| key.path == path).unwrap();
+            assert_eq!(explained.default, value, "{key}");
+        }
+    }
 }

@@ -119,10 +119,11 @@ fn main() -> ExitCode {
         Command::Top(options) => service::show::top(options, &mut terminal),
         Command::Designer(options) => designer::designer(options, &mut terminal),
         Command::Schema(options) => {
-            let schema = match (options.profile, options.adapter) {
-                (true, _) => laxity_scenario::profile_schema(),
-                (false, true) => laxity_scenario::adapter_schema(),
-                (false, false) => laxity_scenario::schema(),
+            let schema = match options {
+                _ if options.profile => laxity_scenario::profile_schema(),
+                _ if options.adapter => laxity_scenario::adapter_schema(),
+                _ if options.node => laxity_scenario::schema_of::<laxity_service::NodeFile>(),
+                _ => laxity_scenario::schema(),
             };
             terminal.line(&format!("{schema:#}"));
             Exit::Holds
@@ -135,6 +136,7 @@ fn main() -> ExitCode {
                 _ if options.claims => laxity_report::glossary::claims_reference(),
                 _ if options.glossary => laxity_report::glossary::glossary(),
                 _ if options.scenario => reference::scenario_pages(),
+                _ if options.node => reference::node_files(),
                 _ if options.man => shell::man_pages(),
                 _ if options.coverage => laxity_lab::coverage::markdown(),
                 _ => reference::markdown(),

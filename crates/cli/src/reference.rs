@@ -25,6 +25,17 @@ pub(crate) fn scenario_pages() -> String {
     pages.into_iter().map(|(path, text)| format!("FILE {path}\n{text}")).collect()
 }
 
+/// The page of node files.
+pub(crate) fn node_files() -> String {
+    let front = "# Node files\n\n\
+        <!-- Made by `cargo xtask generate` from crates/service/src/node_file.rs; do not edit. -->\n\n\
+        A node file describes a node for [`laxity serve`](serve.md). \
+        [examples/nodes/camera.toml](../examples/nodes/camera.toml) is one, `laxity explain link.ingress` \
+        prints what a key means, and `laxity schema --node` is the same for editors. Times and rates are \
+        written as in [scenarios](scenario.md). A key marked * is needed.\n";
+    laxity_scenario::keys::page_of(&laxity_scenario::schema_of::<laxity_service::NodeFile>(), front)
+}
+
 /// The command's section, or one for each command that it holds.
 fn sections(command: &Command, program: &str) -> String {
     if !command.has_subcommands() {

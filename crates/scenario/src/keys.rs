@@ -1,7 +1,7 @@
-//! The keys of the format as data: the reference in docs/scenario and `laxity explain` are made
-//! from here.
+//! The keys of a format as data: the reference in docs/scenario, that of node files and `laxity
+//! explain` are made from here.
 //!
-//! All of it is from the schema, which the raw types generate, so the reference cannot differ from
+//! All of it is from a schema, which the raw types generate, so the reference cannot differ from
 //! the reader. A type at several places is one [`Table`] with several paths.
 
 mod examples;
@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use crate::schema::schema;
 use facets::{Facets, Inner};
-pub use find::{Explained, explain};
-pub use pages::pages;
+pub use find::{Explained, explain, explain_by};
+pub use pages::{page_of, pages};
 
 /// The part of a path that stands for a name of the user's.
 const NAME: &str = "NAME";
@@ -73,19 +73,23 @@ fn dotted(path: &[Part]) -> String {
     path.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(".")
 }
 
-/// All tables, the file itself first.
+/// The tables of scenarios, the file itself first.
 fn tables() -> Vec<Table> {
-    let schema = schema();
-    let mut builder =
-        Builder { schema: &schema, tables: Vec::new(), known: BTreeMap::new(), edges: Vec::new() };
-    let file = builder.table("", &schema);
+    let mut tables = tables_of(&schema());
+    examples::fill(&mut tables);
+    tables
+}
+
+/// All tables of a schema, the file itself first.
+fn tables_of(schema: &Value) -> Vec<Table> {
+    let mut builder = Builder { schema, tables: Vec::new(), known: BTreeMap::new(), edges: Vec::new() };
+    let file = builder.table("", schema);
     builder.place(file, Vec::new());
     let mut tables = builder.tables;
     for table in &mut tables {
         // The plainest first: a node's own host is described as the host of all.
         table.paths.sort_by_key(Vec::len);
     }
-    examples::fill(&mut tables);
     tables
 }
 

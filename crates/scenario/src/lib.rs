@@ -96,5 +96,5 @@ pub use claim::Claim;
 pub use edits::Edits;
 pub use raw::FORMAT;
 pub use scenario::Scenario;
-pub use schema::{adapter_schema, profile_schema, schema};
+pub use schema::{adapter_schema, profile_schema, schema, schema_of};
 pub use sweep::{Change, MOST_POINTS, PointIndex};

@@ -8,20 +8,21 @@ use crate::profile::RawProfile;
 
 /// JSON Schema of a scenario file, descriptions included.
 pub fn schema() -> Value {
-    of::<RawScenario>()
+    schema_of::<RawScenario>()
 }
 
 /// JSON Schema of a host profile.
 pub fn profile_schema() -> Value {
-    of::<RawProfile>()
+    schema_of::<RawProfile>()
 }
 
 /// JSON Schema of an adapter file.
 pub fn adapter_schema() -> Value {
-    of::<RawAdapterFile>()
+    schema_of::<RawAdapterFile>()
 }
 
-fn of<T: schemars::JsonSchema>() -> Value {
+/// JSON Schema of files that are read as `T`, in the form from which references are made.
+pub fn schema_of<T: schemars::JsonSchema>() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
     tidy(&mut schema);

@@ -1,8 +1,8 @@
-//! `NODE.toml`: one node, its links, and the quotas of its users.
+//! `NODE.toml`, checked: the node that a file describes, its links, and the quotas of its users.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use laxity_clock::{Drift, Tolerance};
@@ -13,9 +13,9 @@ use laxity_signalling::identity::{Epoch, NodeId, Owner};
 use laxity_signalling::quota::{Quota, Quotas};
 use laxity_signalling::settings::Settings;
 use laxity_transport::HEADER_LEN;
-use laxity_units::{ByteTime, Bytes, Rate, Span};
-use serde::{Deserialize, Deserializer};
+use laxity_units::{ByteTime, Bytes, Span};
 
+use crate::node_file::{Host, Link, NodeFile, QuotaFile, Security};
 use crate::{seal, shaper};
 
 /// Bytes around an IP packet on Ethernet: header, checksum, preamble and gap.
@@ -29,212 +29,6 @@ pub(crate) const DRIFT: i64 = 600_000;
 const MEMORY: u64 = 1 << 30;
 /// The longest message in bytes.
 pub const LARGEST_MESSAGE: u32 = 256 * 1024;
-
-/// A node file.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NodeFile {
-    /// The path that it was read from.
-    #[serde(skip)]
-    pub source: Option<PathBuf>,
-    /// The name of the node, which is that of its certificate.
-    pub name: String,
-    /// The number of the node, unique in the network.
-    pub id: u32,
-    /// The socket of programs; `/run/laxity/NAME.sock` if it is absent.
-    pub socket: Option<PathBuf>,
-    /// Where the daemon keeps its epoch; `/var/lib/laxity` if it is absent.
-    pub state: Option<PathBuf>,
-    /// Address of the metrics, as in `127.0.0.1:9464`; none if it is absent.
-    pub metrics: Option<SocketAddr>,
-    /// The log of all inputs of the node, for `laxity replay`; none if it is absent. It contains the
-    /// messages.
-    pub log: Option<PathBuf>,
-    /// Payload of a packet in bytes, equal at all nodes of the network.
-    #[serde(default = "packet")]
-    pub packet: u32,
-    /// The spacing of signalling messages on a link; if it is absent, they take a 32nd of the slowest
-    /// link at most.
-    #[serde(default, deserialize_with = "optional")]
-    pub signalling: Option<Span>,
-    /// How long a node keeps a channel without a message of its source.
-    #[serde(default = "lease", deserialize_with = "parsed")]
-    pub lease: Span,
-    /// Certificates, or `"none"`.
-    pub security: Security,
-    /// The part of the host that the daemon takes.
-    #[serde(default)]
-    pub host: Host,
-    /// The links.
-    #[serde(rename = "link")]
-    pub links: Vec<Link>,
-    /// Quotas by user, and `default`.
-    #[serde(default)]
-    pub quota: BTreeMap<String, QuotaFile>,
-}
-
-/// How peers and packets are authenticated.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(untagged)]
-pub enum Security {
-    /// By certificates of one authority.
-    Keys(Keys),
-    /// `"none"`: not at all.
-    Off(Off),
-}
-
-/// The one word that turns authentication off.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Off {
-    /// Not at all.
-    None,
-}
-
-/// Paths of PEM files, relative to the node file.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Keys {
-    /// The certificate of the authority.
-    pub authority: PathBuf,
-    /// The certificate of the node.
-    pub certificate: PathBuf,
-    /// The key of the node.
-    pub key: PathBuf,
-}
-
-/// The part of the host that the daemon takes.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Host {
-    /// The longest time that the hosts at both ends of a link take beside the link: it is part of
-    /// each bound.
-    #[serde(deserialize_with = "parsed")]
-    pub delay: Span,
-    /// Time of the processor for each packet that the daemon sends, and for each that it receives.
-    /// Channels may take three quarters of a processor together; `0 s` counts none of it.
-    #[serde(deserialize_with = "parsed")]
-    pub packet: Span,
-    /// The behaviour of the thread while it has no work.
-    pub idle: Idle,
-    /// Keeps all processors out of deep idle states, from which a thread wakes tens of microseconds
-    /// later.
-    pub awake: bool,
-    /// The processor of the thread; any if it is absent.
-    pub core: Option<usize>,
-    /// Its priority under `SCHED_FIFO`, where the system permits it; 0 for none.
-    pub priority: u8,
-    /// Messages that wait for a program in the queue of its receiver.
-    pub places: u64,
-    /// Datagrams that wait for a link.
-    pub datagrams: usize,
-}
-
-impl Default for Host {
-    fn default() -> Self {
-        Self {
-            delay: Span::from_us(500),
-            packet: Span::from_us(3),
-            idle: Idle::Sleep,
-            awake: true,
-            core: None,
-            priority: 10,
-            places: 1024,
-            datagrams: 256,
-        }
-    }
-}
-
-/// The behaviour of the real-time thread while it has no work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Idle {
-    /// It spins: the shortest delays, and a whole processor.
-    Spin,
-    /// It spins, and yields the processor each time.
-    Yield,
-    /// It sleeps until shortly before the next instant, and then spins.
-    Sleep,
-}
-
-/// A link to a neighbour.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Link {
-    /// The name of the neighbour.
-    pub peer: String,
-    /// Its number.
-    pub peer_id: u32,
-    /// The address of this node on the link; UDP for packets, TCP for control.
-    pub local: SocketAddr,
-    /// The address of the neighbour.
-    pub remote: SocketAddr,
-    /// The rate at which the daemon sends.
-    #[serde(deserialize_with = "parsed")]
-    pub rate: Rate,
-    /// The interface on which the daemon shares the rate of the line with other traffic: it installs
-    /// an HTB discipline there. Absent: the link is the daemon's alone, or shared by other means.
-    pub interface: Option<String>,
-    /// The rate of the line; with `interface`.
-    #[serde(default, deserialize_with = "optional")]
-    pub line: Option<Rate>,
-    /// The rate of other traffic that arrives on `interface`; more is dropped. Absent: no limit.
-    #[serde(default, deserialize_with = "optional")]
-    pub ingress: Option<Rate>,
-    /// The longest IP packet.
-    #[serde(default = "mtu")]
-    pub mtu: u32,
-    /// The longest propagation delay.
-    #[serde(default = "propagation", deserialize_with = "parsed")]
-    pub propagation: Span,
-}
-
-/// The most that an owner may reserve at the node.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct QuotaFile {
-    /// Channels.
-    pub channels: Option<u64>,
-    /// Bandwidth.
-    #[serde(default, deserialize_with = "optional")]
-    pub bandwidth: Option<Rate>,
-    /// Buffers, in messages and packets.
-    pub buffers: Option<u64>,
-    /// The part of a processor, from 0 to 1.
-    pub cpu: Option<f64>,
-}
-
-const fn packet() -> u32 {
-    1344
-}
-
-fn lease() -> Span {
-    Span::from_secs(4)
-}
-
-const fn mtu() -> u32 {
-    1500
-}
-
-fn propagation() -> Span {
-    Span::from_us(10)
-}
-
-pub(crate) fn parsed<'de, D: Deserializer<'de>, T>(from: D) -> Result<T, D::Error>
-where
-    T: std::str::FromStr,
-    T::Err: fmt::Display,
-{
-    String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
-}
-
-pub(crate) fn optional<'de, D: Deserializer<'de>, T>(from: D) -> Result<Option<T>, D::Error>
-where
-    T: std::str::FromStr,
-    T::Err: fmt::Display,
-{
-    parsed(from).map(Some)
-}
 
 /// Why a file is no node.
 #[derive(Debug)]

@@ -17,12 +17,12 @@ use nix::sys::mman::{MlockAllFlags, mlockall};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::clock::Clock;
-use crate::config::{NodeFile, Security};
 use crate::control::{Control, Description, RING};
 use crate::engine::{Ends, Engine};
 use crate::exchange::ToEngine;
 use crate::identity::Identity;
 use crate::journal::Journal;
+use crate::node_file::{NodeFile, Security};
 use crate::notify::{State, notify};
 use crate::policer::Policer;
 use crate::reload::Running;

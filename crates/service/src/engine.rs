@@ -20,12 +20,12 @@ use nix::sys::time::{TimeSpec, TimeValLike};
 use rtrb::{Consumer, Producer};
 
 use crate::clock::{Clock, cpu_time};
-use crate::config::Idle;
 use crate::exchange::{FromEngine, RequestId, ToEngine};
 use crate::inbox::Inbox;
 use crate::journal::Journal;
 use crate::ledger::Ledger;
 use crate::logged::Logged;
+use crate::node_file::Idle;
 use crate::outbox::Outbox;
 use crate::stalls::Stalls;
 use crate::wire::Wire;

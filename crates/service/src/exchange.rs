@@ -12,7 +12,7 @@ use laxity_signalling::refusal::Refused;
 use laxity_units::Span;
 use laxity_vi::provider::Memory;
 
-use crate::config::Idle;
+use crate::node_file::Idle;
 use crate::seal::MATERIAL;
 
 /// The number of a request, by which its outcome is found.

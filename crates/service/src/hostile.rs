@@ -20,10 +20,10 @@ use nix::sys::epoll::{EpollEvent, EpollTimeout};
 use proptest::prelude::*;
 
 use crate::clock::Clock;
-use crate::config::{Idle, NodeFile};
 use crate::engine::{Ends, Engine};
 use crate::exchange::{FromEngine, ToEngine};
 use crate::journal::Journal;
+use crate::node_file::{Idle, NodeFile};
 use crate::wire::Wire;
 
 const HONEST: Program = Program(1);

@@ -14,7 +14,7 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use crate::config::{Keys, Security};
+use crate::node_file::{Keys, Security};
 
 /// How this node proves its identity and checks that of others; TLS 1.3 alone.
 pub(crate) struct Identity(RefCell<Option<(TlsConnector, TlsAcceptor)>>);

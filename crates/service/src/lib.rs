@@ -32,6 +32,7 @@ mod ledger;
 mod logged;
 mod metrics;
 pub mod network;
+mod node_file;
 mod notify;
 mod outbox;
 mod policer;
@@ -48,7 +49,7 @@ mod stalls;
 mod watch;
 mod wire;
 
-pub use config::NodeFile;
 pub use daemon::serve;
 pub use identity::make_keys;
+pub use node_file::NodeFile;
 pub use replay::{Passed, Replayed, is_log, replay};

@@ -9,7 +9,7 @@ use laxity_signalling::routes::Topology;
 use laxity_units::{Bytes, Rate, Span};
 use serde::Deserialize;
 
-use crate::config::{NodeFile, optional, parsed};
+use crate::node_file::{NodeFile, optional, parsed};
 
 /// A network file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 use laxity_units::Rate;
 
-use crate::config::Link;
+use crate::node_file::Link;
 
 /// Bytes of other traffic that may arrive at once.
 const BURST: u32 = 65_536;

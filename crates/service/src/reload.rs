@@ -10,11 +10,11 @@ use std::rc::Rc;
 
 use tokio::task::JoinHandle;
 
-use crate::config::NodeFile;
 use crate::control::Control;
 use crate::exchange::ToEngine;
 use crate::identity::Identity;
 use crate::metrics;
+use crate::node_file::NodeFile;
 
 /// The parts of the daemon that a node file can change.
 pub(crate) struct Running {

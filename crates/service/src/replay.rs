@@ -9,9 +9,9 @@ use laxity_node::{Node, Response};
 use laxity_signalling::identity::{Epoch, NodeId, Program};
 use laxity_units::{Span, Time};
 
-use crate::config::{Link, NodeFile};
 use crate::daemon::jitter;
 use crate::journal::{Head, Input, MAGIC, hash};
+use crate::node_file::{Link, NodeFile};
 
 /// The outcome of a repeated log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

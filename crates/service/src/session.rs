@@ -20,10 +20,10 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::{interval, sleep, timeout};
 
-use crate::config::Link;
 use crate::control::Control;
 use crate::directory::Record;
 use crate::identity::Identity;
+use crate::node_file::Link;
 use crate::pulse::Pulse;
 use crate::seal::MATERIAL;
 

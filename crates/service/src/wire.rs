@@ -12,7 +12,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 use nix::time::ClockId;
 
 use crate::clock::nanoseconds;
-use crate::config::Link;
+use crate::node_file::Link;
 use crate::seal::{AROUND, MATERIAL, Opener, Sealer, Unsealed};
 use crate::session::reserve;
 

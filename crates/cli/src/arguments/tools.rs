@@ -28,6 +28,9 @@ pub(crate) struct Reference {
     /// The pages of the scenario format instead, each after a line that names its file.
     #[arg(long)]
     pub(crate) scenario: bool,
+    /// The page of node files instead.
+    #[arg(long)]
+    pub(crate) node: bool,
     /// The manual pages instead, each after a line that names its file.
     #[arg(long)]
     pub(crate) man: bool,
@@ -127,6 +130,9 @@ pub(crate) struct Schema {
     /// The schema of adapter files instead.
     #[arg(long, conflicts_with = "profile")]
     pub(crate) adapter: bool,
+    /// The schema of node files, which `laxity serve` reads, instead.
+    #[arg(long, conflicts_with_all = ["profile", "adapter"])]
+    pub(crate) node: bool,
 }
 
 #[derive(Debug, Args)]

@@ -58,6 +58,9 @@ impl Facets {
     }
 
     fn typed(&mut self, kind: &str, schema: &Value) {
+        if let example @ Value::Number(_) = &schema["examples"][0] {
+            self.like(&example.to_string());
+        }
         match kind {
             "array" => {
                 self.walk(&schema["items"]);
@@ -70,7 +73,10 @@ impl Facets {
             }
             "integer" => {
                 self.kind("a whole number");
-                self.range(&format!("{} to {}", schema["minimum"], schema["maximum"]));
+                match (&schema["minimum"], &schema["maximum"]) {
+                    (_, Value::Null) => {}
+                    (least, most) => self.range(&format!("{least} to {most}")),
+                }
                 self.like(&schema["minimum"].as_u64().map_or(1, |least| least.max(1)).to_string());
             }
             "number" => {
@@ -95,11 +101,10 @@ impl Facets {
                 _ => "bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, GiB/s",
             };
             self.kind(&format!("{quantity} with its unit ({units})"));
-            self.range(&format!(
-                "{} to {}",
-                super::text(schema, "x-minimum"),
-                super::text(schema, "x-maximum")
-            ));
+            let [least, most] = ["x-minimum", "x-maximum"].map(|key| super::text(schema, key));
+            if !most.is_empty() {
+                self.range(&format!("{least} to {most}"));
+            }
         } else if schema.get("pattern").is_some() {
             self.kind("a name");
         } else {

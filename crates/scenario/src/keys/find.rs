@@ -1,6 +1,8 @@
 //! `laxity explain`: the keys that a path or a word stands for.
 
-use super::{Key, NAME, Part, Table, dotted, tables};
+use serde_json::Value;
+
+use super::{Key, NAME, Part, Table, dotted, tables, tables_of};
 use crate::diagnostic::nearest;
 
 /// A key explained, or a word that a key takes.
@@ -31,18 +33,26 @@ pub struct Explained {
 /// The keys that `query` stands for: a path as in a scenario or a sweep, some parts of one, a key's
 /// name, or a word that a key takes. If it stands for none, paths that are near it.
 pub fn explain(query: &str) -> Result<Vec<Explained>, Vec<String>> {
-    let tables = tables();
+    explain_in(&tables(), query)
+}
+
+/// The same for files with that schema.
+pub fn explain_by(schema: &Value, query: &str) -> Result<Vec<Explained>, Vec<String>> {
+    explain_in(&tables_of(schema), query)
+}
+
+fn explain_in(tables: &[Table], query: &str) -> Result<Vec<Explained>, Vec<String>> {
     let query = query.trim().trim_matches(['[', ']']).replace('"', "").to_lowercase();
     let parts: Vec<&str> = query.split('.').map(str::trim).filter(|part| !part.is_empty()).collect();
     if parts.is_empty() {
         return Err(Vec::new());
     }
-    let entries = entries(&tables);
+    let entries = entries(tables);
     let found = found(&entries, &parts);
     if found.is_empty() {
         return Err(near(&entries, &parts));
     }
-    Ok(found.into_iter().map(|entry| entry.explained(&tables)).collect())
+    Ok(found.into_iter().map(|entry| entry.explained(tables)).collect())
 }
 
 /// The keys whose path is `query`, or else the keys that match some parts of it.

@@ -1,7 +1,9 @@
-//! The reference of the format as Markdown: an index, and a page for each section of a scenario.
+//! The reference of a format as Markdown: for scenarios an index, and a page for each section.
+
+use serde_json::Value;
 
 use super::examples::EXAMPLES;
-use super::{Key, Part, Table, dotted, tables};
+use super::{Key, Part, Table, dotted, tables, tables_of};
 
 const MADE: &str = "<!-- Made by `cargo xtask generate` from crates/scenario/src/raw; do not edit. -->\n\n";
 
@@ -12,6 +14,20 @@ pub fn pages() -> Vec<(String, String)> {
     let pages =
         sections.map(|section| (format!("docs/scenario/{}.md", section.name), page(&tables, section)));
     [("docs/scenario.md".to_string(), index(&tables))].into_iter().chain(pages).collect()
+}
+
+/// One page with all tables of files with that schema, behind `front`.
+pub fn page_of(schema: &Value, front: &str) -> String {
+    let mut text = front.to_string();
+    for (number, table) in tables_of(schema).iter().enumerate() {
+        if number > 0 {
+            text += &format!("\n## `{}`\n\n{}\n", heading(&table.paths[0]), table.means);
+        }
+        text += "\n";
+        text += &rows(table.keys.iter());
+        text += &words(table);
+    }
+    text
 }
 
 fn index(tables: &[Table]) -> String {
@@ -68,15 +84,22 @@ fn page(tables: &[Table], section: &Key) -> String {
         }
         text += "\n";
         text += &rows(table.keys.iter());
-        for key in table.keys.iter().filter(|key| !key.words.is_empty()) {
-            text += &format!("\nWords of `{}`:\n\n| word | meaning |\n|---|---|\n", key.name);
-            for (word, means) in &key.words {
-                text += &format!("| `{word}` | {} |\n", cell(means));
-            }
-        }
+        text += &words(table);
     }
     if let Some((_, example)) = EXAMPLES.iter().find(|(name, _)| *name == section.name) {
         text += &format!("\n## Example\n\n```toml\n{}\n```\n", example.trim_end());
+    }
+    text
+}
+
+/// The words that keys of `table` take, a table a key.
+fn words(table: &Table) -> String {
+    let mut text = String::new();
+    for key in table.keys.iter().filter(|key| !key.words.is_empty()) {
+        text += &format!("\nWords of `{}`:\n\n| word | meaning |\n|---|---|\n", key.name);
+        for (word, means) in &key.words {
+            text += &format!("| `{word}` | {} |\n", cell(means));
+        }
     }
     text
 }
