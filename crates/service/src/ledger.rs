@@ -35,7 +35,7 @@ pub(crate) struct Ledger {
     pub(crate) strays: u64,
     /// Packets of signalling that left after their local deadline.
     pub(crate) late_signals: u64,
-    /// What channels missed, those that are over included: late packets of channels that begin here or
+    /// Misses of channels, those that are over included: late packets of channels that begin here or
     /// pass, and late messages of channels that end here.
     pub(crate) missed: u64,
     /// The part of it that stops of the platform cover.

@@ -61,7 +61,7 @@ pub struct NodeFile {
     /// A link to a neighbour.
     #[serde(rename = "link")]
     pub links: Vec<Link>,
-    /// What a user may reserve at the node, by user number and as `default`. Default: no limit.
+    /// The limits of a user at the node, by user number and as `default`. Default: no limit.
     #[serde(default)]
     pub quota: BTreeMap<String, QuotaFile>,
 }
