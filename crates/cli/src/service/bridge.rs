@@ -42,7 +42,12 @@ fn run(options: &Bridge, terminal: &Terminal) -> Result<Exit, Error> {
     let any = |to: SocketAddr| if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
     let socket = match (options.listen, options.send) {
         (Some(listen), _) => UdpSocket::bind(listen)?,
-        (None, Some(send)) => UdpSocket::bind(any(send))?,
+        (None, Some(send)) => {
+            let socket = UdpSocket::bind(any(send))?;
+            // Answers are those of that program.
+            socket.connect(send)?;
+            socket
+        }
         // The arguments are checked before.
         (None, None) => return Err(Error::Failed("a bridge has `--listen` or `--send`".to_owned())),
     };
@@ -52,19 +57,26 @@ fn run(options: &Bridge, terminal: &Terminal) -> Result<Exit, Error> {
     let client = connect(&options.daemon)?;
     // The other end may wait for this name before it has its own.
     let listener = options.from.as_ref().map(|from| listen(options, &client, from, terminal)).transpose()?;
-    let channel = options.to.as_ref().map(|to| establish(options, &client, (to, &port), terminal));
-    let Some(channel) = channel.transpose()? else {
-        return back(&port, listener, terminal);
+    let channel = match &options.to {
+        None => None,
+        Some(to) => match establish(options, &client, (to, &port), terminal)? {
+            None => return Ok(Exit::Holds),
+            channel => channel,
+        },
     };
-    let Some(channel) = channel else { return Ok(Exit::Holds) };
-    std::thread::scope(|scope| {
-        let incoming = listener.map(|listener| scope.spawn(|| back(&port, Some(listener), terminal)));
-        let outcome = forth(&port, channel, terminal);
-        // Without a channel the other direction ends, too.
+    // Both directions end with the first that does.
+    let ended = |outcome: Result<(), Error>| {
         port.over.store(true, Ordering::Relaxed);
-        let incoming = incoming.map_or(Ok(Exit::Holds), |thread| thread.join().expect("no panic"));
-        outcome.and(incoming)
-    })
+        outcome
+    };
+    let incoming = |listener| ended(back(&port, listener, terminal));
+    let outcome = std::thread::scope(|scope| {
+        let incoming = listener.map(|listener| scope.spawn(|| incoming(listener)));
+        let outgoing = channel.map_or(Ok(()), |channel| ended(forth(&port, channel, terminal)));
+        let incoming = incoming.map_or(Ok(()), |thread| thread.join().expect("no panic"));
+        outgoing.and(incoming)
+    });
+    outcome.map(|()| Exit::Holds)
 }
 
 fn listen(options: &Bridge, client: &Client, from: &str, terminal: &Terminal) -> Result<Listener, Error> {
@@ -91,7 +103,7 @@ fn establish(
 }
 
 /// From programs to the channel.
-fn forth(port: &Port, mut channel: Channel, terminal: &Terminal) -> Result<Exit, Error> {
+fn forth(port: &Port, mut channel: Channel, terminal: &Terminal) -> Result<(), Error> {
     let (mut buffer, mut long) = (vec![0; 65_536], 0_u64);
     while port.goes_on() {
         let Ok((length, program)) = port.socket.recv_from(&mut buffer) else { continue };
@@ -107,13 +119,11 @@ fn forth(port: &Port, mut channel: Channel, terminal: &Terminal) -> Result<Exit,
         "{} carried, {excess} beyond the contract, {long} too long or empty",
         counted(accepted as usize, "datagram")
     ));
-    channel.close()?;
-    Ok(Exit::Holds)
+    channel.close()
 }
 
 /// From a name to the program.
-fn back(port: &Port, listener: Option<Listener>, terminal: &Terminal) -> Result<Exit, Error> {
-    let Some(mut listener) = listener else { return Ok(Exit::Holds) };
+fn back(port: &Port, mut listener: Listener, terminal: &Terminal) -> Result<(), Error> {
     let (mut carried, mut lost) = (0_u64, 0_u64);
     while port.goes_on() {
         let Some(message) = listener.recv_timeout(LOOK)? else { continue };
@@ -123,5 +133,5 @@ fn back(port: &Port, listener: Option<Listener>, terminal: &Terminal) -> Result<
         if taken { carried += 1 } else { lost += 1 }
     }
     terminal.note(&format!("{carried} messages carried, {lost} not taken"));
-    Ok(Exit::Holds)
+    Ok(())
 }
