@@ -121,8 +121,8 @@ pub(crate) enum Command {
     /// whatever the number of threads. Exit code 1 if no setting keeps the needs; then the nearest
     /// is shown.
     Tune(Tune),
-    /// Checks scenario files, every point of their sweeps and the scripts of their claims; runs no
-    /// simulation.
+    /// Checks scenario files, every point of their sweeps and the scripts of their claims, and the files
+    /// of the service; runs no simulation.
     Check(Check),
     /// Compares the results of two runs: what changed, and whether the change is more than chance.
     ///

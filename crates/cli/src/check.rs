@@ -1,6 +1,11 @@
 //! `laxity check`.
 
-use laxity_world::text::clean;
+use std::path::Path;
+
+use laxity_scenario::files::{Disk, read_text};
+use laxity_service::network::Network;
+use laxity_service::{NodeFile, Security};
+use laxity_world::text::{clean, clean_lines};
 
 use crate::arguments::Check;
 use crate::terminal::Terminal;
@@ -16,6 +21,16 @@ pub(crate) fn check(arguments: &Check, terminal: &mut Terminal) -> Exit {
         }
     };
     for file in &named {
+        if let Some(of_service) = of_service(file) {
+            match of_service {
+                Ok(what) => terminal.line(&format!("ok  {}: {what}", clean(&file.display().to_string()))),
+                Err(why) => {
+                    terminal.error(&clean_lines(&why));
+                    exit = Exit::BadInput;
+                }
+            }
+            continue;
+        }
         match files::load(file, &arguments.settings) {
             Ok(scenario) => {
                 let points = counted(scenario.points().count(), "point");
@@ -29,6 +44,30 @@ pub(crate) fn check(arguments: &Check, terminal: &mut Terminal) -> Exit {
         }
     }
     exit
+}
+
+/// The contents of a node file or of a network of node files, or the error in it; `None` for any other
+/// file.
+fn of_service(file: &Path) -> Option<Result<String, String>> {
+    let source = read_text(&Disk, file, "a file").ok()?;
+    if Network::is_one(source.text()) {
+        return Some(Network::read(file).map(|network| {
+            let channels = counted(network.channels.len(), "channel");
+            format!("a network of {}, {channels}", counted(network.nodes.len(), "node"))
+        }));
+    }
+    let node = NodeFile::is_one(source.text()).then(|| NodeFile::read(file))?;
+    Some(node.map_err(|why| why.to_string()).map(|node| {
+        let links = counted(node.links.len(), "link");
+        let missing = match &node.security {
+            Security::Keys(keys) => {
+                [&keys.authority, &keys.certificate, &keys.key].into_iter().find(|key| !key.exists())
+            }
+            Security::Off(_) => None,
+        };
+        let missing = missing.map(|key| format!("; {} is not there yet", clean(&key.display().to_string())));
+        format!("the node {} with {links}{}", clean(&node.name), missing.unwrap_or_default())
+    }))
 }
 
 /// `1 point`, `3 points`.

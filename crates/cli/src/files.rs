@@ -98,10 +98,9 @@ pub(crate) fn point(scenario: &Scenario, number: usize) -> Result<PointIndex, St
 /// What the file at `path` is, if it is another file of Laxity than a scenario.
 fn another_kind(path: &Path) -> Option<Diagnostic> {
     let source = read_text(&Disk, path, "a scenario").ok()?;
-    let beside = path.parent().unwrap_or(Path::new("."));
     let (what, help) = if Network::is_one(source.text()) {
         ("a network of node files", "`laxity run` and `laxity compare` read it")
-    } else if NodeFile::parse(source.text(), beside).is_ok() {
+    } else if NodeFile::is_one(source.text()) {
         ("the file of a node", "`laxity serve` reads it")
     } else if Profile::load(&Disk, path).is_ok() {
         ("a profile of the costs of a host", "name it in a scenario: `[host] profile = \"…\"`")

@@ -46,6 +46,12 @@ impl fmt::Display for BadFile {
 impl std::error::Error for BadFile {}
 
 impl NodeFile {
+    /// Whether `text` is a node file, right or wrong: no scenario has a list `link`.
+    pub fn is_one(text: &str) -> bool {
+        let table = text.parse::<toml::Table>();
+        table.is_ok_and(|table| table.get("link").is_some_and(toml::Value::is_array))
+    }
+
     /// Reads and checks a node file.
     ///
     /// # Errors

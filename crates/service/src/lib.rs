@@ -51,5 +51,5 @@ mod wire;
 
 pub use daemon::serve;
 pub use identity::make_keys;
-pub use node_file::NodeFile;
+pub use node_file::{NodeFile, Security};
 pub use replay::{Passed, Replayed, is_log, replay};

@@ -122,7 +122,7 @@ fn another_kind_of_file_is_named() {
         ),
         ("profiles/mc68040.toml", "it is a profile of the costs of a host, and no scenario", "profile = \""),
     ] {
-        let output = here.laxity(&format!("check {root}/{file}"));
+        let output = here.laxity(&format!("admit {root}/{file}"));
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(what) && said.contains(help) && said.matches("error").count() == 1, "{said}");
@@ -130,6 +130,30 @@ fn another_kind_of_file_is_named() {
     let output = here.laxity(&format!("run {root}/examples/nodes/network.toml --seed 7"));
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("which `run` takes without options"));
+}
+
+/// `check` reads the files of the service, too, and names what is wrong in one of them.
+#[test]
+fn files_of_the_service_are_checked() {
+    let here = Here::new("check-service");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let output = here.laxity(&format!("check {root}/examples/nodes"));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("the node camera with 1 link") && said.contains("a network of 2 nodes"), "{said}");
+    let node = std::fs::read_to_string(format!("{root}/examples/nodes/camera.toml")).unwrap();
+    for (right, wrong, what) in [
+        ("[host]\ndelay", "[host]\ndely", "unknown field `dely`"),
+        ("peer_id = 2", "", "missing field `peer_id`"),
+        ("peer_id = 2", "peer_id = 1", "`peer` and `peer_id` name one neighbour"),
+    ] {
+        assert!(node.contains(right));
+        here.write("node.toml", &node.replace(right, wrong));
+        let output = here.laxity("check node.toml");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(what) && said.matches("error").count() <= 2, "{said}");
+    }
 }
 
 /// Built-in adapters are known by name, as in a scenario.
