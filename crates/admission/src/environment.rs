@@ -135,6 +135,8 @@ pub struct Environment {
     pub thread_per_message: bool,
     /// Handlers may work on messages ahead of their logical arrival.
     pub ahead: bool,
+    /// Packets may leave ahead of their logical arrival, where no other packet waits.
+    pub early: bool,
     /// The least that a handler takes for a packet that it makes, switches excluded; `None` if that
     /// is not known.
     pub makes: Option<Span>,
@@ -223,6 +225,7 @@ impl Environment {
             depth: 1,
             thread_per_message: false,
             ahead: false,
+            early: false,
             makes: None,
             buffers: None,
             levels: None,

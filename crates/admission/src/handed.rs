@@ -119,11 +119,11 @@ fn stolen(environment: &Environment, apart: u128, before: u128) -> Result<Taken,
 
 /// `W` of the CPU.
 fn wait(environment: &Environment, population: &Population, taken: Taken) -> Breakdown {
-    let switch = ps(environment.host.switch());
-    let lower = switch + population.block;
+    let (entered, block) = population.lower_block(environment);
+    let lower = entered + block;
     Breakdown::default()
-        .and("switch to a lower handler", switch)
-        .and("its block", population.block)
+        .and("switch to a lower handler", entered)
+        .and("its block", block)
         .and("CPU time stolen from it by completions", taken.stretch.scale(lower).saturating_sub(lower))
         .and("completions in progress", taken.once)
 }

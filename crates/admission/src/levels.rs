@@ -34,13 +34,6 @@ pub(super) fn assign(channels: &[(u64, u64)], levels: u32) -> Option<Vec<u32>> {
     })
 }
 
-/// Whether channels on those `levels`, in order, are in time, given the response time `r` and the
-/// limit of each.
-pub(super) fn keep(channels: &[(u64, u64)], levels: &[u32]) -> bool {
-    let in_time = |place: usize| channels[lowest_beside(levels, place)].0 <= channels[place].1;
-    (0..channels.len()).all(in_time)
-}
-
 /// The place of the lowest channel on the level of `place`; all of that level have its response
 /// time.
 pub(super) fn lowest_beside(levels: &[u32], place: usize) -> usize {
@@ -49,7 +42,7 @@ pub(super) fn lowest_beside(levels: &[u32], place: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{assign, keep};
+    use super::{assign, lowest_beside};
 
     #[test]
     fn each_channel_has_a_level_while_there_are_enough() {
@@ -59,10 +52,8 @@ mod tests {
 
     #[test]
     fn a_channel_waits_for_all_of_its_level() {
-        let channels = [(3, 4), (5, 90), (7, 6)];
-        assert!(keep(&channels[..2], &[0, 4]) && !keep(&channels[..2], &[4, 4]));
-        assert!(!keep(&channels, &[0, 4, 4]) && !keep(&channels, &[0, 1, 2]));
-        assert!(keep(&[], &[]));
+        let levels = [0, 4, 4, 7];
+        assert_eq!([0, 1, 2, 3].map(|place| lowest_beside(&levels, place)), [0, 2, 2, 3]);
     }
 
     #[test]

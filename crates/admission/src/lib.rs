@@ -36,6 +36,7 @@
 //!   others;
 //! * calling the link scheduler is not preempted by handlers, whatever the model.
 
+mod below;
 mod beside;
 mod buffers;
 mod chances;

@@ -135,12 +135,13 @@ pub(super) fn charges(
     let starts = !environment.link.has_starts();
     let per_start = if starts { start(environment) } else { 0 } + beside.per_start;
     let crossing = crossing(environment, population, stretch, switch + per_made, per_start);
-    let lower = switch + population.block + beside.once;
+    let (entered, block) = population.lower_block(environment);
+    let lower = entered + block + beside.once;
     let (occupied, completions) = in_adapter(environment, population);
     let completions = if starts { completions } else { 0 } + beside.per_start * u128::from(environment.depth);
     let wait = Breakdown::default()
-        .and("switch to a lower handler", switch)
-        .and("its block", population.block)
+        .and("switch to a lower handler", entered)
+        .and("its block", block)
         .and("packets of other links already made", beside.once)
         .and("CPU time stolen from it by transmissions", stretch.scale(lower).saturating_sub(lower))
         .and("link scheduling in progress", once)
@@ -207,10 +208,11 @@ pub(super) fn charges_of_cpu(
 ) -> Result<Charges, Impossible> {
     let switch = ps(environment.host.switch());
     let (stretch, per_made, once) = taken(environment, population)?;
-    let lower = switch + population.block;
+    let (entered, block) = population.lower_block(environment);
+    let lower = entered + block;
     let wait = Breakdown::default()
-        .and("switch to a lower handler", switch)
-        .and("its block", population.block)
+        .and("switch to a lower handler", entered)
+        .and("its block", block)
         .and("CPU time stolen from it by transmissions", stretch.scale(lower).saturating_sub(lower))
         .and("link scheduling in progress", once);
     Ok(Charges {

@@ -124,9 +124,10 @@ pub(super) fn charges_of_cpu(
     let prolonged = prolonged(environment, population)?;
     let run = switch + starts * start;
     let (_, completions) = in_adapter(environment, population);
+    let (entered, block) = population.lower_block(environment);
     let wait = Breakdown::default()
-        .and("switch to a lower handler", switch)
-        .and("its block", population.block)
+        .and("switch to a lower handler", entered)
+        .and("its block", block)
         .and("a run of the link scheduler after it", run)
         .and("completions of packets already with the adapter", completions);
     Ok(Charges {

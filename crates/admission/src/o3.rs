@@ -84,11 +84,12 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         false => switch + population.block + thread,
     };
     let per_start = called.max(silent + thread) + start(environment);
-    let lower = switch + population.block;
+    let (entered, block) = population.lower_block(environment);
+    let lower = entered + block;
     let (occupied, completions) = in_adapter(environment, population);
     let wait = Breakdown::default()
-        .and("switch to a lower handler", switch)
-        .and("its block", population.block)
+        .and("switch to a lower handler", entered)
+        .and("its block", block)
         .and("CPU time stolen from it by transmissions", stretch.scale(lower).saturating_sub(lower))
         .and("link scheduling in progress", once)
         .and("packets already with the adapter", occupied)

@@ -3,6 +3,7 @@
 
 use laxity_units::{Bytes, Span};
 
+use super::below::Below;
 use super::environment::{Environment, Request};
 use super::terms::ps;
 use laxity_qos::channel::{Block, Role};
@@ -33,6 +34,8 @@ pub(super) struct Population {
     pub(super) silent: u128,
     /// A best-effort handler may never yield.
     pub(super) never_yields: bool,
+    /// Blocks and packets that a level may find in progress; `None` where that is any of them.
+    pub(super) below: Option<Below>,
 }
 
 impl Population {
@@ -48,6 +51,7 @@ impl Population {
             step: 0,
             silent: ps(environment.slice),
             never_yields: false,
+            below: None,
         };
         for class in &environment.best_effort {
             let spec = TrafficSpec {
@@ -92,6 +96,20 @@ impl Population {
         self
     }
 
+    /// The switch to the block that a message waits for, and that block; zero without such a block.
+    pub(super) fn lower_block(&self, environment: &Environment) -> (u128, u128) {
+        match self.below {
+            Some(Below { block: None, .. }) => (0, 0),
+            Some(Below { block: Some(block), .. }) => (ps(environment.host.switch()), block),
+            None => (ps(environment.host.switch()), self.block),
+        }
+    }
+
+    /// The largest packet that a message finds with the adapter; `None` without one.
+    pub(super) fn with_adapter(&self) -> Option<Bytes> {
+        self.below.map_or(self.largest_packet, |below| below.packet)
+    }
+
     /// Every figure as a number, to be compared for equality.
     fn extremes(&self) -> [u128; 8] {
         let Self {
@@ -105,6 +123,7 @@ impl Population {
             silent,
             // That of best effort.
             never_yields: _,
+            below: _,
         } = *self;
         let bytes = |size: Bytes| u128::from(size.get());
         let sent = |size: Option<Bytes>| size.map_or(0, |size| bytes(size) + 1);

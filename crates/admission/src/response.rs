@@ -27,6 +27,8 @@
 //! response time, and the line never falls short of it. So with less effort no late channel is
 //! admitted, and none is called late that is not.
 
+pub(super) mod selected;
+
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

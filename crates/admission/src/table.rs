@@ -52,14 +52,16 @@
 //!
 //! which contradicts (1) at `x = s + y ≤ D < f`. Hence `f ≤ D`. ∎
 //!
-//! The proof needs that `W` is the same for all channels. A per-channel `W`, with the blocks of
-//! lower channels only, would be tighter under fixed priorities and unproven under EDF.
+//! The proof needs that `W` is the same for all channels. Fixed priorities by hand have a `W` for
+//! each level ([`super::below`]), with no proof under EDF.
 
 mod alike;
 mod at_deadlines;
 mod by_demand;
 mod by_hand;
+mod by_level;
 mod by_order;
+mod late;
 mod relax;
 mod release;
 
@@ -72,7 +74,7 @@ use super::decision::{
 };
 use super::demand::Stream;
 use super::environment::{Environment, EnvironmentError, Request};
-use super::model::{Shared, shares};
+use super::model::Shared;
 use super::population::Population;
 use super::response::{
     Claim, Effort, Late, MOST_LOOKS, MOST_RELEASES, Task, demand, in_time, response, response_or_line, sweep,
@@ -108,6 +110,8 @@ pub struct AdmissionTable {
     test: Test,
     best_effort: Population,
     population: Population,
+    /// The population that `shared` is of. After a release it can be an earlier one.
+    found_for: Population,
     /// `None` while no channel is admitted.
     shared: Option<Shared>,
     /// From the highest priority to the lowest.
@@ -148,6 +152,7 @@ impl AdmissionTable {
             test,
             best_effort,
             population: best_effort,
+            found_for: best_effort,
             shared: None,
             channels: Vec::new(),
             tasks: Vec::new(),
@@ -207,7 +212,11 @@ impl AdmissionTable {
 
     /// `W`, as if `request` were admitted now; the bursts of work above the handlers are not in it.
     pub fn wait_time(&self, request: &Request) -> Result<Breakdown, Refusal> {
-        Ok(self.shared_with(request)?.wait)
+        let shared = self.shared_with(request)?;
+        Ok(match self.by_hand(request) {
+            Some(_) => self.wait_on_level(request, &shared),
+            None => shared.wait,
+        })
     }
 
     /// The least deadline that could be promised in place of the one of `request` now, given every
@@ -257,6 +266,9 @@ impl AdmissionTable {
         if self.test == Test::Demand {
             return self.bounds_by_demand(shared, above, tasks);
         }
+        if self.is_by_hand() {
+            return self.bounds_by_hand(shared, above, tasks);
+        }
         let mut responses = Vec::with_capacity(tasks.len());
         let effort = Effort::of(MOST_LOOKS_AT_ALL);
         sweep(shared.constant(), above, claims(&self.channels, tasks), &effort, |_, r| {
@@ -294,10 +306,7 @@ impl AdmissionTable {
     fn levels(&self, responses: &[u64], levels: u32) -> Option<Vec<u32>> {
         let channels: Vec<_> =
             responses.iter().copied().zip(self.channels.iter().map(Channel::deadline)).collect();
-        match self.levels_by_hand() {
-            Some(by_hand) => levels::keep(&channels, &by_hand).then_some(by_hand),
-            None => levels::assign(&channels, levels),
-        }
+        levels::assign(&channels, levels)
     }
 
     fn place_of(&self, id: AdmissionId) -> Option<usize> {
@@ -346,6 +355,7 @@ impl AdmissionTable {
         let Placed { place, bound, task, shared, tasks } = placed;
         let id = AdmissionId(self.next_id);
         self.next_id += 1;
+        self.found_for = self.found_with(&request);
         self.population = self.population.with(&self.environment, &request);
         let mut channel = Channel { id, request, at_deadline: 0 };
         if let (Some(shared), Some(mut tasks)) = (shared, tasks) {
@@ -389,70 +399,6 @@ impl AdmissionTable {
         }
         self.tasks = tasks;
         self.shared = Some(shared);
-    }
-
-    /// The refusal of a newcomer with a response time of `late` beside `tasks`.
-    fn late(
-        &self,
-        request: &Request,
-        service: u128,
-        tasks: &[Task],
-        late: Late,
-        blocked_by: Option<AdmissionId>,
-    ) -> Refusal {
-        let share = |cost: u128, request: &Request| {
-            cost.saturating_mul(Task::WHOLE) / u128::from(request.spec().min_interval.as_ps())
-        };
-        let others: u128 = tasks.iter().map(|task| u128::from(task.weight)).sum();
-        let reserved = others.saturating_add(share(service, request));
-        let refusal = |resource, deficit, reason| Refusal {
-            blocked_by,
-            ..Refusal::new(resource, deficit, reason, Claimant::Newcomer)
-        };
-        match late {
-            Late::AtLeast(at_least) if reserved < Task::WHOLE => {
-                let late = at_least.saturating_sub(u128::from(request.deadline().as_ps()));
-                return refusal(Resource::Deadline, Deficit::Time(span(late)), Reason::Late);
-            }
-            Late::Untold if reserved < Task::WHOLE => {
-                return refusal(Resource::Deadline, Deficit::Unbounded, Reason::Untold);
-            }
-            Late::AtLeast(_) | Late::Untold | Late::Never => {}
-        }
-        let all = self.channels.iter().map(|channel| &channel.request).chain([request]);
-        let (cpu, link) = all.fold((0u128, 0u128), |(cpu, link), request| {
-            let (on_cpu, on_link) = shares(&self.environment, request);
-            (cpu.saturating_add(share(on_cpu, request)), link.saturating_add(share(on_link, request)))
-        });
-        let resource = if cpu >= link { Resource::Cpu } else { Resource::Link };
-        let excess = reserved.saturating_sub(Task::WHOLE).saturating_mul(1_000_000).div_ceil(Task::WHOLE);
-        refusal(resource, Deficit::Share(u64::try_from(excess).unwrap_or(u64::MAX).max(1)), Reason::Overload)
-    }
-
-    /// The refusal of a newcomer that would make channel `at` late wherever it stands.
-    fn breaks(
-        &self,
-        at: usize,
-        (constant, above): (u128, &[Task]),
-        channels: &[Task],
-        effort: &Effort,
-    ) -> Refusal {
-        let higher: Vec<Task> = above.iter().chain(&channels[..at]).copied().collect();
-        self.makes_late(at, constant.saturating_add(channels[at].service()), &higher, effort)
-    }
-
-    /// The same for channel `at`, which needs `own` below `higher`.
-    fn makes_late(&self, at: usize, own: u128, higher: &[Task], effort: &Effort) -> Refusal {
-        let channel = &self.channels[at];
-        let deadline = channel.deadline();
-        let (deficit, reason) = match response(own, higher, deadline.saturating_mul(DIAGNOSED), effort) {
-            Ok(r) if r > deadline => (Deficit::Time(Span::from_ps(r - deadline)), Reason::Late),
-            // It is in time, which took longer to find out than a request may.
-            Ok(_) | Err(Late::Untold) => (Deficit::Unbounded, Reason::Untold),
-            Err(Late::AtLeast(r)) => (Deficit::Time(span(r - u128::from(deadline))), Reason::Late),
-            Err(Late::Never) => (Deficit::Unbounded, Reason::Late),
-        };
-        Refusal::new(Resource::Deadline, deficit, reason, Claimant::Channel(channel.id))
     }
 }
 

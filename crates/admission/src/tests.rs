@@ -1,5 +1,6 @@
 //! Hand-computed figures of the papers' host, and properties of the decision.
 
+mod below;
 mod beside;
 mod buffers;
 mod demand;

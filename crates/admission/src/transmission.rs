@@ -8,7 +8,7 @@ use super::terms::{Ratio, Term, ps};
 /// For how long packets selected before may keep the adapter, and what their completions cost: `D
 /// L_max` and `D C_i`.
 pub(super) fn in_adapter(environment: &Environment, population: &Population) -> (u128, u128) {
-    let Some(largest) = population.largest_packet else { return (0, 0) };
+    let Some(largest) = population.with_adapter() else { return (0, 0) };
     let depth = u128::from(environment.depth);
     let announced = environment.link.interrupts();
     let interrupts = ps(environment.host.interrupt) * u128::from(announced.all);

@@ -33,6 +33,7 @@ impl AdmissionTable {
         }
         let several = self.several(&request, number).filter(|several| several.number == number);
         let Several { place, task, .. } = several.expect("no more than was said");
+        self.found_for = self.found_with(&request);
         self.population = self.population.with(&self.environment, &request);
         let number = number as usize;
         let first = self.next_id;

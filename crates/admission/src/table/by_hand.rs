@@ -9,6 +9,7 @@
 
 use std::cmp::Ordering;
 
+use super::by_level::TooLate;
 use super::*;
 
 impl AdmissionTable {
@@ -17,57 +18,74 @@ impl AdmissionTable {
         request.level().filter(|_| self.environment.levels.is_some_and(|levels| levels > 1))
     }
 
-    /// The levels of all channels, if they asked for them.
-    pub(super) fn levels_by_hand(&self) -> Option<Vec<u32>> {
-        self.channels.iter().map(|channel| self.by_hand(&channel.request)).collect()
+    /// Whether all channels of the table have a level by hand, and there are some.
+    pub(super) fn is_by_hand(&self) -> bool {
+        let all = self.channels.iter().all(|channel| self.by_hand(&channel.request).is_some());
+        all && !self.channels.is_empty()
+    }
+
+    /// Refuses a level by hand beside channels without one, and the reverse.
+    pub(super) fn levels_of_all(&self, request: &Request) -> Result<(), Refusal> {
+        match self.is_by_hand() == self.by_hand(request).is_some() || self.channels.is_empty() {
+            true => Ok(()),
+            false => Err(refused((Resource::Levels, Deficit::Unbounded, Reason::SharedLevels))),
+        }
     }
 
     /// The newcomer as the last of its `level`, with everything that has to change for it.
     pub(super) fn place_by_hand(&self, request: &Request, level: u32) -> Result<Placed, Refusal> {
         let shared = self.shared_with(request)?;
-        let constant = shared.constant();
         let service = shared.demand(&self.environment, request);
-        let own = constant.saturating_add(service);
         let Some(task) = Task::new(request.spec().min_interval.as_ps(), service) else {
+            let own = self.wait_on_level(request, &shared).picoseconds().saturating_add(service);
             return Err(self.late(request, service, &shared.activations, Late::AtLeast(own), None));
         };
         let changed = self.shared.as_ref() != Some(&shared);
         let tasks = if changed { Some(self.tasks_under(&shared)?) } else { None };
         let place = self.channels.partition_point(|channel| channel.request.level() <= Some(level));
         let before = tasks.as_ref().unwrap_or(&self.tasks);
-        let (mut all, above) = (before.clone(), shared.activations.len());
-        all.insert(above + place, task);
-        let seat = |request: &Request| (request.level(), request.deadline().as_ps());
-        let mut seats: Vec<_> = self.channels.iter().map(|channel| seat(&channel.request)).collect();
-        seats.insert(place, seat(request));
-        let effort = Effort::of(MOST_LOOKS);
-        let (mut first, mut bound) = (0, 0);
-        for seats in seats.chunk_by(|one, next| one.0 == next.0) {
-            let lowest = first + seats.len() - 1;
-            let (hurried, limit) = seats
-                .iter()
-                .map(|seat| seat.1)
-                .enumerate()
-                .min_by_key(|seat| seat.1)
-                .expect("a chunk has a seat");
-            let (higher, own) =
-                (&all[..above + lowest], constant.saturating_add(all[above + lowest].service()));
-            match (response_or_line(own, higher, limit, &effort), (first + hurried).cmp(&place)) {
-                (Ok(r), _) => bound = if (first..=lowest).contains(&place) { r } else { bound },
-                (Err(late), Ordering::Equal) => {
-                    let late = diagnosed(late, (own, higher), limit, &effort);
-                    return Err(self.late(request, service, before, late, None));
-                }
-                (Err(_), Ordering::Less) => {
-                    return Err(self.makes_late(first + hurried, own, higher, &effort));
-                }
-                (Err(_), Ordering::Greater) => {
-                    return Err(self.makes_late(first + hurried - 1, own, higher, &effort));
-                }
+        let (_, of_channels) = before.split_at(shared.activations.len());
+        let mut all = self.by_level(&shared, of_channels);
+        all.population = self.found_with(request);
+        all.channels.insert(place, (*request, task));
+        let bound = match all.responses() {
+            Ok(responses) => responses[place],
+            Err(TooLate { at, late }) => {
+                return Err(match at.cmp(&place) {
+                    Ordering::Equal => self.late(request, service, before, late, None),
+                    Ordering::Less => self.is_late(at, late),
+                    Ordering::Greater => self.is_late(at - 1, late),
+                });
             }
-            first = lowest + 1;
-        }
+        };
         Ok(Placed { place, bound, task, shared: changed.then_some(shared), tasks })
+    }
+
+    /// Every channel's bound, where all have a level by hand.
+    pub(super) fn bounds_by_hand(&self, shared: &Shared, above: &[Task], tasks: &[Task]) -> Vec<Bound> {
+        let all = self.by_level(shared, tasks);
+        // Beside fewer channels than at its admission each keeps its deadline all the same.
+        let kept = |_| self.channels.iter().map(Channel::deadline).collect();
+        let responses: Vec<u64> = all.responses().unwrap_or_else(kept);
+        let waits = all.waits().into_iter().flat_map(|(level, wait)| level.map(move |_| wait.picoseconds()));
+        let bound = |(priority, (wait, r)): (usize, (u128, u64))| {
+            let (channel, service) = (&self.channels[priority], tasks[priority].service());
+            let others = u128::from(r).saturating_sub(wait + service);
+            let interference = (shared.bursts + demand(above, r)).min(others);
+            Bound {
+                id: channel.id,
+                priority,
+                level: self.by_hand(&channel.request),
+                deadline: channel.request.deadline(),
+                bound: Span::from_ps(r),
+                wait: span(wait),
+                service: span(service),
+                higher: span(others - interference),
+                interference: span(interference),
+                head_start: Span::ZERO,
+            }
+        };
+        waits.zip(responses).enumerate().map(bound).collect()
     }
 }
 
@@ -76,18 +94,28 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::below::Below;
     use crate::tests::{Naive, environments, requests};
 
     /// The response time of the channel at `place` of `order`: that of the lowest of its level, if
-    /// all of the level are in time with it.
-    fn response_on_level(naive: &Naive, shared: &Shared, order: &[Request], place: usize) -> Option<u128> {
+    /// all of the level are in time with it. Its `W` has the longest block below the level.
+    fn response_on_level(naive: &Naive, order: &[Request], place: usize) -> Option<u128> {
+        let environment = &naive.environment;
         let level: Vec<usize> =
             (0..order.len()).filter(|at| order[*at].level() == order[place].level()).collect();
         let limit = level.iter().map(|at| order[*at].deadline()).min()?;
         let lowest = *level.last()?;
         let mut hurried = order.to_vec();
         hurried[lowest] = hurried[lowest].within(limit);
-        naive.response(shared, &hurried, lowest)
+        let best_effort = Population::of_best_effort(environment);
+        let of = |requests: &[Request]| {
+            requests.iter().fold(best_effort, |all, request| all.with(environment, request))
+        };
+        let (all, lower) = (of(order), of(&order[lowest + 1..]));
+        let any = lowest + 1 < order.len() || !environment.best_effort.is_empty();
+        let below = Below { block: any.then_some(lower.block), packet: all.largest_packet };
+        let shared = Shared::new(environment, &Population { below: Some(below), ..all }).ok()?;
+        naive.response(&shared, &hurried, lowest)
     }
 
     proptest! {
@@ -109,10 +137,8 @@ mod tests {
                 let mut order = naive.admitted.clone();
                 let place = order.partition_point(|other| other.level() <= request.level());
                 order.insert(place, request);
-                let shared = naive.shared(&order);
-                let responses: Option<Vec<u128>> = shared.and_then(|shared| {
-                    (0..order.len()).map(|at| response_on_level(&naive, &shared, &order, at)).collect()
-                });
+                let responses: Option<Vec<u128>> =
+                    (0..order.len()).map(|at| response_on_level(&naive, &order, at)).collect();
                 let least = table.least_deadline(&request);
                 match (table.request(request), responses) {
                     (Decision::Admitted { id, priority, bound }, Some(responses)) => {

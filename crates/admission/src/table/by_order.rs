@@ -10,6 +10,7 @@ use super::*;
 impl AdmissionTable {
     /// Where the newcomer goes, no higher than `from`, with everything that has to change for it.
     pub(super) fn place_by_order(&self, request: &Request, from: usize) -> Result<Placed, Refusal> {
+        self.levels_of_all(request)?;
         if let Some(level) = self.by_hand(request) {
             return self.place_by_hand(request, level);
         }

@@ -9,6 +9,7 @@
 //! admitted is the first to leave. Otherwise the known ones stay.
 
 use super::super::demand::{Host, feasible, feasible_by_lines};
+use super::by_level::ByLevel;
 use super::*;
 
 impl AdmissionTable {
@@ -29,6 +30,7 @@ impl AdmissionTable {
         if population != self.population {
             self.population = population;
             if let Some((shared, tasks)) = self.found_anew() {
+                self.found_for = self.population;
                 self.rebuild(shared, tasks);
             }
         }
@@ -65,6 +67,10 @@ impl AdmissionTable {
 
     fn are_in_time(&self, shared: &Shared, tasks: &[Task]) -> bool {
         let (above, tasks) = tasks.split_at(shared.activations.len());
+        if self.is_by_hand() {
+            let by_level = ByLevel { population: self.population, ..self.by_level(shared, tasks) };
+            return by_level.responses().is_ok();
+        }
         let effort = Effort::of(MOST_LOOKS_AT_ALL);
         match self.test {
             Test::DOrder => {

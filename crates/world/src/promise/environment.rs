@@ -48,7 +48,7 @@ pub(super) fn environment(
     }
     let best_effort =
         experiment.channels.iter().flat_map(|c| best_effort(experiment, c, (node, at))).collect();
-    if experiment.outlet(node).is_some() {
+    if let Some(outlet) = experiment.outlet(node) {
         // A port is a host without costs: only its link remains.
         return Ok(Environment {
             host: HostCosts::default(),
@@ -62,6 +62,7 @@ pub(super) fn environment(
             makes: None,
             buffers: None,
             ahead,
+            early: !outlet.config.early.horizon.is_zero(),
             levels,
             counting: reading.counting,
             best_effort,
@@ -95,6 +96,7 @@ pub(super) fn environment(
         makes: Some(makes(experiment, node)),
         buffers: by_packets.then(|| buffers(experiment, &leaving(experiment, (node, at)))).flatten(),
         ahead,
+        early: ahead || !config.link.early.horizon.is_zero(),
         levels,
         counting: reading.counting,
         best_effort,

@@ -1,9 +1,11 @@
 //! The promises of channels that name their levels.
 
+use crate::common::free;
 use laxity_admission::Formula;
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::promise::{self, Promise};
+use laxity_world::run;
 
 /// A host and its link by fixed priority: CPU by levels, frames of 12 us at 1 Gbit/s.
 const HOST: &str = "title = \"levels\"\n[host]\nprofile = \"mc68040\"\nspeedup = 10\n\
@@ -20,8 +22,11 @@ fn channel(name: &str, size: u32, deadline: &str, level: Option<u8>) -> String {
 
 /// The bound of each channel and its level, by name; `None` for one that is refused.
 fn bounds(channels: &[String]) -> Vec<(String, Option<(Span, u32)>)> {
-    let text = format!("{HOST}{}", channels.concat());
-    let scenario = Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}{text}"));
+    bounds_of(&format!("{HOST}{}", channels.concat()))
+}
+
+fn bounds_of(text: &str) -> Vec<(String, Option<(Span, u32)>)> {
+    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}"));
     let experiment = scenario.first();
     let promises = promise::promises(&experiment, Formula::Corrected).unwrap();
     let of = |promise: &Promise| match promise {
@@ -54,20 +59,88 @@ fn the_order_of_the_file_decides_nothing() {
     }
 }
 
-/// A newcomer goes above a channel that tolerates it. Levels by hand in that order have the bounds
-/// that admission finds, and a level further down lengthens the bound.
+/// A newcomer goes above a channel that tolerates it. Levels by hand in that order have bounds that
+/// are no longer than those that admission finds, as the last level waits for no lower block. A level
+/// further down lengthens the bound.
 #[test]
-fn the_levels_of_admission_by_hand_have_its_bounds() {
+fn the_levels_of_admission_by_hand_have_no_longer_bounds() {
     let set = |deadline: &str, levels: [Option<u8>; 2]| -> Vec<Option<Span>> {
         let channels =
             [channel("loop", 1000, deadline, levels[0]), channel("video", 9000, "40 ms", levels[1])];
         bounds(&channels).into_iter().map(|(_, promise)| promise.map(|(bound, _)| bound)).collect()
     };
     let (hurried, patient) = (set("500 us", [None, None]), set("2 ms", [None, None]));
-    assert_eq!(hurried, set("500 us", [Some(0), Some(1)]));
-    assert_eq!(patient, set("2 ms", [Some(8), Some(3)]));
-    assert!(patient[0] > hurried[0] && patient[1] < hurried[1], "{patient:?} {hurried:?}");
+    let (first, last) = (set("500 us", [Some(0), Some(1)]), set("2 ms", [Some(8), Some(3)]));
+    assert!(first[0] == hurried[0] && first[1] < hurried[1], "{first:?} {hurried:?}");
+    assert!(last[1] <= patient[1] && last[0] < patient[0], "{last:?} {patient:?}");
+    assert!(last[0] > first[0] && last[1] < first[1], "{last:?} {first:?}");
     assert_eq!(patient[0], hurried[1], "the last waits for all");
+}
+
+/// Three frames of 1 ms each at 1 Mbit/s, with 97 % of the link (Davis, Burns, Bril and Lukkien,
+/// 2007): the interval and the deadline of each at least. `of` says where a channel goes.
+fn three_frames(of: impl Fn(&str) -> String) -> String {
+    let channel = |(name, interval, deadline, level): (&str, u32, u32, u8)| {
+        format!(
+            "[[channel]]\nname = \"{name}\"\nclass = \"real_time\"\n{}max_message = \"125 B\"\nburst = 1\n\
+             min_interval = \"{interval} us\"\ndeadline = \"{deadline} us\"\nlevel = {level}\n\
+             source = {{ kind = \"adversary\" }}\n",
+            of(name)
+        )
+    };
+    [("a", 2500, 2500, 0), ("b", 3500, 3250, 1), ("c", 3500, 3500, 2)].map(channel).concat()
+}
+
+/// A host without costs is its link: the bounds are the exact response times. In a run the first
+/// channel and the last one take that long.
+#[test]
+fn a_link_at_97_percent_has_its_exact_times() {
+    let text = format!(
+        "title = \"frames\"\n[host]\nprofile = \"mc68040\"\ncosts = {{ {} }}\nsubsystem = {{ packet = \"125 B\", \
+         cpu = \"fixed_priority\", link = {{ paradigm = \"O1\", order = \"fixed_priority\" }} }}\n\
+         [adapter]\nkind = \"null\"\nper_byte = \"8 us\"\n[run]\ntime = \"1 s\"\n{}",
+        free(),
+        three_frames(|_| String::new())
+    );
+    let of = |(_, promise): (String, Option<(Span, u32)>)| promise.map(|(bound, _)| bound);
+    let exact: Vec<_> = bounds_of(&text).into_iter().map(of).collect();
+    assert_eq!(exact, [2000, 3000, 3500].map(|us| Some(Span::from_us(us))));
+    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+    let worst = run(&scenario.first()).channels.into_iter().map(|channel| channel.worst);
+    let worst: Vec<_> = worst.map(|worst| worst.and_then(Span::from_secs_f64)).collect();
+    assert_eq!((worst[0], worst[2]), (exact[0], exact[2]));
+    assert!(worst[1] <= exact[1], "{worst:?}");
+}
+
+/// The same at a port, with a host for each channel. Frames that may leave ahead
+/// of their time can be in the way of any level, and the last is refused.
+#[test]
+fn a_port_at_97_percent_has_its_exact_times() {
+    let at_port = |more: &str| -> Vec<Option<Span>> {
+        let text = format!(
+            "title = \"frames\"\n[host]\nprofile = \"mc68040\"\ncosts = {{ {} }}\nsubsystem = {{ packet = \"125 B\" }}\n\
+             [node.a]\n[node.b]\n[node.c]\n[node.sink]\n\
+             [node.sw]\nkind = \"switch\"\norder = \"fixed_priority\"\n{more}\
+             [network]\nrate = \"100 Mbit/s\"\n[network.near]\njoins = [\"sw\", \"a\", \"b\", \"c\"]\n\
+             [network.bus]\njoins = [\"sw\", \"sink\"]\nrate = \"1 Mbit/s\"\n[run]\ntime = \"1 s\"\n{}",
+            free(),
+            three_frames(|name| format!("from = \"{name}\"\nto = \"sink\"\n"))
+                .replace("deadline = \"2500 us\"", "deadline = \"10 ms\"")
+                .replace("deadline = \"3250 us\"", "deadline = \"10 ms\"")
+                .replace("deadline = \"3500 us\"", "deadline = \"10 ms\"")
+        );
+        let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+        let promises = promise::promises(&scenario.first(), Formula::Corrected).unwrap();
+        let of = |promise: &Promise| match promise {
+            Promise::Admitted(hops) => Some(hops[1].bound.bound),
+            Promise::Refused(..) => None,
+            other => panic!("{other:?}"),
+        };
+        promises.channels.iter().map(of).collect()
+    };
+    assert_eq!(at_port(""), [2000, 3000, 3500].map(|us| Some(Span::from_us(us))));
+    let early = at_port("horizon = \"10 ms\"\n");
+    assert_eq!(early, [Some(Span::from_us(2000)), Some(Span::from_us(3000)), None]);
 }
 
 /// A level that puts an urgent channel below a long one refuses it, whichever comes first.

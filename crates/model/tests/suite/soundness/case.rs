@@ -235,6 +235,7 @@ impl Case {
             makes: Some(self.host.first_packet.min(self.host.packet)),
             buffers: None,
             ahead: self.early != EarlyPolicy::HOLD,
+            early: [self.early, self.link_early].iter().any(|early| *early != EarlyPolicy::HOLD),
             levels: matches!(self.schedule, Schedule::FixedPriority).then_some(31),
             counting: Counting::default(),
             best_effort: self

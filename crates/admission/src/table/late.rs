@@ -1,0 +1,79 @@
+//! Refusals of newcomers that are late, or make an admitted channel late.
+
+use super::super::model::shares;
+use super::*;
+
+impl AdmissionTable {
+    /// The refusal of a newcomer with a response time of `late` beside `tasks`.
+    pub(super) fn late(
+        &self,
+        request: &Request,
+        service: u128,
+        tasks: &[Task],
+        late: Late,
+        blocked_by: Option<AdmissionId>,
+    ) -> Refusal {
+        let share = |cost: u128, request: &Request| {
+            cost.saturating_mul(Task::WHOLE) / u128::from(request.spec().min_interval.as_ps())
+        };
+        let others: u128 = tasks.iter().map(|task| u128::from(task.weight)).sum();
+        let reserved = others.saturating_add(share(service, request));
+        let refusal = |resource, deficit, reason| Refusal {
+            blocked_by,
+            ..Refusal::new(resource, deficit, reason, Claimant::Newcomer)
+        };
+        match late {
+            Late::AtLeast(at_least) if reserved < Task::WHOLE => {
+                let late = at_least.saturating_sub(u128::from(request.deadline().as_ps()));
+                return refusal(Resource::Deadline, Deficit::Time(span(late)), Reason::Late);
+            }
+            Late::Untold if reserved < Task::WHOLE => {
+                return refusal(Resource::Deadline, Deficit::Unbounded, Reason::Untold);
+            }
+            Late::AtLeast(_) | Late::Untold | Late::Never => {}
+        }
+        let all = self.channels.iter().map(|channel| &channel.request).chain([request]);
+        let (cpu, link) = all.fold((0u128, 0u128), |(cpu, link), request| {
+            let (on_cpu, on_link) = shares(&self.environment, request);
+            (cpu.saturating_add(share(on_cpu, request)), link.saturating_add(share(on_link, request)))
+        });
+        let resource = if cpu >= link { Resource::Cpu } else { Resource::Link };
+        let excess = reserved.saturating_sub(Task::WHOLE).saturating_mul(1_000_000).div_ceil(Task::WHOLE);
+        refusal(resource, Deficit::Share(u64::try_from(excess).unwrap_or(u64::MAX).max(1)), Reason::Overload)
+    }
+
+    /// The refusal of a newcomer that would make channel `at` late wherever it stands.
+    pub(super) fn breaks(
+        &self,
+        at: usize,
+        (constant, above): (u128, &[Task]),
+        channels: &[Task],
+        effort: &Effort,
+    ) -> Refusal {
+        let higher: Vec<Task> = above.iter().chain(&channels[..at]).copied().collect();
+        self.makes_late(at, constant.saturating_add(channels[at].service()), &higher, effort)
+    }
+
+    /// The same for channel `at`, which needs `own` below `higher`.
+    fn makes_late(&self, at: usize, own: u128, higher: &[Task], effort: &Effort) -> Refusal {
+        let deadline = self.channels[at].deadline();
+        let late = match response(own, higher, deadline.saturating_mul(DIAGNOSED), effort) {
+            Ok(r) => Late::AtLeast(r.into()),
+            Err(late) => late,
+        };
+        self.is_late(at, late)
+    }
+
+    /// The refusal of a newcomer beside which channel `at` is so late.
+    pub(super) fn is_late(&self, at: usize, late: Late) -> Refusal {
+        let channel = &self.channels[at];
+        let deadline = u128::from(channel.deadline());
+        let (deficit, reason) = match late {
+            Late::AtLeast(r) if r > deadline => (Deficit::Time(span(r - deadline)), Reason::Late),
+            // It is in time, which took longer to find out than a request may.
+            Late::AtLeast(_) | Late::Untold => (Deficit::Unbounded, Reason::Untold),
+            Late::Never => (Deficit::Unbounded, Reason::Late),
+        };
+        Refusal::new(Resource::Deadline, deficit, reason, Claimant::Channel(channel.id))
+    }
+}
