@@ -72,7 +72,7 @@ use at_deadlines::at_deadlines;
 use super::decision::{
     AdmissionId, Bound, Claimant, Decision, Deficit, Impossible, Reason, Refusal, Resource,
 };
-use super::demand::Stream;
+use super::demand::{Stream, Worst};
 use super::environment::{Environment, EnvironmentError, Request};
 use super::model::Shared;
 use super::population::Population;
@@ -135,6 +135,36 @@ impl Channel {
     fn deadline(&self) -> u64 {
         self.request.deadline().as_ps()
     }
+
+    /// Its bound with that priority and level.
+    fn bound(&self, (priority, level): (usize, Option<u32>), worst: Worst, parts: Parts) -> Bound {
+        let interference = parts.above.min(parts.others);
+        Bound {
+            id: self.id,
+            priority,
+            level,
+            deadline: self.request.deadline(),
+            bound: Span::from_ps(worst.bound),
+            wait: span(parts.wait),
+            service: span(parts.service),
+            higher: span(parts.others - interference),
+            interference: span(interference),
+            head_start: Span::from_ps(worst.head_start),
+        }
+    }
+}
+
+/// Parts of a response time.
+#[derive(Debug, Clone, Copy)]
+struct Parts {
+    /// `W`.
+    wait: u128,
+    /// `S`.
+    service: u128,
+    /// What others take of it.
+    others: u128,
+    /// Work above all handlers, of which no more counts than others take.
+    above: u128,
 }
 
 impl AdmissionTable {
@@ -285,19 +315,12 @@ impl AdmissionTable {
             let wait = shared.wait.picoseconds();
             // Where the bound is a line's, more of it may be above than is waited for.
             let others = u128::from(r) - wait - service;
-            let interference = (shared.bursts + demand(above, r)).min(others);
-            Bound {
-                id: channel.id,
-                priority,
-                level: levels.as_ref().map(|levels| levels[priority]),
-                deadline: channel.request.deadline(),
-                bound: Span::from_ps(r),
-                wait: span(wait),
-                service: span(service),
-                higher: span(others - interference),
-                interference: span(interference),
-                head_start: Span::ZERO,
-            }
+            let parts = Parts { wait, service, others, above: shared.bursts + demand(above, r) };
+            channel.bound(
+                (priority, levels.as_ref().map(|levels| levels[priority])),
+                Worst::at_once(r),
+                parts,
+            )
         };
         self.channels.iter().enumerate().map(bound).collect()
     }

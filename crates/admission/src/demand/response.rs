@@ -38,6 +38,13 @@ pub(in super::super) struct Worst {
     pub(in super::super) head_start: u64,
 }
 
+impl Worst {
+    /// A response time of `bound` where all others come with the message.
+    pub(in super::super) fn at_once(bound: u64) -> Self {
+        Self { bound, window: bound, head_start: 0 }
+    }
+}
+
 /// The worst response time of each of `streams`, which are feasible; `None` if the busy period is
 /// too long to be looked through.
 pub(in super::super) fn responses(host: Host<'_>, streams: &[Stream], tasks: &[Task]) -> Option<Vec<Worst>> {

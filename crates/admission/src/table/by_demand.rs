@@ -7,7 +7,7 @@
 
 use laxity_units::Span;
 
-use super::super::demand::{self, Failure, Host, Stream, Worst};
+use super::super::demand::{self, Failure, Host, Stream};
 use super::super::response::demand;
 use super::*;
 
@@ -96,25 +96,13 @@ impl AdmissionTable {
         let worst = demand::responses(host, &self.streams, tasks);
         let wait = shared.wait.picoseconds();
         let bound = |(priority, channel): (usize, &Channel)| {
-            let deadline = channel.deadline();
-            let promised = Worst { bound: deadline, window: deadline, head_start: 0 };
-            let Worst { bound, window, head_start } =
-                worst.as_ref().map_or(promised, |worst| worst[priority]);
+            let promised = Worst::at_once(channel.deadline());
+            let worst = worst.as_ref().map_or(promised, |worst| worst[priority]);
+            let window = worst.window;
             let service = tasks[priority].service();
             let others = u128::from(window) - wait - service;
-            let interference = (shared.bursts + demand(above, window)).min(others);
-            Bound {
-                id: channel.id,
-                priority,
-                level: None,
-                deadline: channel.request.deadline(),
-                bound: Span::from_ps(bound),
-                wait: span(wait),
-                service: span(service),
-                higher: span(others - interference),
-                interference: span(interference),
-                head_start: Span::from_ps(head_start),
-            }
+            let parts = Parts { wait, service, others, above: shared.bursts + demand(above, window) };
+            channel.bound((priority, None), worst, parts)
         };
         self.channels.iter().enumerate().map(bound).collect()
     }

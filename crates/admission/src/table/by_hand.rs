@@ -48,7 +48,7 @@ impl AdmissionTable {
         let mut all = self.by_level(&shared, of_channels);
         all.population = self.found_with(request);
         all.channels.insert(place, (*request, task));
-        let bound = match all.responses() {
+        let bound = match all.responses(&all.waits()) {
             Ok(responses) => responses[place],
             Err(TooLate { at, late }) => {
                 return Err(match at.cmp(&place) {
@@ -66,24 +66,14 @@ impl AdmissionTable {
         let all = self.by_level(shared, tasks);
         // Beside fewer channels than at its admission each keeps its deadline all the same.
         let kept = |_| self.channels.iter().map(Channel::deadline).collect();
-        let responses: Vec<u64> = all.responses().unwrap_or_else(kept);
-        let waits = all.waits().into_iter().flat_map(|(level, wait)| level.map(move |_| wait.picoseconds()));
+        let waits = all.waits();
+        let responses: Vec<u64> = all.responses(&waits).unwrap_or_else(kept);
+        let waits = waits.into_iter().flat_map(|(level, wait)| level.map(move |_| wait.picoseconds()));
         let bound = |(priority, (wait, r)): (usize, (u128, u64))| {
             let (channel, service) = (&self.channels[priority], tasks[priority].service());
             let others = u128::from(r).saturating_sub(wait + service);
-            let interference = (shared.bursts + demand(above, r)).min(others);
-            Bound {
-                id: channel.id,
-                priority,
-                level: self.by_hand(&channel.request),
-                deadline: channel.request.deadline(),
-                bound: Span::from_ps(r),
-                wait: span(wait),
-                service: span(service),
-                higher: span(others - interference),
-                interference: span(interference),
-                head_start: Span::ZERO,
-            }
+            let parts = Parts { wait, service, others, above: shared.bursts + demand(above, r) };
+            channel.bound((priority, self.by_hand(&channel.request)), Worst::at_once(r), parts)
         };
         waits.zip(responses).enumerate().map(bound).collect()
     }

@@ -48,30 +48,24 @@ impl ByLevel<'_> {
         let mut lower = Lower::of_best_effort(self.environment);
         let mut waits = Vec::new();
         for level in self.levels().into_iter().rev() {
-            waits.push((level.clone(), self.wait(&lower)));
+            let wait = wait_above(&lower, self.environment, self.shared, self.population);
+            waits.push((level.clone(), wait));
             lower = self.channels[level].iter().fold(lower, |all, it| all.with(self.environment, &it.0));
         }
         waits.reverse();
         waits
     }
 
-    /// `W` above `lower`.
-    fn wait(&self, lower: &Lower) -> Breakdown {
-        let below = lower.found(self.environment, &self.population);
-        let population = Population { below: Some(below), ..self.population };
-        let own = Shared::new(self.environment, &population);
-        own.map_or_else(|_| self.shared.wait.clone(), |shared| shared.wait)
-    }
-
-    /// The response time of each channel, if all are in time.
-    pub(super) fn responses(&self) -> Result<Vec<u64>, TooLate> {
+    /// The response time of each channel with these `waits`, if all are in time.
+    pub(super) fn responses(&self, waits: &[(Range<usize>, Breakdown)]) -> Result<Vec<u64>, TooLate> {
         let (simple, sharp) = (Effort::of(MOST_LOOKS), Effort::of(MOST_LOOKS));
         let tasks: Vec<Task> =
             self.above.iter().copied().chain(self.channels.iter().map(|it| it.1)).collect();
         let is_alone = is_link_alone(self.environment, &self.population)
             && self.channels.iter().all(|(request, _)| request.is_sent());
         let mut responses = Vec::with_capacity(self.channels.len());
-        for (level, wait) in self.waits() {
+        for (level, wait) in waits {
+            let level = level.clone();
             let constant = wait.picoseconds().saturating_add(self.shared.bursts);
             let deadline = |at: &usize| self.channels[*at].0.deadline().as_ps();
             let lowest = level.end - 1;
@@ -116,6 +110,18 @@ impl ByLevel<'_> {
     }
 }
 
+/// `W` above `lower`, where `shared` is of `population`.
+fn wait_above(
+    lower: &Lower,
+    environment: &Environment,
+    shared: &Shared,
+    population: Population,
+) -> Breakdown {
+    let below = Some(lower.found(environment, &population));
+    let own = Shared::new(environment, &Population { below, ..population });
+    own.map_or_else(|_| shared.wait.clone(), |shared| shared.wait)
+}
+
 impl AdmissionTable {
     /// The channels of the table, which all have a level by hand.
     pub(super) fn by_level<'a>(&'a self, shared: &'a Shared, tasks: &[Task]) -> ByLevel<'a> {
@@ -137,8 +143,7 @@ impl AdmissionTable {
             all.with(&self.environment, &channel.request)
         });
         let population = self.found_with(request);
-        let (environment, channels) = (&self.environment, Vec::new());
-        ByLevel { environment, shared, population, above: &[], channels }.wait(&lower)
+        wait_above(&lower, &self.environment, shared, population)
     }
 
     /// The population that [`shared_with`](Self::shared_with) `request` is of.

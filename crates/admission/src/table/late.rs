@@ -51,17 +51,8 @@ impl AdmissionTable {
         effort: &Effort,
     ) -> Refusal {
         let higher: Vec<Task> = above.iter().chain(&channels[..at]).copied().collect();
-        self.makes_late(at, constant.saturating_add(channels[at].service()), &higher, effort)
-    }
-
-    /// The same for channel `at`, which needs `own` below `higher`.
-    fn makes_late(&self, at: usize, own: u128, higher: &[Task], effort: &Effort) -> Refusal {
-        let deadline = self.channels[at].deadline();
-        let late = match response(own, higher, deadline.saturating_mul(DIAGNOSED), effort) {
-            Ok(r) => Late::AtLeast(r.into()),
-            Err(late) => late,
-        };
-        self.is_late(at, late)
+        let own = constant.saturating_add(channels[at].service());
+        self.is_late(at, diagnosed(Late::Untold, (own, &higher), self.channels[at].deadline(), effort))
     }
 
     /// The refusal of a newcomer beside which channel `at` is so late.

@@ -69,7 +69,7 @@ impl AdmissionTable {
         let (above, tasks) = tasks.split_at(shared.activations.len());
         if self.is_by_hand() {
             let by_level = ByLevel { population: self.population, ..self.by_level(shared, tasks) };
-            return by_level.responses().is_ok();
+            return by_level.responses(&by_level.waits()).is_ok();
         }
         let effort = Effort::of(MOST_LOOKS_AT_ALL);
         match self.test {
