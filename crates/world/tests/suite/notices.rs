@@ -5,6 +5,29 @@ use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::promise::{self, Promise};
 
+/// A video stream from `a` to `b`.
+fn film(deadline: &str) -> String {
+    format!(
+        r#"[[channel]]
+        name = "film"
+        class = "real_time"
+        from = "a"
+        to = "b"
+        max_message = "8 KiB"
+        burst = 1
+        min_interval = "40 ms"
+        deadline = "{deadline}"
+        source = {{ kind = "periodic" }}"#
+    )
+}
+
+/// The promise to the first channel of a scenario.
+fn first_promise(text: &str) -> Promise {
+    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}"));
+    let promises = promise::promises(&scenario.first(), Formula::Corrected).expect("it is covered");
+    promises.channels.into_iter().next().expect("there is a channel")
+}
+
 /// The promise to a video stream over adapters of stages, if the receiving one has `queue` for its
 /// responses, by `local` deadlines.
 fn promised(queue: &str, local: &str) -> Promise {
@@ -29,21 +52,11 @@ fn promised(queue: &str, local: &str) -> Promise {
         local_deadline = "{local}"
         [run]
         time = "1 s"
-        [[channel]]
-        name = "film"
-        class = "real_time"
-        from = "a"
-        to = "b"
-        max_message = "8 KiB"
-        burst = 1
-        min_interval = "40 ms"
-        deadline = "60 ms"
-        source = {{ kind = "periodic" }}
-        "#
+        {film}
+        "#,
+        film = film("60 ms")
     );
-    let scenario = Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}{text}"));
-    let promises = promise::promises(&scenario.first(), Formula::Corrected).expect("it is covered");
-    promises.channels.into_iter().next().expect("there is one channel")
+    first_promise(&text)
 }
 
 /// Its bound on delivery.
@@ -105,21 +118,11 @@ fn delivered_over(bus: &str, back: &str) -> Span {
         joins = ["a", "b"]
         [run]
         time = "1 s"
-        [[channel]]
-        name = "film"
-        class = "real_time"
-        from = "a"
-        to = "b"
-        max_message = "8 KiB"
-        burst = 1
-        min_interval = "40 ms"
-        deadline = "30 ms"
-        source = {{ kind = "periodic" }}
-        {back}"#
+        {film}
+        {back}"#,
+        film = film("30 ms")
     );
-    let scenario = Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}{text}"));
-    let promises = promise::promises(&scenario.first(), Formula::Corrected).expect("it is covered");
-    promises.channels[0].delivery_bound().expect("it is received")
+    first_promise(&text).delivery_bound().expect("it is received")
 }
 
 /// A frame that arrives waits for the bus only where packets leave, too.
