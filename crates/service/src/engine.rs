@@ -68,8 +68,8 @@ pub(crate) struct Engine {
     pub(crate) slots: BTreeMap<ChannelId, (Program, u32)>,
     pub(crate) ledger: Ledger,
     pub(crate) stalls: Stalls,
-    /// CPU time of the turns that had something to do, in nanoseconds.
-    pub(crate) work: u64,
+    /// CPU time of the turns that had something to do.
+    pub(crate) work: Span,
     requests: Consumer<ToEngine>,
     /// The bell of control, which this side sleeps on.
     request_bell: Bell,
@@ -135,7 +135,7 @@ impl Engine {
             slots: BTreeMap::new(),
             ledger: Ledger::new(own, packet),
             stalls,
-            work: 0,
+            work: Span::ZERO,
             requests: ends.requests,
             request_bell: ends.request_bell,
             answers: ends.answers,
@@ -153,14 +153,15 @@ impl Engine {
 
     /// Runs until control stops it.
     pub(crate) fn run(mut self) {
-        // CPU time at the begin of a turn that had something to do.
-        let mut began = None;
+        let mut worked = false;
         while !self.stopped {
-            let (now, cpu) = (self.clock.now(), cpu_time());
-            self.work += began.map_or(0, |began| cpu.saturating_sub(began));
-            self.stalls.works(now, cpu);
-            began = self.turn(now).then_some(cpu);
-            if began.is_none() {
+            let now = self.clock.now();
+            let used = self.stalls.works(now, cpu_time());
+            if worked {
+                self.work = self.work.saturating_add(used);
+            }
+            worked = self.turn(now);
+            if !worked {
                 self.pause();
             }
         }

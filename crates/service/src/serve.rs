@@ -291,7 +291,7 @@ impl Engine {
             ("missed_by_stops".to_owned(), self.ledger.attributed),
             ("late_by_overruns".to_owned(), self.ledger.overrun),
             ("late_unexplained".to_owned(), self.ledger.unexplained),
-            ("work_us".to_owned(), self.work / 1000),
+            ("work_us".to_owned(), self.work.as_ps() / 1_000_000),
             ("stalls".to_owned(), self.stalls.count),
             ("stalls_us".to_owned(), self.stalls.total.as_ps() / 1_000_000),
             ("stall_longest_us".to_owned(), self.stalls.longest.as_ps() / 1_000_000),

@@ -53,17 +53,17 @@ impl Stalls {
         Self { allowed, ..Self::default() }
     }
 
-    /// The thread works at `now`, after `cpu` nanoseconds of CPU time.
-    pub(crate) fn works(&mut self, now: Time, cpu: u64) {
-        if let Some((then, before)) = self.worked.replace((now, cpu)) {
-            let used = Span::from_ns(cpu.saturating_sub(before));
-            self.longest_turn = self.longest_turn.max(used);
-            if used > self.allowed {
-                remember(&mut self.overruns, Stall { at: then, length: used });
-            }
-            let missing = now.saturating_since(then).saturating_sub(used);
-            self.note(then, missing);
+    /// The thread works at `now`, after `cpu` nanoseconds of CPU time. The answer is its CPU time since
+    /// it worked or woke before.
+    pub(crate) fn works(&mut self, now: Time, cpu: u64) -> Span {
+        let Some((then, before)) = self.worked.replace((now, cpu)) else { return Span::ZERO };
+        let used = Span::from_ns(cpu.saturating_sub(before));
+        self.longest_turn = self.longest_turn.max(used);
+        if used > self.allowed {
+            remember(&mut self.overruns, Stall { at: then, length: used });
         }
+        self.note(then, now.saturating_since(then).saturating_sub(used));
+        used
     }
 
     /// The thread is awake again at `now`, after `cpu` nanoseconds of CPU time. It slept until
