@@ -84,7 +84,10 @@ pub(super) fn runs(results: &Results, vocabulary: &Vocabulary) -> Array {
     for run in &results.runs {
         // Before anything has run, most points differ in nothing else.
         let alike = |before: &Run| {
-            run.real_time.is_none() && *run == Run { point: run.point.clone(), ..before.clone() }
+            // What was measured differs at once.
+            run.channels == before.channels
+                && run.real_time.is_none()
+                && *run == Run { point: run.point.clone(), ..before.clone() }
         };
         let record = match &last {
             Some((before, record)) if alike(before) => record.moved_to(run),
@@ -257,14 +260,8 @@ impl Record {
         let (point, label) = settings(run, &self.vocabulary);
         let mut record =
             Self { point: run.point.clone().into(), name: name_of(&label).into(), ..self.clone() };
-        let point = Self {
-            kind: Kind::Other,
-            name: "the point".into(),
-            fields: point.into(),
-            point: record.point.clone(),
-            vocabulary: self.vocabulary.clone(),
-            spoilt: None,
-        };
+        let build = Builder { vocabulary: &self.vocabulary, point: &record.point, spoilt: None };
+        let point = build.map("the point".into(), point, Kind::Other);
         let fields = Rc::make_mut(&mut record.fields);
         fields.insert("point".into(), point.into());
         fields.insert("label".into(), label.into());
