@@ -15,9 +15,8 @@ mod trips;
 use std::time::Duration;
 
 use daemons::Daemons;
-use nix::sched::{CpuSet, sched_setaffinity};
+use laxity_machine::place::{Placement, place};
 use nix::time::{ClockId, clock_gettime};
-use nix::unistd::Pid;
 use trips::Wait;
 
 /// That of the program `laxity`.
@@ -41,9 +40,7 @@ fn counted<T>(f: impl FnOnce() -> T) -> (T, Duration) {
 
 /// Keeps this thread, and those that it starts from here on, on a processor.
 fn stay_on(processor: usize) {
-    let mut processors = CpuSet::new();
-    processors.set(processor).unwrap();
-    sched_setaffinity(Pid::from_raw(0), &processors).unwrap();
+    assert!(place(Placement::on(processor)).is_empty(), "there is a processor {processor}");
 }
 
 fn main() {
