@@ -21,26 +21,27 @@ pub(crate) fn check(arguments: &Check, terminal: &mut Terminal) -> Exit {
         }
     };
     for file in &named {
-        if let Some(of_service) = of_service(file) {
-            match of_service {
-                Ok(what) => terminal.line(&format!("ok  {}: {what}", clean(&file.display().to_string()))),
-                Err(why) => {
-                    terminal.error(&clean_lines(&why));
-                    exit = Exit::BadInput;
-                }
-            }
-            continue;
-        }
-        match files::load(file, &arguments.settings) {
+        let ok = match files::load(file, &arguments.settings) {
             Ok(scenario) => {
                 let points = counted(scenario.points().count(), "point");
-                let claims = counted(scenario.claims.len(), "claim");
-                terminal.line(&format!("ok  {}: {points}, {claims}", clean(&file.display().to_string())));
+                Some(format!("{points}, {}", counted(scenario.claims.len(), "claim")))
             }
-            Err(diagnostics) => {
-                terminal.note(&diagnostics.render(terminal.error_colour()));
-                exit = Exit::BadInput;
-            }
+            // A scenario is none of them, and read once.
+            Err(diagnostics) => match of_service(file) {
+                Some(Ok(what)) => Some(what),
+                Some(Err(why)) => {
+                    terminal.error(&clean_lines(&why));
+                    None
+                }
+                None => {
+                    terminal.note(&diagnostics.render(terminal.error_colour()));
+                    None
+                }
+            },
+        };
+        match ok {
+            Some(what) => terminal.line(&format!("ok  {}: {what}", clean(&file.display().to_string()))),
+            None => exit = Exit::BadInput,
         }
     }
     exit

@@ -8,6 +8,7 @@ use laxity_world::text::clean;
 
 use crate::Exit;
 use crate::arguments::Explain;
+use crate::reference::node_schema;
 use crate::terminal::Terminal;
 
 /// Keys that are explained at length; of more each has a line.
@@ -51,7 +52,7 @@ pub(crate) fn explain(arguments: &Explain, terminal: &mut Terminal) -> Exit {
 
 /// The keys of scenarios and those of node files that `word` stands for, or else those near it.
 fn all_keys(word: &str) -> Result<Vec<Explained>, Vec<String>> {
-    let of_nodes = keys::explain_by(&laxity_scenario::schema_of::<laxity_service::NodeFile>(), word);
+    let of_nodes = keys::explain_by(&node_schema(), word);
     let of_nodes = of_nodes.map(|mut keys| {
         keys.iter_mut().for_each(|key| key.path += " of a node file");
         keys

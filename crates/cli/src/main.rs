@@ -122,7 +122,7 @@ fn main() -> ExitCode {
             let schema = match options {
                 _ if options.profile => laxity_scenario::profile_schema(),
                 _ if options.adapter => laxity_scenario::adapter_schema(),
-                _ if options.node => laxity_scenario::schema_of::<laxity_service::NodeFile>(),
+                _ if options.node => reference::node_schema(),
                 _ => laxity_scenario::schema(),
             };
             terminal.line(&format!("{schema:#}"));

@@ -33,7 +33,12 @@ pub(crate) fn node_files() -> String {
         [examples/nodes/camera.toml](../examples/nodes/camera.toml) is one, `laxity explain link.ingress` \
         prints what a key means, and `laxity schema --node` is the same for editors. Times and rates are \
         written as in [scenarios](scenario.md). A key marked * is needed.\n";
-    laxity_scenario::keys::page_of(&laxity_scenario::schema_of::<laxity_service::NodeFile>(), front)
+    laxity_scenario::keys::page_of(&node_schema(), front)
+}
+
+/// The schema of node files.
+pub(crate) fn node_schema() -> serde_json::Value {
+    laxity_scenario::schema_of::<laxity_service::NodeFile>()
 }
 
 /// The command's section, or one for each command that it holds.

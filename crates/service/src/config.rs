@@ -15,7 +15,7 @@ use laxity_signalling::settings::Settings;
 use laxity_transport::HEADER_LEN;
 use laxity_units::{ByteTime, Bytes, Span};
 
-use crate::node_file::{Host, Link, NodeFile, QuotaFile, Security};
+use crate::node_file::{Host, Link, NodeFile, QuotaFile, Security, has_list};
 use crate::{seal, shaper};
 
 /// Bytes around an IP packet on Ethernet: header, checksum, preamble and gap.
@@ -48,8 +48,7 @@ impl std::error::Error for BadFile {}
 impl NodeFile {
     /// Whether `text` is a node file, right or wrong: no scenario has a list `link`.
     pub fn is_one(text: &str) -> bool {
-        let table = text.parse::<toml::Table>();
-        table.is_ok_and(|table| table.get("link").is_some_and(toml::Value::is_array))
+        has_list(text, "link")
     }
 
     /// Reads and checks a node file.

@@ -9,7 +9,7 @@ use laxity_signalling::routes::Topology;
 use laxity_units::{Bytes, Rate, Span};
 use serde::Deserialize;
 
-use crate::node_file::{NodeFile, optional, parsed};
+use crate::node_file::{NodeFile, has_list, optional, parsed};
 
 /// A network file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -112,8 +112,7 @@ impl Channel {
 impl Network {
     /// Whether `text` is a network file, right or wrong: no scenario has a list `nodes`.
     pub fn is_one(text: &str) -> bool {
-        let table = text.parse::<toml::Table>();
-        table.is_ok_and(|table| table.get("nodes").is_some_and(toml::Value::is_array))
+        has_list(text, "nodes")
     }
 
     /// Reads and checks a network file and its node files, whose paths are relative to it.

@@ -241,6 +241,12 @@ fn propagation() -> Span {
     Span::from_us(10)
 }
 
+/// Whether a TOML file has a list with that name.
+pub(crate) fn has_list(text: &str, name: &str) -> bool {
+    let table = text.parse::<toml::Table>();
+    table.is_ok_and(|table| table.get(name).is_some_and(toml::Value::is_array))
+}
+
 pub(crate) fn parsed<'de, D: Deserializer<'de>, T>(from: D) -> Result<T, D::Error>
 where
     T: std::str::FromStr,
