@@ -155,7 +155,7 @@ impl RatedHost {
         let answer = match sends {
             // A message that a CPU makes is there on time, whatever preceded it.
             true => {
-                let pays = if asked.pays == Pays::Everywhere { Pays::Everywhere } else { Pays::First };
+                let pays = at_first(asked.pays);
                 match self.link.request(RateRequest { pays, early: Early::default(), ..asked }) {
                     Decision::Admitted { bound, .. } => Ok(bound),
                     Decision::Refused(refusal) => Err(refusal),
@@ -180,6 +180,13 @@ impl RatedHost {
         let released = self.cpu.release(id);
         self.link.made_late(self.made());
         released
+    }
+
+    /// From now on the burst of an admitted channel is paid for where `pays` says.
+    pub fn pay(&mut self, id: AdmissionId, pays: Pays) {
+        if let Some(at_link) = self.sends.get(&id) {
+            self.link.pay(*at_link, at_first(pays));
+        }
     }
 
     /// The least deadline that could be promised in place of that of `asked`, within a
@@ -236,6 +243,11 @@ impl RatedHost {
         let whose = self.sends.iter().find(|(_, at_link)| **at_link == id);
         whose.map_or(at_link, |(id, _)| Claimant::Channel(*id))
     }
+}
+
+/// Where the burst is paid for at a link behind a CPU: nothing was paid for before.
+fn at_first(pays: Pays) -> Pays {
+    if pays == Pays::Everywhere { Pays::Everywhere } else { Pays::First }
 }
 
 /// Whether it goes over the link.

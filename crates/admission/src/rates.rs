@@ -210,6 +210,14 @@ impl RateTable {
         true
     }
 
+    /// From now on the burst of an admitted channel is paid for where `pays` says, which changes the
+    /// bound of no other.
+    pub fn pay(&mut self, id: AdmissionId, pays: Pays) {
+        if let Some(channel) = self.channels.iter_mut().find(|channel| channel.id == id) {
+            channel.asked.pays = pays;
+        }
+    }
+
     /// The least deadline that could be promised in place of that of `asked`.
     pub fn least_deadline(&self, asked: &RateRequest) -> Result<Span, Refusal> {
         self.kept_beside(asked)

@@ -34,7 +34,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_admission::{
-    AdmissionId, Bound, Breakdown, Counting, Deficit, Formula, Refusal, Request, ResourceModel,
+    AdmissionId, Bound, Breakdown, Counting, Deficit, Formula, Pays, Refusal, Request, ResourceModel,
 };
 use laxity_model::adapter::Notification;
 use laxity_qos::channel::LinkId;
@@ -218,6 +218,16 @@ impl Analyses {
             released |= analysis.missing.remove(&id) || in_table;
         }
         released
+    }
+
+    /// From now on the burst of a channel is paid for where `pays` says.
+    pub(super) fn pay(&mut self, id: AdmissionId, pays: Pays) {
+        self.chosen.take();
+        for analysis in &mut self.all {
+            if let Some(own) = analysis.names.get(&id) {
+                analysis.station.pay(*own, pays);
+            }
+        }
     }
 
     /// The number of copies of `asked`, at most `most`, that it would surely admit one after the

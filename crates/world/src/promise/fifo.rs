@@ -60,6 +60,7 @@ pub(super) fn admit(
     let reserved = |i: &usize| matches!(answers[*i], Some(Ok(_)));
     let mut active: Vec<usize> = (0..answers.len()).filter(|i| passes(i) && reserved(i)).collect();
     loop {
+        tables.settle(answers);
         let of = |active: &[usize], least| {
             let all = All::of(experiment, formula, tables, notices);
             Part { experiment, queues: &queues, all: &all, answers, least }.answers(active)

@@ -13,6 +13,7 @@ use laxity_units::Span;
 
 use super::asked::Asked;
 use super::environment::reader;
+use super::table::behind;
 use crate::experiment::{Adapter, ChannelSpec, Experiment, Network, Placement};
 use crate::traffic::ahead::Ahead;
 
@@ -35,7 +36,7 @@ impl<'a> Leg<'a> {
         channel: &'a ChannelSpec,
         once: bool,
     ) -> Self {
-        let pays = if once { Pays::First } else { Pays::Everywhere };
+        let pays = behind(once, None);
         Self { experiment, placement, channel, once, hop: 0, pays, ahead: Ahead::first(channel) }
     }
 
@@ -112,11 +113,7 @@ impl<'a> Leg<'a> {
     /// It goes on from the station, which leaves `handed_on` to be paid and may take it `most`.
     pub(super) fn leaves(&mut self, handed_on: Option<Span>, most: Span) {
         let (experiment, channel, hop) = (self.experiment, self.channel, self.hop);
-        self.pays = match handed_on {
-            _ if !self.once => Pays::Everywhere,
-            Some(before) => Pays::Before(before),
-            None => Pays::First,
-        };
+        self.pays = behind(self.once, handed_on);
         self.hop += 1;
         if self.hop < channel.route.len() {
             self.ahead = self.ahead.past(experiment, channel, hop, most);

@@ -3,8 +3,8 @@
 //! goes by levels and its link by deadlines, or a host with several cores.
 
 use laxity_admission::{
-    AdmissionId, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LevelledHost, RateTable, RatedHost,
-    Refusal, Request, Test,
+    AdmissionId, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LevelledHost, Pays, RateTable,
+    RatedHost, Refusal, Request, Test,
 };
 use laxity_qos::channel::LinkId;
 use laxity_units::Span;
@@ -77,6 +77,15 @@ impl Station {
             Station::Host(table) => table.release(id),
             Station::Levelled(table) => table.release(id),
             Station::Cores(table) => table.release(id),
+        }
+    }
+
+    /// From now on the burst of a channel is paid for where `pays` says.
+    pub(super) fn pay(&mut self, id: AdmissionId, pays: Pays) {
+        match self {
+            Station::Rates(table) => table.pay(id, pays),
+            Station::Host(table) => table.pay(id, pays),
+            Station::Ordered(_) | Station::Several(_) | Station::Levelled(_) | Station::Cores(_) => {}
         }
     }
 

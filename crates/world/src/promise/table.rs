@@ -1,6 +1,7 @@
 //! One admission table for every host, with all channels that pass it.
 
 mod alike;
+mod paying;
 
 use std::collections::BTreeMap;
 
@@ -26,6 +27,7 @@ use super::links::{Links, promising};
 use super::station::{GoesBy, Station};
 use crate::coverage::{Coverage, Covered, Row, Uncovered, notices};
 use crate::experiment::{ChannelSpec, Experiment, Placement};
+pub(super) use paying::behind;
 
 /// A reservation.
 pub(super) struct Reserved {
@@ -327,30 +329,15 @@ impl Tables {
         None
     }
 
-    /// Whether `channel`, over a row of links that are shared by rates, is promised less if its
-    /// burst is paid for at the first of them only.
-    fn pays_once(&self, experiment: &Experiment, channel: &ChannelSpec, request: Request) -> bool {
-        let least = |once| {
-            let mut leg = Leg::first((experiment, &self.placement), channel, once);
-            let mut sum = Span::ZERO;
-            for (node, role) in self.hosts_of(experiment, channel) {
-                let asked = leg.asked((node, role), request);
-                let Ok(host) = &self.hosts[node] else { break };
-                if host.goes_by() != GoesBy::Either {
-                    sum = sum.saturating_add(host.least_deadline(&asked).unwrap_or(Span::MAX));
-                }
-                leg.leaves(host.handed_on(&asked), request.deadline());
-            }
-            sum
-        };
-        let rates = channel.route.iter().filter(|node| self.goes_by(**node) != GoesBy::Either).count();
-        rates > 1 && least(true) < least(false)
-    }
-
     /// Every host's bounds by reservation.
     pub(super) fn bounds(&self) -> Vec<BTreeMap<AdmissionId, Bound>> {
-        let by_id = |table: &Analyses| table.bounds().into_iter().map(|bound| (bound.id, bound)).collect();
-        self.hosts.iter().map(|host| host.as_ref().map_or_else(|_| BTreeMap::new(), by_id)).collect()
+        (0..self.hosts.len()).map(|node| self.bounds_at(node)).collect()
+    }
+
+    /// The bounds of `node` by reservation.
+    pub(super) fn bounds_at(&self, node: usize) -> BTreeMap<AdmissionId, Bound> {
+        let bounds = self.hosts[node].as_ref().map_or_else(|_| Vec::new(), Analyses::bounds);
+        bounds.into_iter().map(|bound| (bound.id, bound)).collect()
     }
 
     /// `W` and `S` of an admitted request.

@@ -201,3 +201,31 @@ fn a_burst_is_paid_for_at_the_first_port_of_a_row() {
     assert_eq!(over_two_ports((200, 900), (200, 900)), [100, 10]);
     assert_eq!(over_two_ports((60, 100), (200, 900)), [100, 10]);
 }
+
+/// The end-to-end bounds of eight equal channels over four ports by rates, in the order of admission.
+fn of_eight(rate: u32) -> Vec<Span> {
+    let nodes =
+        ["s", "t", "u", "v"].map(|node| format!("[node.{node}]\nkind = \"switch\"\norder = \"drr\"\n"));
+    let text = format!(
+        "title = \"a row\"\n[host]\nprofile = \"mc68040\"\nspeedup = 1000.0\nsubsystem = {{ packet = \"1000 B\" }}\n[admission]\n\
+         test = \"demand\"\ndeadlines = \"alike\"\n[node.a]\n[node.b]\n{}[network]\nrate = \"{rate} Mbit/s\"\n[network.n0]\njoins = [\"a\", \"s\"]\n\
+         [network.n1]\njoins = [\"s\", \"t\"]\n[network.n2]\njoins = [\"t\", \"u\"]\n[network.n3]\njoins = [\"u\", \"v\"]\n\
+         [network.n4]\njoins = [\"v\", \"b\"]\n[run]\ntime = \"1 s\"\n[[channel]]\nname = \"film\"\nclass = \"real_time\"\n\
+         from = \"a\"\nto = \"b\"\ncount = 8\nmax_message = \"3000 B\"\nburst = 6\nmin_interval = \"65 ms\"\n\
+         deadline = \"3 s\"\nsource = {{ kind = \"periodic\" }}\n",
+        nodes.concat()
+    );
+    let bound = |promise: &Promise| promise.delivery_bound().unwrap_or_else(|| panic!("{promise:?}"));
+    promises(&text).iter().map(bound).collect()
+}
+
+/// The first channel finds empty ports and counts the arrivals of all. With the others beside it, its
+/// rate may be worth more.
+#[test]
+fn equal_channels_over_ports_by_rates_have_equal_bounds_and_shorter_ones_on_faster_links() {
+    let all = [20, 30, 40, 60, 80, 120, 200, 400].map(of_eight);
+    for bounds in &all {
+        assert!(bounds.iter().all(|bound| *bound == bounds[0]), "{bounds:?}");
+    }
+    assert!(all.windows(2).all(|pair| pair[1][0] <= pair[0][0]), "{all:?}");
+}
