@@ -145,7 +145,7 @@ impl<'a> Context<'a> {
             self.unknown(&part.span, key, keys::<T>());
         }
         match part.value {
-            Ok(value) => Ok(Spanned::new(part.span, value)),
+            Ok(value) => Ok(Spanned::new(part.span, *value)),
             Err(fault) => Err(self.invalid(&part.span, fault)),
         }
     }

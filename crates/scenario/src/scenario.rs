@@ -269,7 +269,8 @@ fn read(
     let tune = tune::tune(cx, raw.tune.take(), &plan.axes);
     let seed = raw.seed.take().and_then(|seed| seed.value.ok()).map_or(1, leaf::Whole::get);
     let seed = plan.changed_seed().unwrap_or(seed);
-    let channels = every_point(cx, library, &base, &plan);
+    let judged = claims.as_ref().is_ok_and(|claims| !claims.is_empty());
+    let channels = every_point(cx, library, &base, &plan, judged);
     let (claims, figures, (channels, stub)) = (claims?, figures?, channels?);
     let names = judged::check_names(cx, &claims, &plan.axes, stub, scripts);
     judged::check_channels(cx, &figures, &channels)?;
@@ -307,7 +308,7 @@ fn beside(cx: &mut Context<'_>, raw: RawScenario, scripts: &dyn Scripts) -> Resu
 }
 
 /// Reads every point of the sweep, and returns the names of all channels that there are at any, and
-/// a stub of the results.
+/// a stub of the results if they are `judged`.
 ///
 /// An error that a point shares with the file without its sweep is the file's; any other is
 /// reported with the first point that has it.
@@ -316,6 +317,7 @@ fn every_point(
     library: &mut Library<'_>,
     base: &Spanned<DeTable<'_>>,
     plan: &Plan<'_>,
+    judged: bool,
 ) -> Result<(Vec<String>, Vec<Run>), Reported> {
     let mut names: Vec<String> = Vec::new();
     let mut stub = Vec::new();
@@ -335,7 +337,7 @@ fn every_point(
         let at_point = &mut Context::new(cx.source, &mut here).edited(cx.edits);
         match at(at_point, library, base, plan, Some(&point)) {
             Ok(experiment) => {
-                stub.push(laxity_world::stub(&experiment, point.indices()));
+                stub.extend(judged.then(|| laxity_world::stub(&experiment, point.indices())));
                 for channel in experiment.channels {
                     if known.insert(channel.name.clone()) {
                         names.push(channel.name);
