@@ -43,6 +43,7 @@ use laxity_units::Span;
 use super::arrivals::Choice;
 use super::asked::Asked;
 use super::environment::choices_at;
+use super::links::promising;
 use super::moderation::{ByModeration, moderated};
 use super::station::{GoesBy, Station};
 use crate::coverage::{Coverage, Uncovered};
@@ -60,6 +61,9 @@ pub struct Reading {
     pub counting: Counting,
     /// How CPU and link are shared, where an analysis covers the station.
     pub model: Option<ResourceModel>,
+    /// The link of the table, at a host with several of which guaranteed channels leave by none: each
+    /// link counts packets of its own in one way, and those of the others in another.
+    pub link: LinkId,
 }
 
 /// All ways in which the analysis of `node` may count.
@@ -108,10 +112,20 @@ pub(super) fn readings(
     };
     let ways = [ByModeration::Nothing, ByModeration::Arrivals, ByModeration::All];
     let ways: Vec<ByModeration> = ways.into_iter().filter(is_way).collect();
-    let mut all = Vec::with_capacity(countings.len() * choices.len() * ways.len());
+    let adapters = experiment.nodes[node].adapters.len();
+    let links = if promising(experiment, node).is_empty() { adapters } else { 1 };
+    let mut all = Vec::with_capacity(countings.len() * choices.len() * ways.len() * links);
     for counting in countings {
         for &arrivals in &choices {
-            all.extend(ways.iter().map(|&moderated| Reading { arrivals, moderated, counting, model }));
+            for link in (0..links as u8).map(LinkId) {
+                all.extend(ways.iter().map(|&moderated| Reading {
+                    arrivals,
+                    moderated,
+                    counting,
+                    model,
+                    link,
+                }));
+            }
         }
     }
     // By time a start follows a completion at once.

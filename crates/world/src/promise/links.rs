@@ -162,15 +162,13 @@ impl Links {
     }
 }
 
-/// The links by which guaranteed channels leave `node`; if none does, the first, for what ends
-/// there.
+/// The links by which guaranteed channels leave `node`.
 pub(super) fn promising(experiment: &Experiment, node: usize) -> BTreeSet<LinkId> {
     let out = |channel: &'_ ChannelSpec| {
         channel.passages_from(node).map(|hop| experiment.link_out(channel, hop)).collect::<Vec<_>>()
     };
     let guaranteed = experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);
-    let links: BTreeSet<LinkId> = guaranteed.flat_map(out).collect();
-    if links.is_empty() { BTreeSet::from([LinkId::FIRST]) } else { links }
+    guaranteed.flat_map(out).collect()
 }
 
 /// The links of `node` beside `at`, as far as packets leave by them.

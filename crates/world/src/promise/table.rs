@@ -136,7 +136,11 @@ impl Tables {
                 1 => by_link(LinkId::FIRST).map(|table| Station::Ordered(Box::new(table))),
                 _ => {
                     let of = |link| Ok((link, by_link(link)?));
-                    let tables = promising(experiment, node).into_iter().map(of);
+                    let mut links = promising(experiment, node);
+                    if links.is_empty() {
+                        links.insert(reading.link);
+                    }
+                    let tables = links.into_iter().map(of);
                     Ok(Station::Several(Links::new(tables.collect::<Result<_, Uncovered>>()?)))
                 }
             }

@@ -200,6 +200,21 @@ fn what_ends_here_leaves_by_no_link() {
     assert_eq!(comes(NAMES), comes(["z", "y"]));
 }
 
+/// Where no guaranteed channel leaves, the table of any link is valid, and the best counts. A frame
+/// of 64 B takes 5 us on the fast link and more of the CPU: by time, best effort there takes all of
+/// it, and only the table of that link counts by packets. So a channel that ends here does not need
+/// one that leaves.
+#[test]
+fn a_channel_that_ends_here_has_the_best_table_of_all_links() {
+    let comes = |names: [&str; 2], further: &[String]| {
+        let channels = [urgent("in", &["c", "a"], 1500, "20 ms"), bulk(&["a", "b"], (64, 1500), 64)];
+        bound_at(1, &experiment(EDF, names, &[&channels, further].concat())).bound
+    };
+    let alone = comes(NAMES, &[]);
+    assert_eq!(alone, comes(["z", "y"], &[]));
+    assert!(alone <= comes(NAMES, &[urgent("out", &["a", "b"], 64, "30 ms")]));
+}
+
 /// Of 3000 B that leave by the fast link the slow one's table has the CPU time, and not 2.4 ms. The
 /// promise is the sum of its terms. By the demand test, where EDF goes by the requested deadline,
 /// that is its own link's bound: messages 40 ms apart go in the order of their levels, each once.
