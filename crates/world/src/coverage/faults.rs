@@ -5,30 +5,29 @@
 //! afterwards where they were. In the second phase of a message
 //! (`laxity_admission::station::window`) some packet makes progress at each instant that is not
 //! charged by itself. A stall is therefore charged like an incoming frame that keeps a resource
-//! from outgoing packets: in full, each time that it may strike. Stalls that last `x` and begin `y`
-//! apart are in any time `δ` at most
+//! from outgoing packets. Stalls that last `x` and begin `y` apart take of any time `δ` at most
 //!
 //! ```text
-//! 1 + ⌈δ/y⌉                                                                    (1)
+//! x ⌈δ/y⌉                                                                      (1)
 //! ```
 //!
-//! with the one in progress; a stall that happens once counts one. The distance of completions is
-//! not shorter for it: each of the completions in an interval has been served in it, or was under
-//! way before.
+//! since a time `y` has `x` of them whenever it begins, and a shorter time has no more than that.
+//! Of a stall in progress at the beginning only the rest counts, and as much as that is missing
+//! from the last. A stall that happens once takes `x`. The distance of completions is not shorter
+//! for it: each of the completions in an interval has been served in it, or was under way before.
 //!
 //! *Where the adapter has each packet as it is made* (`laxity_admission::station::open`) there is
 //! no window, and the argument follows the path of a level backwards instead, with no further
 //! condition. Each instant of `(τ, x)` is charged there to one stage, of which the queue or server
 //! has something of the level. Remove the instants at which the resource is stalled: they are at
-//! most
-//! (1) times `x`, and are charged to the resource. At each other instant that stage's server works,
-//!     or it waits for a resource or a slot of which the holder works, as without a stall and on
-//!     the rest of its previous work: a stall neither repeats nor creates work. The packet that a
-//!     server had when `y` arrived, and for which a stage before has a resource, is a length of
-//!     work too, so `once` and `L(n)` are unchanged. The stalled stage may meanwhile gather packets
-//!     below the level; they were below before, and the server takes packets of the level first
-//!     when it goes on. The packets of the level in the stage were handed over in `(τ, x)` and are
-//!     charged for themselves, or were there at `τ_k`, which its choice excludes.
+//! most (1), and are charged to the resource. At each other instant that stage's server works, or
+//! it waits for a resource or a slot of which the holder works, as without a stall and on the rest
+//! of its previous work: a stall neither repeats nor creates work. The packet that a server had
+//! when `y` arrived, and for which a stage before has a resource, is a length of work too, so
+//! `once` and `L(n)` are unchanged. The stalled stage may meanwhile gather packets below the level;
+//! they were below before, and the server takes packets of the level first when it goes on. The
+//! packets of the level in the stage were handed over in `(τ, x)` and are charged for themselves,
+//! or were there at `τ_k`, which its choice excludes.
 //!
 //! The method *fed* in `open.rs`, for an adapter that is faster than its host, is different. It
 //! assumes that each packet finds the stages as if it were alone, but behind a stall they are full
@@ -82,11 +81,8 @@ pub(super) fn faults_at(experiment: &Experiment, at: (usize, LinkId)) -> impl It
 /// The time that stalls take from the adapter of a link of a node, by (1).
 pub(crate) fn stalls(experiment: &Experiment, at: (usize, LinkId)) -> impl Iterator<Item = Interference> {
     faults_at(experiment, at).filter_map(|fault| {
-        let (burst, interval) = match fault.every {
-            Some(every) => (1, every),
-            None => (0, Span::MAX),
-        };
+        let interval = fault.every.unwrap_or(Span::MAX);
         let adapter = fault.length?;
-        Some(Interference { above: Above::Interrupt, cost: Span::ZERO, adapter, burst, interval })
+        Some(Interference { above: Above::Interrupt, cost: Span::ZERO, adapter, burst: 0, interval })
     })
 }

@@ -62,8 +62,8 @@ fn worst(fault: &str) -> Span {
     worst.expect("messages are completed")
 }
 
-/// One that happens once is 80 us more; one of 30 us each 730 is 30 more for the one that was in
-/// progress and for each that begins in the time that the bound is then.
+/// One that happens once is 80 us more; one of 30 us each 730 is 30 more for each such time that the
+/// bound has then, of which the last may be a part. One in progress is the rest of one.
 #[test]
 fn each_that_may_strike_is_counted() {
     let before = bound("").unwrap();
@@ -71,7 +71,7 @@ fn each_that_may_strike_is_counted() {
     assert_eq!(bound(once), Ok(before + Span::from_us(80)));
     let often = "kind = \"stall\"\nresource = \"dma\"\nat = \"1 ms\"\nfor = \"30 us\"\nevery = \"730 us\"";
     let after = bound(often).unwrap();
-    let strikes = 1 + after.div_ceil(Span::from_us(730));
+    let strikes = after.div_ceil(Span::from_us(730));
     assert_eq!(after, before + Span::from_us(30) * strikes);
     // A period that the film's is no multiple of: it is struck in each of its places, and twice.
     let (alone, struck) = (worst(""), worst(often));
