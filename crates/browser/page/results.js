@@ -70,12 +70,14 @@ function verdict({ promise, result, exceeded, bound, deadline }) {
 
 /** Why a channel is refused, its largest term, and what would be admitted. */
 function refusal({ name, promise }) {
-  const { largest, admissible, interval, room, reason } = promise;
+  const { largest, admissible, jitter, interval, room, reason } = promise;
+  const deadline = jitter ? null : admissible;
   const place = (state.design.document.channel ?? []).findIndex((channel) => channel.name === name || name.startsWith(`${channel.name}-`));
   return html`<div class="refusal">
     <p>${reason}</p>
     ${largest ? html`<p>Largest term: <b>${largest.name}</b>${largest.station ? ` at ${largest.station}` : ""}, <b>${time(largest.time)}</b></p>` : nothing}
-    ${admissible && place >= 0 ? html`<button class="fix" @click=${() => set(["channel", place, "deadline"], admissible)}>Set the deadline to ${admissible}</button>` : nothing}
+    ${deadline && place >= 0 ? html`<button class="fix" @click=${() => set(["channel", place, "deadline"], deadline)}>Set the deadline to ${deadline}</button>` : nothing}
+    ${jitter && place >= 0 ? html`<button class="fix" @click=${() => set(["channel", place, "jitter"], jitter)}>Set the jitter to ${jitter}</button>` : nothing}
     ${interval && place >= 0 && !interval.deadline ? html`<button class="fix" @click=${() => set(["channel", place, "min_interval"], interval.interval)}>Set the interval to ${interval.interval}</button>` : nothing}
     ${(room ?? []).map((one) => html`<p>With <code>${one.key} = ${one.least}</code> in place of ${one.has} it would be admitted.</p>`)}
   </div>`;

@@ -78,7 +78,9 @@ fn advise(row: &mut Value, experiment: &Experiment, fit: &promise::Fit) {
             .map(|term| { json!({ "name": term.name, "time": seconds(term.cost), "station": station }) })
     );
     row["admissible"] = json!(shortfall.proposed.map(|span| span.to_string()));
+    row["jitter"] = json!(shortfall.jitter.map(|span| span.to_string()));
     row["slots"] = json!(shortfall.slots);
+    row["packet_slots"] = json!(shortfall.packet_slots);
     row["interval"] = json!(fit.interval.map(|(interval, deadline)| {
         json!({ "interval": interval.to_string(), "deadline": deadline.map(|span| span.to_string()) })
     }));

@@ -260,12 +260,17 @@ fn refused(
         *text += &format!("  with {} it would be admitted\n", all.join(", and "));
     }
     let no_room = answer.lacks_room();
-    match shortfall.proposed {
-        Some(least) => {
-            let slots = shortfall.slots.map_or_else(String::new, |slots| {
-                format!(", with `message_slots = {slots}`, which is the default with that deadline")
-            });
-            *text += &format!("  a deadline of {least} would be admitted{slots}\n");
+    match shortfall.proposal(channel) {
+        _ if answer.is_unkept() => {}
+        Some(proposal) => {
+            let message = shortfall
+                .slots
+                .map(|slots| format!("`message_slots = {slots}`, which is the default with that deadline"));
+            let packet = shortfall.packet_slots.map(|slots| format!("`packet_slots = {slots}`"));
+            let slots: Vec<String> = message.into_iter().chain(packet).collect();
+            let slots =
+                if slots.is_empty() { String::new() } else { format!(", with {}", slots.join(", and ")) };
+            *text += &format!("  {proposal} would be admitted{slots}\n");
         }
         // Buffers are for a contract and not for a deadline.
         None if no_room => {}
@@ -294,7 +299,7 @@ fn refused(
             };
             *text += &format!("  a message each {least} would be admitted {due}, {rate}\n");
         }
-        None if no_room => {}
+        None if no_room || answer.is_unkept() => {}
         None => *text += "  no rate was found at which it would be admitted beside the others\n",
     }
     if let Some(largest) = shortfall.largest {

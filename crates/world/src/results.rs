@@ -139,6 +139,8 @@ pub struct Refused {
     /// The least deadline of three significant figures that would have been admitted beside the
     /// other channels, in seconds; `None` if none would.
     pub admissible: Option<f64>,
+    /// The jitter to request with that deadline, in seconds, if the requested one leaves less time.
+    pub admissible_jitter: Option<f64>,
     /// The term that the response time at that deadline consists of most; empty if it has no terms.
     pub largest_term: String,
     /// That term, in seconds.

@@ -1,5 +1,6 @@
 //! Campaigns over scenario files: bounds, laws, attacks, scripts and documents.
 
+mod advice;
 mod attacks;
 mod bounds;
 mod exceeded;

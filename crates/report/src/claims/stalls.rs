@@ -31,7 +31,7 @@ enum Decides {
 fn decides(field: &str) -> Decides {
     match field {
         "name" | "class" | "reserved" | "deadline" | "bound" | "bound_papers" | "delivery_bound"
-        | "refused" | "no_bound" | "worst_found" | "reason" | "admissible" | "largest_term" | "largest"
+        | "refused" | "no_bound" | "worst_found" | "reason" | "admissible" | "admissible_jitter" | "largest_term" | "largest"
         | "expected" | "channel" | "admitted" | "papers_throughput" | "corrected_throughput"
         // Fields of the platform itself.
         | "host_stalls" | "host_longest_stall"

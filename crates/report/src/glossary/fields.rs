@@ -144,10 +144,12 @@ pub(super) fn unit(name: &str) -> Option<&'static str> {
         | "percentile_error" => "share, 0 to 1",
         "value" => "number in the unit of the axis's label",
         "curve" => "pairs of a share, 0 to 1, and seconds",
-        "simulated" | "window" | "admissible" | "largest" | "min" | "mean" | "deviation" | "p1" | "p50"
-        | "p99" | "p999" | "p9999" | "max" | "late_p50" | "late_p99" | "late_p999" | "late_max"
-        | "stall_total" | "stall_longest" | "at" | "took" | "length" | "earliest" | "waited_p50"
-        | "waited_p99" | "waited_max" | "longest_stop" | "latest" | "slack" => "s",
+        "simulated" | "window" | "admissible" | "admissible_jitter" | "largest" | "min" | "mean"
+        | "deviation" | "p1" | "p50" | "p99" | "p999" | "p9999" | "max" | "late_p50" | "late_p99"
+        | "late_p999" | "late_max" | "stall_total" | "stall_longest" | "at" | "took" | "length"
+        | "earliest" | "waited_p50" | "waited_p99" | "waited_max" | "longest_stop" | "latest" | "slack" => {
+            "s"
+        }
         _ => return None,
     })
 }

@@ -163,13 +163,18 @@ fn refusal(refused: &Refused) -> String {
     let time = |seconds: f64| typeset(&Kind::Time.quantity(seconds)).replace('\u{a0}', " ");
     let expected = if refused.expected { "refused, as expected" } else { "refused" };
     let mut text = format!("{expected} ({})", refused.reason);
-    match refused.admissible {
-        // To the last figure: a shorter deadline would be refused.
-        Some(least) => {
-            let exact = Span::from_secs_f64(least).map_or_else(|| time(least), |span| span.to_string());
-            text += &format!("; a deadline of {exact} would be admitted");
+    // To the last figure: a shorter one would be refused.
+    let exact = |least| Span::from_secs_f64(least).map_or_else(|| time(least), |span| span.to_string());
+    match (refused.admissible, refused.admissible_jitter) {
+        (Some(deadline), None) => text += &format!("; a deadline of {} would be admitted", exact(deadline)),
+        (Some(deadline), Some(jitter)) => {
+            let (jitter, deadline) = (exact(jitter), exact(deadline));
+            text += &format!(
+                "; a jitter of {jitter}, with a deadline no shorter than {deadline}, would be admitted"
+            );
         }
-        None => text += "; no deadline was found that would be admitted beside the others",
+        (None, _) if refused.largest.is_none() => {}
+        (None, _) => text += "; no deadline was found that would be admitted beside the others",
     }
     if let Some(largest) = refused.largest {
         text += &format!(", most of it for {} ({})", refused.largest_term, time(largest));

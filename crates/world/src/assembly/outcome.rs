@@ -15,7 +15,7 @@ use super::{Assembly, Outside, Said, buses, parts};
 use crate::coverage::Uncovered;
 use crate::experiment::{Adapter, Experiment, Misses, Refusal};
 use crate::measure::{Kept, Tally};
-use crate::promise::{self, Advice, Hop, Promise, jitter_bound, share_lost};
+use crate::promise::{self, Advice, Hop, Promise, Shortfall, jitter_bound, share_lost};
 use crate::results::{Channel, Computation, Refused, Resource, Run, Stage};
 
 /// The report of a host outside the world.
@@ -456,10 +456,14 @@ pub(super) fn refused(
     advice: &mut Option<Advice<'_>>,
 ) -> Option<Refused> {
     let reason = promise.refusal(experiment, i)?;
-    let shortfall = advice.as_mut()?.shortfall(i);
+    let shortfall = match promise.is_unkept() {
+        true => Shortfall::default(),
+        false => advice.as_mut()?.shortfall(i),
+    };
     Some(Refused {
         reason,
         admissible: shortfall.proposed.map(Span::as_secs_f64),
+        admissible_jitter: shortfall.jitter.map(Span::as_secs_f64),
         largest_term: shortfall.largest.map(|term| term.name.to_string()).unwrap_or_default(),
         largest: shortfall.largest.map(|term| term.cost.as_secs_f64()),
         expected: experiment.channels[i].refusal == Refusal::Expected,

@@ -140,6 +140,11 @@ impl Promise {
         )
     }
 
+    /// Whether it was refused for a request beside its deadline, which no other deadline or rate changes.
+    pub fn is_unkept(&self) -> bool {
+        matches!(self, Promise::Unkept(_))
+    }
+
     /// Why channel `i`, with this promise, was refused: `None` if it was not.
     pub fn refusal(&self, experiment: &Experiment, i: usize) -> Option<String> {
         match self {

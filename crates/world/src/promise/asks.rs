@@ -49,6 +49,12 @@ pub(super) fn deadline(experiment: &Experiment, channel: &ChannelSpec) -> Option
     Some(by_jitter.map_or(deadline, |by_jitter| by_jitter.min(deadline)))
 }
 
+/// The jitter that `channel` has to request to be delivered after up to `delay`, if its own is less.
+pub(super) fn jitter_with(experiment: &Experiment, channel: &ChannelSpec, delay: Span) -> Option<Span> {
+    let needed = delay.saturating_sub(shortest_delay(experiment, channel));
+    channel.asks.jitter.is_some_and(|jitter| jitter < needed).then_some(needed)
+}
+
 /// A bound on the share of messages of `channel` that networks lose.
 pub fn share_lost(experiment: &Experiment, channel: &ChannelSpec) -> f64 {
     let packets = channel.spec.max_message.div_ceil(experiment.packet()).max(1) as f64;

@@ -2,6 +2,8 @@
 //!
 //! *Refused* alone would leave a reader to try deadlines by hand.
 
+mod turn;
+
 use laxity_admission::reception::bound;
 use laxity_admission::{Bound, Breakdown, Formula, Reason, Request, Term};
 use laxity_model::source::{AdversaryParameters, Allowance, Sizes, SourceParameters};
@@ -9,6 +11,7 @@ use laxity_qos::discipline::Order;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Span, Time};
 
+use self::turn::Turns;
 use super::admit::{self, promises, request, request_where_it_comes_in};
 use super::answer::{Promise, Refused, Room};
 use super::room::{self, NO_END};
@@ -27,9 +30,14 @@ pub struct Shortfall {
     /// The deadline to propose: the least of three significant figures that admission takes there,
     /// or with more figures if it takes none of three.
     pub proposed: Option<Span>,
+    /// The jitter to request with that deadline, if the requested one leaves less time.
+    pub jitter: Option<Span>,
     /// Message slots that the channel needs with that deadline, if it has fewer: several messages
-    /// are under way then. Packet slots follow from them unless the file says otherwise.
+    /// are under way then.
     pub slots: Option<u32>,
+    /// Packet slots that it then needs, if it has fewer and not as many as its deadline asks for, which
+    /// is the default.
+    pub packet_slots: Option<u64>,
     /// The largest term of the response time at the station that refuses: at that deadline, or if
     /// there is none without the channels above. Where no station is known to refuse, where the
     /// response time is longest, or at the first.
@@ -44,10 +52,8 @@ pub struct Fit {
     /// With another deadline.
     pub shortfall: Shortfall,
     /// The least interval of three significant figures, with the requested deadline, or else with that
-    /// interval as its deadline, and which. `None` if no interval is accepted.
-    ///
-    /// At a host or port this is beside all the other channels; for virtual interfaces, and where
-    /// channels arrive, beside those before it.
+    /// interval as its deadline, and which, beside all other channels. `None` if no interval is
+    /// accepted.
     pub interval: Option<(Span, Option<Span>)>,
     /// With more room and all else as it is, beside those before it: all that there has to be more
     /// of. Empty if no room is what it lacks.
@@ -76,6 +82,7 @@ pub struct Advice<'a> {
     all: Option<All>,
     /// Why no channel has a bound.
     uncovered: Option<Option<Uncovered>>,
+    turns: Turns,
 }
 
 /// The reservations of hosts and ports for all channels.
@@ -89,12 +96,15 @@ struct All {
 impl<'a> Advice<'a> {
     /// For the channels of `experiment` that admission by `formula` refused.
     pub fn of(experiment: &'a Experiment, formula: Formula) -> Self {
-        Self { experiment, formula, all: None, uncovered: None }
+        Self { experiment, formula, all: None, uncovered: None, turns: Turns::default() }
     }
 
     /// A change with which channel `index` would be admitted, of which the result was `refused`.
     pub fn fit(&mut self, index: usize, refused: &Promise) -> Fit {
         let (experiment, formula) = (self.experiment, self.formula);
+        if refused.is_unkept() {
+            return Fit::default();
+        }
         self.beside_all_others(index, |mut beside| {
             let station = match refused {
                 Promise::Refused(refused) => Some(refused.node),
@@ -121,7 +131,8 @@ impl<'a> Advice<'a> {
 
     fn beside_all_others<T>(&mut self, index: usize, ask: impl FnOnce(Beside<'_>) -> T) -> T {
         let (experiment, formula) = (self.experiment, self.formula);
-        let beside = |tables| Beside { experiment, formula, index, tables };
+        let turns = &self.turns;
+        let beside = |tables| Beside { experiment, formula, index, tables, turns };
         let by_tables = experiment.via.is_none() && experiment.interfaces.is_empty();
         if !by_tables || passes(experiment, &experiment.channels[index]) {
             return ask(beside(None));
@@ -159,6 +170,7 @@ struct Beside<'a> {
     index: usize,
     /// With the others in them; `None` where there are no tables, or none can be had.
     tables: Option<&'a mut Tables>,
+    turns: &'a Turns,
 }
 
 impl Beside<'_> {
@@ -175,7 +187,7 @@ impl Beside<'_> {
 
     /// `station` is the one that refuses, if any does.
     fn shortfall(&mut self, station: Option<usize>) -> Option<Shortfall> {
-        let Self { experiment, formula, index, tables } = self;
+        let Self { experiment, formula, index, tables, turns } = self;
         if passes(experiment, &experiment.channels[*index]) {
             return of_queues(experiment, *formula, *index);
         }
@@ -217,23 +229,29 @@ impl Beside<'_> {
         });
         tables.give_up(reserved);
         let with = if more { &roomy } else { channel };
-        let proposed = readable(least, &mut |deadline| {
-            let request = Request::new(channel.spec, deadline).ok();
+        let kept = |delay| {
+            turns.keep((experiment, *formula, *index), &turn::asking(experiment, channel, delay, more))
+        };
+        let mut fits = |delay| {
+            let request = Request::new(channel.spec, delay).ok();
             request.is_some_and(|request| tables.would_admit(experiment, with, request))
-        });
-        let under_way = u32::try_from(proposed.div_ceil(channel.spec.min_interval)).unwrap_or(u32::MAX);
-        let slots = channel.spec.burst.saturating_sub(1).saturating_add(under_way);
-        Some(Shortfall {
-            admissible: Some(least),
-            proposed: Some(proposed),
-            slots: (more && slots > channel.message_slots).then_some(slots),
-            largest: there.map(|(term, _)| term),
-            station: there.and_then(|(_, station)| several(station)),
-        })
+                && kept(delay).unwrap_or(true)
+        };
+        let proposed = readable(least, &mut fits);
+        let proposed = match fits(proposed) {
+            true => Some(proposed),
+            false => least_of_some(proposed, &mut fits).map(|least| readable(least, &mut fits)),
+        };
+        let mut told =
+            proposed.map(|delay| turn::proposal(experiment, channel, delay, more)).unwrap_or_default();
+        told.admissible = proposed.and(Some(least));
+        told.largest = there.map(|(term, _)| term);
+        told.station = there.and_then(|(_, station)| several(station));
+        Some(told)
     }
 
     fn least_interval(&mut self) -> Option<(Span, Option<Span>)> {
-        let Self { experiment, formula, index, tables } = self;
+        let Self { experiment, formula, index, tables, turns } = self;
         let channel = &experiment.channels[*index];
         let asked = channel.spec.min_interval;
         // If the source keeps the contract, the advice is for one that keeps the new one. Virtual
@@ -254,17 +272,25 @@ impl Beside<'_> {
             return None;
         }
         let virtual_interfaces = experiment.via.is_some().then(|| Before::of(experiment, *index));
-        let mut fits = |channel: ChannelSpec| match (&mut *tables, &virtual_interfaces) {
-            (Some(tables), _) => {
-                let request = request(experiment, &channel).ok().flatten();
-                request.is_some_and(|request| tables.would_admit(experiment, &channel, request))
-            }
-            (None, Some(before)) => before.as_ref().is_some_and(|before| before.fits(channel)),
-            (None, None) => {
+        let mut fits = |channel: ChannelSpec| {
+            let as_last = match (&mut *tables, &virtual_interfaces) {
+                (Some(tables), _) => {
+                    let request = request(experiment, &channel).ok().flatten();
+                    request.is_some_and(|request| tables.would_admit(experiment, &channel, request))
+                }
+                (None, Some(before)) => before.as_ref().is_some_and(|before| before.fits(channel.clone())),
+                (None, None) => true,
+            };
+            let in_its_turn = |channel: ChannelSpec| {
                 let mut changed = experiment.clone();
                 changed.channels[*index] = channel;
                 admit::fits(&changed, *formula, *index)
-            }
+            };
+            as_last
+                && match turns.keep((experiment, *formula, *index), &channel) {
+                    Some(keep) => keep,
+                    None => tables.is_some() || virtual_interfaces.is_some() || in_its_turn(channel),
+                }
         };
         // In other orders than these a packet may wait the longer the less is reserved, so there what
         // is rarer may not fit where what is more frequent does.
