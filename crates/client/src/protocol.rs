@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// Version of the protocol; the first request states it.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// The longest datagram in bytes.
 pub const LONGEST: usize = 64 * 1024;
 /// The longest name of a receiver in bytes.
@@ -215,6 +215,15 @@ pub enum Direction {
     Relay,
     /// The destination.
     Destination,
+    /// Both ends: the channel is within the node.
+    Within,
+}
+
+impl Direction {
+    /// Whether the messages of the channel are delivered at the node.
+    pub fn is_destination(self) -> bool {
+        matches!(self, Self::Destination | Self::Within)
+    }
 }
 
 /// A channel at a node.

@@ -75,6 +75,12 @@ pub struct NodeConfig {
 }
 
 impl NodeConfig {
+    /// The longest time that the host takes of a message that stays in the node: that of the link
+    /// with the least, since a link may count packets of others beside.
+    pub(crate) fn host(&self) -> Span {
+        self.links.values().map(|link| link.hosts).min().unwrap_or_default()
+    }
+
     /// The same with all times of links as the fastest clock counts them.
     pub(crate) fn by_clock(mut self) -> Self {
         const BILLION: u64 = 1_000_000_000;

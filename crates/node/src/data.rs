@@ -92,6 +92,11 @@ impl Node {
     /// difference is below `B' I' + D'`, and what messages of the old contract waited in turn
     /// ([`waits`](Self::waits)); by that the reservation has room for more messages
     /// ([`waits`](crate::flow::waits)), and the old contract lasts longer.
+    ///
+    /// # Within a node
+    /// The message is not cut: it waits for its logical arrival, and then for the messages before it.
+    /// With `T = 0` the rule above has it delivered by `ℓ + rest`, where `rest` is `D` without the time
+    /// of the host.
     pub(crate) fn send(&mut self, now: Time, channel: ChannelId, payload: &[u8]) -> Result<Time, Failure> {
         let unfit = Failure::Unfit(laxity_signalling::event::Unfit::NotHeld);
         let unpoliced = self.broken(Fault::ContractNotPoliced);
@@ -99,8 +104,8 @@ impl Node {
         let source = self.sources.get_mut(&channel).ok_or(unfit)?;
         let version = source.used.ok_or(unfit)?;
         let flow = self.flows.get_mut(&(channel, version)).ok_or(unfit)?;
-        let (Some(deadline), Some(to)) = (flow.deadline, flow.place.to) else { return Err(unfit) };
-        let link = self.links.get_mut(&to).ok_or(unfit)?;
+        let deadline = flow.deadline.ok_or(unfit)?;
+        let link = flow.place.to.map(|to| self.links.get_mut(&to).ok_or(unfit)).transpose()?;
         let length = u32::try_from(payload.len()).ok().filter(|length| *length <= flow.sizes.message);
         let length = length.ok_or(Failure::TooLong)?;
         if u64::from(length) < flow.contract.min_message.get() {
@@ -121,9 +126,13 @@ impl Node {
         flow.next = at.saturating_add(flow.contract.min_interval);
         flow.conforming = conforming.saturating_add(flow.contract.min_interval);
         source.passed = source.passed.max(at.saturating_add(flow.total));
-        let message = number(version, source.message);
-        source.message = next;
+        let of_channel = std::mem::replace(&mut source.message, next);
         flow.waiting += packets;
+        let Some(link) = link else {
+            self.keep_message(now, channel, (version, of_channel), at, payload);
+            return Ok(due);
+        };
+        let message = number(version, of_channel);
         let mut sender = Sender::new(wire(channel), channel.epoch.0, Class::RealTime, flow.sizes);
         let fragments = sender.send(payload, Timing::Remaining(deadline)).map_err(|_| Failure::TooLong)?;
         let within = if whole { flow.contract.deadline } else { deadline };
@@ -232,6 +241,9 @@ impl Node {
         if payload.len() + ADDRESS > self.config.packet as usize {
             return Err(Failure::TooLong);
         }
+        if to == self.config.node {
+            return if self.keep_datagram(port, payload) { Ok(()) } else { Err(Failure::NoRoom) };
+        }
         let forwarded = self.forward(now, to, |config| {
             let parts = [&to.0.to_be_bytes()[..], &port.0.to_be_bytes(), payload];
             one_packet(config, DATAGRAM, Class::BestEffort, &parts)
@@ -278,7 +290,8 @@ impl Node {
             return self.counters.drop(Dropped::Malformed);
         }
         if to == self.config.node {
-            return self.keep_datagram(port, body);
+            self.keep_datagram(port, body);
+            return;
         }
         if header.message >= MOST_HOPS {
             return self.counters.drop(Dropped::Route);

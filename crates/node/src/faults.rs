@@ -47,6 +47,8 @@ pub enum Fault {
     DriftIgnored,
     /// A frame leaves before its logical arrival when the link is idle.
     ReleasedEarly,
+    /// A message of a channel within the node is delivered before its logical arrival.
+    DeliveredEarly,
     /// A clock that is set back is believed.
     StepBelieved,
     /// A fault of the network manager.
@@ -74,6 +76,7 @@ impl Fault {
         Fault::ReceiveKeeps,
         Fault::DriftIgnored,
         Fault::ReleasedEarly,
+        Fault::DeliveredEarly,
         Fault::StepBelieved,
         Fault::Protocol(Protocol::ReleaseLost),
         Fault::Protocol(Protocol::CommitNotPropagated),

@@ -78,7 +78,8 @@ impl Flow {
         let message = u32::try_from(contract.max_message.get()).ok()?;
         let sizes = Sizes { message, packet: config.packet };
         let messages = messages(&contract, waits(place, held.drain, config.drift));
-        let reassembly = (place.to.is_none() && deadline.is_some()).then(|| {
+        let is_destination = place.from.is_some() && place.to.is_none();
+        let reassembly = (is_destination && deadline.is_some()).then(|| {
             let reservation = Reservation { sizes, buffers: BUFFERS, timeout: contract.deadline };
             Reassembly::new(wire(channel), channel.epoch.0, reservation)
         });

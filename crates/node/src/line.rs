@@ -31,6 +31,8 @@ pub struct Lines {
     packet: u32,
     memory: Memory,
     processor: Processor,
+    /// The longest time that the host takes of a channel within the node.
+    host: Span,
     /// Reservations that the manager released and the node has not freed.
     pub(crate) ended: Vec<ReservationId>,
 }
@@ -72,7 +74,8 @@ impl Lines {
         }
         let (memory, processor) = (Memory::new(config.memory.get()), Processor::new(config));
         processor.check(0, config.signalling).map_err(|_| NotANode::Processor)?;
-        Ok(Self { tables, drift: config.drift, packet: config.packet, memory, processor, ended: Vec::new() })
+        let (drift, packet, host) = (config.drift, config.packet, config.host());
+        Ok(Self { tables, drift, packet, memory, processor, host, ended: Vec::new() })
     }
 
     /// Frees the link time, the receive places and the part of the processor of a released
@@ -119,7 +122,11 @@ impl Resources for Lines {
         self.memory.check(from, bytes, self.packet.into())?;
         let part = self.processor.needs(&asked, self.packet);
         self.processor.check(part, interval)?;
-        let mut offer = self.tables.reserve(&asked)?;
+        let within = asked.place.from.is_none() && asked.place.to.is_none();
+        let mut offer = match within {
+            true => Offer { way: self.host, ..self.tables.reserve_places(&asked)? },
+            false => self.tables.reserve(&asked)?,
+        };
         self.memory.take(offer.id, from, bytes);
         self.processor.take(offer.id, part);
         offer.claim.cpu = part;

@@ -86,7 +86,8 @@ pub(crate) fn needs(asked: &Asked, packet: u32, drift: Tolerance) -> Result<u64,
             u64::from(message) + headers
         }
     };
-    let buffers = if asked.place.to.is_none() { u64::from(BUFFERS) } else { 0 };
+    let is_destination = asked.place.from.is_some() && asked.place.to.is_none();
+    let buffers = if is_destination { u64::from(BUFFERS) } else { 0 };
     Ok(waiting.saturating_add(buffers).saturating_mul(each).saturating_add(STATE))
 }
 

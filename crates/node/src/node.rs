@@ -179,8 +179,7 @@ impl Node {
                 Ok(Response::Changing(version))
             }
             Command::Close(channel) => {
-                self.check(program, channel)?;
-                self.manager.close(now, channel).map_err(Failure::Unfit)?;
+                self.close(now, program, channel)?;
                 Ok(Response::Done)
             }
             Command::Send(channel, payload) => {
@@ -244,13 +243,10 @@ impl Node {
         now
     }
 
-    /// A channel is its source's, or at the destination the listener's.
-    fn check(&self, program: Program, channel: ChannelId) -> Result<(), Failure> {
-        let owner = match self.sources.get(&channel) {
-            Some(source) => Some(source.program),
-            None => self.receivers.get(&channel).and_then(|r| self.listeners.get(&r.port)).copied(),
-        };
-        if owner == Some(program) { Ok(()) } else { Err(Failure::NotYours) }
+    /// A channel is that of the program which opened it.
+    pub(crate) fn check(&self, program: Program, channel: ChannelId) -> Result<(), Failure> {
+        let source = self.sources.get(&channel).map(|source| source.program);
+        if source == Some(program) { Ok(()) } else { Err(Failure::NotYours) }
     }
 
     /// Does what is due at `now`.
@@ -401,7 +397,7 @@ impl Node {
             match event {
                 // The receiver has ended meanwhile: the source finds the channel broken.
                 Event::Opened { channel, port } if !self.listeners.contains_key(&port) => {
-                    let _ = self.manager.close(now, channel);
+                    let _ = self.manager.leave(now, channel);
                 }
                 event => {
                     self.follow(now);

@@ -42,6 +42,9 @@ struct Held {
     payload: Vec<u8>,
     /// Its age when its last packet arrived, and when that was.
     age: (Span, Time),
+    /// In a channel within the node: the contract under which it was sent. The message then is due at
+    /// its logical arrival, and no earlier one is missing.
+    within: Option<Version>,
 }
 
 impl Receiver {
@@ -91,7 +94,7 @@ impl Node {
         }
         let changing = self.flows.range((of.0, Version(0))..of).next().is_some();
         let rest = if changing { rest } else { Span::ZERO };
-        let held = Held { due: due.saturating_add(rest), payload, age: (header.age, now) };
+        let held = Held { due: due.saturating_add(rest), payload, age: (header.age, now), within: None };
         if number == receiver.expected && receiver.held.is_empty() && !unordered {
             receiver.expected = number.saturating_add(1);
             let port = receiver.port;
@@ -104,23 +107,50 @@ impl Node {
         self.deliver(now, of.0);
     }
 
+    /// A message of a channel within the node waits for its logical arrival `at`.
+    pub(crate) fn keep_message(
+        &mut self,
+        now: Time,
+        channel: ChannelId,
+        (version, number): (Version, u32),
+        at: Time,
+        payload: &[u8],
+    ) {
+        let due = if self.broken(Fault::DeliveredEarly) { now } else { at };
+        let Some(receiver) = self.receivers.get_mut(&channel) else { return };
+        let (age, within) = ((Span::ZERO, at), Some(version));
+        receiver.held.insert(number, Held { due, payload: payload.to_vec(), age, within });
+        self.deliver(now, channel);
+    }
+
     /// Puts the messages that are next, or due, into the queue of the program.
     pub(crate) fn deliver(&mut self, now: Time, channel: ChannelId) {
         let unordered = self.broken(Fault::OrderIgnored);
         while let Some(receiver) = self.receivers.get_mut(&channel) {
-            // All messages before one that is due are given up or delivered.
-            let due = receiver.held.values().any(|held| held.due <= now);
+            let is_due = |held: &Held| held.due <= now;
+            let first = receiver.held.values().next();
+            let within = first.is_some_and(|held| held.within.is_some());
+            // All messages before one that is due are given up or delivered. Within a node each waits
+            // for its own time, and for those before.
+            let due = if within { first.is_some_and(is_due) } else { receiver.held.values().any(is_due) };
             let next = receiver.held.first_entry().filter(|first| {
                 let number = *first.key();
-                due || number == receiver.expected || unordered
+                due || !within && (number == receiver.expected || unordered)
             });
             let Some(next) = next else {
-                let next = receiver.held.values().map(|held| held.due).min();
+                let mut dues = receiver.held.values().map(|held| held.due);
+                let next = if within { dues.next() } else { dues.min() };
                 return self.timers.set(&mut receiver.armed, next, Due::Deliver(channel));
             };
             let (number, held) = next.remove_entry();
             receiver.expected = if unordered { 0 } else { number.saturating_add(1) };
             let port = receiver.port;
+            let flow = held.within.and_then(|version| self.flows.get_mut(&(channel, version)));
+            if let Some(flow) = flow {
+                let packets = flow.sizes.packets_of(held.payload.len() as u32);
+                flow.waiting = flow.waiting.saturating_sub(packets.into());
+                flow.left = flow.left.max(Some(held.age.1));
+            }
             self.put(now, channel, port, (number, held));
         }
     }
@@ -138,10 +168,12 @@ impl Node {
         self.counters.delivered += 1;
     }
 
-    pub(crate) fn keep_datagram(&mut self, port: Port, body: &[u8]) {
+    /// Puts a datagram into the queue of the program; whether there was room.
+    pub(crate) fn keep_datagram(&mut self, port: Port, body: &[u8]) -> bool {
         let listens = self.listeners.contains_key(&port);
         let queue = self.queues.entry(port).or_default();
-        if listens && queue.datagrams() < self.config.datagrams {
+        let fits = listens && queue.datagrams() < self.config.datagrams;
+        if fits {
             queue.push(Message { channel: None, number: 0, payload: body.to_vec(), delay: Span::ZERO });
         } else {
             self.counters.drop(Dropped::BestEffort);
@@ -149,6 +181,18 @@ impl Node {
         if queue.is_empty() {
             self.queues.remove(&port);
         }
+        fits
+    }
+
+    /// Closes a channel for the program that opened it, or for its receiver.
+    pub(crate) fn close(&mut self, now: Time, program: Program, channel: ChannelId) -> Result<(), Failure> {
+        let listener = self.receivers.get(&channel).and_then(|of| self.listeners.get(&of.port));
+        let closed = match self.check(program, channel) {
+            Ok(()) => self.manager.close(now, channel),
+            Err(_) if listener == Some(&program) => self.manager.leave(now, channel),
+            Err(why) => return Err(why),
+        };
+        closed.map_err(Failure::Unfit)
     }
 
     pub(crate) fn listen(&mut self, program: Program, port: Port) -> Result<Response, Failure> {
@@ -171,7 +215,7 @@ impl Node {
         let channels: Vec<ChannelId> = self.receivers.iter().filter_map(ends).collect();
         for channel in channels {
             // A channel that is being closed already stays in that state.
-            let _ = self.manager.close(now, channel);
+            let _ = self.manager.leave(now, channel);
         }
         self.listeners.remove(&port);
         self.queues.remove(&port);

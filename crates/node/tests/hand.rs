@@ -2,15 +2,16 @@
 
 mod line;
 
-use laxity_node::Command;
 use laxity_node::faults::Fault;
+use laxity_node::{Command, Failure, Node, Response};
 use laxity_signalling::bound::{SignallingChannel, establishment};
 use laxity_signalling::contract::Contract;
 use laxity_signalling::event::Event;
-use laxity_signalling::identity::ChannelId;
+use laxity_signalling::identity::{ChannelId, NodeId, Owner, Port, Program};
+use laxity_signalling::refusal::{Acceptable, Resource, Shortage};
 use laxity_signalling::settings::Settings;
 use laxity_units::{Bytes, Span, Time};
-use line::{Line, SIGNALLING, Seen, WAY, us};
+use line::{Line, PORT, PROGRAM, SIGNALLING, Seen, WAY, config, us};
 
 const ROUTE: [u32; 4] = [0, 1, 2, 3];
 
@@ -201,6 +202,83 @@ fn a_second_change_loses_no_message_that_the_first_one_delayed() {
     assert_eq!(line.seen.iter().filter(changed).count(), 2);
     let delivered: Vec<u32> = numbers(&line).iter().map(|(number, _)| *number).collect();
     assert_eq!(delivered, (0..sent).collect::<Vec<u32>>());
+}
+
+/// Messages within a node, beside floods on its links: they are 50 ms apart at the receiver, and the
+/// fourth is beyond the burst. The contract needs the time of the host only.
+#[test]
+fn a_channel_within_a_node_is_policed_and_waits_for_no_link() {
+    let mut line = Line::new(3, None);
+    line.flood = true;
+    line.until(us(20_000));
+    let burst = Contract { burst: 2, deadline: Span::from_ps(1), ..contract() };
+    let id = line.open(burst, &[1]);
+    assert_eq!(line.established(id), Some(us(20_000)));
+    let due = [(); 3].map(|()| line.send(id, 500));
+    assert_eq!(due, [20_000, 70_000, 120_000].map(|at| us(at) + Span::from_ps(1)));
+    let excess = line.nodes[1].command(line.now, PROGRAM, Command::Send(id, vec![7]));
+    assert_eq!(excess, Err(Failure::Excess));
+    // Behind a change a message waits for those of the contract before, 1 us for rounding.
+    line.command(1, Command::Change(id, Contract { min_interval: Span::from_ms(20), ..burst }));
+    assert_eq!(line.send(id, 400), us(120_001));
+    line.until(us(119_000));
+    assert_eq!(delivered(&line), [(us(20_000), 500), (us(70_000), 500)]);
+    line.until(us(300_000));
+    let delays = |seen: &Seen| if let Seen::Message(message) = seen { Some(message.delay) } else { None };
+    assert!(line.seen.iter().filter_map(|(.., seen)| delays(seen)).all(|delay| delay.is_zero()));
+    assert_eq!(delivered(&line)[2..], [(us(120_000), 500), (us(120_001) - Span::from_ps(1), 400)]);
+    assert!(line.left(Some(id)).is_empty());
+    line.command(1, Command::Close(id));
+    line.until(us(400_000));
+    let config = config(1, 3);
+    let fresh = Node::new(config.clone(), Box::new(|| 0)).unwrap();
+    assert_eq!(line.nodes[1].holdings(), fresh.holdings());
+    // A host that takes 300 us.
+    let mut slow = config;
+    slow.links.values_mut().for_each(|link| link.hosts = Span::from_us(300));
+    let mut node = Node::new(slow, Box::new(|| 0)).unwrap();
+    node.command(us(0), PROGRAM, Command::Listen(PORT)).unwrap();
+    let mut outcome = |deadline| {
+        let contract = Contract { deadline, ..contract() };
+        let (owner, route) = (Owner(1), vec![NodeId(1)]);
+        node.command(us(0), PROGRAM, Command::Open { owner, port: PORT, contract, route }).unwrap();
+        node.poll_answer().unwrap().event
+    };
+    let Event::Refused { refused, .. } = outcome(Span::from_us(299)) else { panic!() };
+    let would_do = Acceptable::Deadline(Span::from_us(300));
+    let shortage = Shortage::of(Resource::Deadline, 1_000_000).but(would_do);
+    assert_eq!((refused.node, refused.shortage), (NodeId(1), shortage));
+    assert!(matches!(outcome(Span::from_us(300)), Event::Established { .. }));
+}
+
+/// The receiver of a channel within a node closes it, and no other program may use it.
+#[test]
+fn both_ends_within_a_node_are_programs_of_their_own() {
+    let mut node = Node::new(config(1, 3), Box::new(|| 0)).unwrap();
+    let [sender, receiver] = [Program(2), Program(3)];
+    node.command(us(0), receiver, Command::Listen(PORT)).unwrap();
+    let open = Command::Open { owner: Owner(1), port: PORT, contract: contract(), route: vec![NodeId(1)] };
+    let Ok(Response::Opening(id)) = node.command(us(0), sender, open) else { panic!() };
+    assert_eq!(node.command(us(0), receiver, Command::Send(id, vec![1])), Err(Failure::NotYours));
+    assert_eq!(node.command(us(0), receiver, Command::Change(id, contract())), Err(Failure::NotYours));
+    assert_eq!(node.command(us(0), PROGRAM, Command::Close(id)), Err(Failure::NotYours));
+    let datagram = |port| Command::Datagram { to: NodeId(1), port, payload: vec![5] };
+    assert_eq!(node.command(us(0), sender, datagram(PORT)), Ok(Response::Done));
+    assert_eq!(node.command(us(0), sender, datagram(Port(77))), Err(Failure::NoRoom));
+    let Ok(Response::Received(message)) = node.command(us(0), receiver, Command::Receive(PORT)) else {
+        panic!()
+    };
+    assert_eq!((message.channel, message.payload), (None, vec![5]));
+    while node.poll_answer().is_some() {}
+    node.command(us(0), receiver, Command::Close(id)).unwrap();
+    let lost = node.poll_answer().unwrap();
+    assert_eq!((lost.program, lost.event), (Some(sender), Event::Lost { channel: id }));
+    // Without a receiver a channel ends as it begins.
+    node.command(us(0), receiver, Command::Unlisten(PORT)).unwrap();
+    let open = Command::Open { owner: Owner(1), port: PORT, contract: contract(), route: vec![NodeId(1)] };
+    node.command(us(0), sender, open).unwrap();
+    let events: Vec<Event> = std::iter::from_fn(|| node.poll_answer()).map(|answer| answer.event).collect();
+    assert!(matches!(events[..], [_, Event::Established { .. }, Event::Lost { .. }, _]), "{events:?}");
 }
 
 /// Reservations of the source that are not free yet, at 21, 69.999 and 70 ms.

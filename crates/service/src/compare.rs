@@ -1,6 +1,6 @@
 //! Prediction and measurement side by side, channel by channel.
 
-use laxity_client::{Direction, NodeStatus, Row};
+use laxity_client::{NodeStatus, Row};
 use laxity_units::Span;
 
 use crate::network::{Channel, Network};
@@ -53,7 +53,7 @@ fn judge(
 ) -> (Option<Measured>, Verdict) {
     let from = network.node(&channel.from).map(|node| node.id);
     let is_it = |row: &&Row| {
-        row.direction == Direction::Destination && row.name == channel.name && Some(row.channel.node) == from
+        row.direction.is_destination() && row.name == channel.name && Some(row.channel.node) == from
     };
     let at = states.iter().filter(|state| state.name == channel.to).flat_map(|state| &state.rows);
     let rows: Vec<&Row> = at.filter(is_it).collect();
@@ -97,6 +97,7 @@ fn explained(late: Span, predicted: &Predicted, states: &[NodeStatus]) -> Verdic
 
 #[cfg(test)]
 mod tests {
+    use laxity_client::Direction;
     use laxity_client::protocol::ChannelName;
 
     use super::*;

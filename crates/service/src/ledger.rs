@@ -65,18 +65,20 @@ impl Ledger {
         }
     }
 
-    /// Packets of a message.
-    pub(crate) fn packets(&self, length: usize) -> u64 {
-        (length as u64).div_ceil(self.packet).max(1)
-    }
-
     fn account(&mut self, channel: ChannelId) -> &mut Account {
         self.accounts.entry(channel).or_default()
     }
 
-    /// A message was accepted at the source.
-    pub(crate) fn accepted(&mut self, channel: ChannelId) {
-        self.account(channel).messages += 1;
+    /// A message was accepted at the source: how many packets the node transmits. A message of a channel
+    /// within the node counts when it is delivered.
+    pub(crate) fn accepted(&mut self, channel: ChannelId, length: usize) -> u64 {
+        let packets = (length as u64).div_ceil(self.packet).max(1);
+        let account = self.account(channel);
+        if account.deadline.is_some() {
+            return 0;
+        }
+        account.messages += 1;
+        packets
     }
 
     /// A message was beyond its contract.
@@ -155,6 +157,18 @@ mod tests {
     use laxity_signalling::identity::Epoch;
 
     use super::*;
+
+    /// A message is counted once: where it is accepted, or within a node where it is delivered.
+    #[test]
+    fn a_message_within_a_node_has_no_packets() {
+        let mut ledger = Ledger::new(NodeId(1), 1344);
+        let channel = |local| ChannelId { node: NodeId(1), epoch: Epoch(1), local };
+        assert_eq!(ledger.accepted(channel(0), 1345), 2);
+        ledger.opened(channel(1), Some(Span::from_ms(5)));
+        assert_eq!(ledger.accepted(channel(1), 1345), 0);
+        ledger.delivered(channel(1), Span::from_ms(1));
+        assert_eq!([0, 1].map(|local| ledger.get(channel(local)).messages), [1, 1]);
+    }
 
     #[test]
     fn what_a_channel_missed_counts_after_its_end() {

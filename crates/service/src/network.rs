@@ -30,7 +30,7 @@ struct Raw {
 pub struct Channel {
     /// The node of the sender.
     pub from: String,
-    /// The node of the receiver.
+    /// The node of the receiver, which may be that of the sender.
     pub to: String,
     /// The name of the receiver.
     pub name: String,
@@ -168,6 +168,9 @@ impl Network {
         if network.floods.iter().any(|flood| flood.rate.is_zero() || flood.size == 0) {
             return Err("`rate` and `size` of a flood are above zero".to_owned());
         }
+        if network.floods.iter().any(|flood| flood.from == flood.to) {
+            return Err("a flood leads to another node".to_owned());
+        }
         Ok(network)
     }
 
@@ -181,10 +184,10 @@ impl Network {
         self.nodes.iter().find(|node| node.id == id.0).map_or("", |node| &node.name)
     }
 
-    /// The route between two nodes; `None` from a node to itself.
+    /// The route between two nodes; from a node to itself that node.
     pub(crate) fn route(&self, from: &str, to: &str) -> Option<Vec<NodeId>> {
         let id = |name: &str| self.node(name).map(|node| NodeId(node.id));
-        self.topology.route(id(from)?, id(to)?).filter(|route| route.len() > 1)
+        self.topology.route(id(from)?, id(to)?)
     }
 }
 
@@ -221,7 +224,7 @@ pub(crate) mod tests {
         assert_eq!(row(channel).unwrap().route("n1", "n3"), Some([1, 2, 3].map(NodeId).to_vec()));
         for (text, why) in [
             (channel.replace("n3", "n4"), "`n4`"),
-            (channel.replace("n3", "n1"), "`n1`"),
+            ("[[flood]]\nfrom = \"n1\"\nto = \"n1\"\nrate = \"1 kbit/s\"".to_owned(), "another node"),
             (channel.replace("9 ms", "0 ms"), "above zero"),
             (format!("{channel}speed = 1"), "speed"),
             ("[[flood]]\nfrom = \"n1\"\nto = \"n2\"\nrate = \"0 bit/s\"".to_owned(), "above zero"),

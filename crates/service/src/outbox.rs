@@ -184,9 +184,9 @@ impl Engine {
                 let ahead = contract.min_interval.saturating_mul(contract.burst.into());
                 let room = self.clock.monotonic(next.saturating_sub(ahead));
                 slot.room_at().store(room, Ordering::Relaxed);
-                slot.packets().fetch_add(self.ledger.packets(payload.len()), Ordering::Relaxed);
+                let packets = self.ledger.accepted(channel, payload.len());
+                slot.packets().fetch_add(packets, Ordering::Relaxed);
                 slot.accepted().fetch_add(1, Ordering::Release);
-                self.ledger.accepted(channel);
             }
             failed => {
                 if failed == Err(Failure::Excess) {

@@ -329,6 +329,18 @@ mod tests {
         assert_eq!(predict(&network).unwrap()[..], [film.clone(), greedy.clone()], "the same again");
     }
 
+    /// Within a node the bound is the 500 us of the host, as the fastest clock counts them.
+    #[test]
+    fn a_channel_within_a_node_takes_no_time() {
+        let network = row(&TWO.replace("n3\"\nname", "n1\"\nname").replace("40 ms", "501 us")).unwrap();
+        let [film, greedy] = &predict(&network).unwrap()[..] else { panic!("two channels") };
+        assert_eq!((film.route.len(), film.refused.is_none(), film.worst), (1, true, Span::ZERO));
+        assert_eq!((film.delivered, greedy.delivered.0), ((film.sent.0, 0), greedy.sent.0));
+        assert!(film.sent.0 >= 199 && greedy.sent.1 > 8 * greedy.sent.0, "{film:?} {greedy:?}");
+        let refused = row(&TWO.replace("n3\"\nname", "n1\"\nname").replace("40 ms", "500 us")).unwrap();
+        assert!(predict(&refused).unwrap().iter().all(|outcome| outcome.refused.is_some()));
+    }
+
     /// 1000 B within 1 ms do not pass two links of 40 Mbit/s whose hosts take 500 us each.
     #[test]
     fn a_refusal_names_its_node() {

@@ -285,9 +285,6 @@ impl Connected {
         let (port, route) = {
             let state = self.control.state.borrow();
             let Some((node, port)) = state.directory.resolve(to) else { return Reply::Failed(unknown(to)) };
-            if node == self.control.id() {
-                return failed("the receiver is on this node: a channel leads to another node");
-            }
             let Some(route) = state.directory.topology().route(self.control.id(), node) else {
                 return Reply::Failed(format!("no route leads to `{to}`"));
             };
@@ -342,7 +339,7 @@ impl Connected {
         let clocks = clocks.collect();
         let state = control.state.borrow();
         let named = |(mut row, port): (laxity_client::Row, Port)| {
-            if row.direction == laxity_client::Direction::Destination {
+            if row.direction.is_destination() {
                 row.name = state.directory.own_name(port).unwrap_or_default().to_owned();
             }
             row

@@ -251,7 +251,8 @@ impl Engine {
     fn row(&self, own: NodeId, held: &Held) -> (Row, Port) {
         let account = self.ledger.get(held.channel);
         let direction = match (held.channel.node == own, held.place.to) {
-            (true, _) => Direction::Source,
+            (true, None) => Direction::Within,
+            (true, Some(_)) => Direction::Source,
             (false, Some(_)) => Direction::Relay,
             (false, None) => Direction::Destination,
         };

@@ -49,6 +49,9 @@
 //! | tentative, committed | `Refuse`, `Release`, `Unknown`, `Refresh` that does not name it, end of the lease, newer epoch of the source | – |
 //! | committed | `Refresh` that names it | committed for another lease; the receiver is notified of `Opened` once |
 //!
+//! Within a node, on a route of that node alone, source and destination are one: no message is sent,
+//! each outcome is there at once, and no lease has to be renewed.
+//!
 //! # Invariants
 //!
 //! The simulation (feature `simulation`) checks them on random networks at every step:

@@ -215,7 +215,9 @@ impl<R: Resources> Manager<R> {
         self.timers.remove(&(hop.expires, Timer::Hop(channel)));
         if hop.told {
             // A late duplicate must not open the channel again.
-            self.remember_over(channel);
+            if hop.prev.is_some() {
+                self.remember_over(channel);
+            }
             if !self.broken(Fault::ReceiverEndNotTold) {
                 self.events.push_back(Event::Ended { channel });
             }

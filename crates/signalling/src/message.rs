@@ -112,8 +112,9 @@ pub struct Ask {
     pub hops: Vec<Needs>,
 }
 
-/// Whether `route` is one: 2 to [`MOST_HOPS`] nodes, all different, so that it has no loop.
+/// Whether `route` is one: 1 to [`MOST_HOPS`] nodes, all different, so that it has no loop. The route
+/// of a channel within a node has that node alone, and no message about the channel leaves it.
 pub fn is_route(route: &[NodeId]) -> bool {
     let distinct = |(at, node): (usize, &NodeId)| !route[..at].contains(node);
-    (2..=MOST_HOPS).contains(&route.len()) && route.iter().enumerate().all(distinct)
+    (1..=MOST_HOPS).contains(&route.len()) && route.iter().enumerate().all(distinct)
 }

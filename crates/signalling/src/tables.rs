@@ -117,6 +117,44 @@ impl Tables {
         }
     }
 
+    /// Reserves places of the queue alone, for a channel within the node: it takes no link, and the
+    /// caller counts its CPU time.
+    ///
+    /// # Errors
+    /// The places that are missing.
+    pub fn reserve_places(&mut self, asked: &Asked) -> Result<Offer, Shortage> {
+        let Contract { min_interval, burst, deadline, .. } = asked.contract;
+        let port = self.places(asked)?;
+        let (least, way) = (Span::ZERO, Span::ZERO);
+        let id = self.keep(Reserved { port, deadline: least, ids: Vec::new() });
+        let claim = Claim { bandwidth: 0, buffers: u64::from(burst), cpu: 0 };
+        Ok(Offer { id, least, latest: min_interval.min(deadline), way, claim })
+    }
+
+    /// The places that a channel needs, if it ends here.
+    fn places(&self, asked: &Asked) -> Result<Option<(Port, u64)>, Shortage> {
+        let (port, more) = (asked.place.port, u64::from(asked.contract.burst));
+        if asked.place.to.is_some() {
+            return Ok(None);
+        }
+        let used = self.used.get(&port).copied().unwrap_or(0);
+        let missing = used.saturating_add(more).saturating_sub(self.places);
+        if missing > 0 {
+            return Err(Shortage::of(Resource::ReceivePlaces, missing).but(Acceptable::Later));
+        }
+        Ok(Some((port, more)))
+    }
+
+    fn keep(&mut self, reserved: Reserved) -> ReservationId {
+        let id = ReservationId(self.next);
+        self.next += 1;
+        if let Some((port, more)) = reserved.port {
+            *self.used.entry(port).or_default() += more;
+        }
+        self.reserved.insert(id, reserved);
+        id
+    }
+
     /// The least deadline at which every table admits `request`.
     fn least(&mut self, request: Request, to: Option<NodeId>) -> Result<Span, Refusal> {
         let each = self.each().map(|(link, table)| table.least_deadline(&Self::seen(request, to, link)));
@@ -145,14 +183,7 @@ impl Resources for Tables {
         };
         let latest = min_interval.min(deadline);
         let request = Request::new(spec, latest).map_err(|_| Shortage::of(Resource::Valid, 0))?.at(role);
-        let port = to.is_none().then_some((asked.place.port, u64::from(burst)));
-        if let Some((port, more)) = port {
-            let used = self.used.get(&port).copied().unwrap_or(0);
-            let missing = used.saturating_add(more).saturating_sub(self.places);
-            if missing > 0 {
-                return Err(Shortage::of(Resource::ReceivePlaces, missing).but(Acceptable::Later));
-            }
-        }
+        let port = self.places(asked)?;
         let short = |refusal: Refusal| shortage(&refusal, asked);
         let least = self.least(request, to).map_err(short)?.max(Span::from_ps(1));
         if least > latest {
@@ -162,11 +193,7 @@ impl Resources for Tables {
         }
         let request = request.within(least);
         let ids = self.admit(request, to).map_err(short)?;
-        let id = ReservationId(self.next);
-        self.next += 1;
-        if let Some((port, more)) = port {
-            *self.used.entry(port).or_default() += more;
-        }
+        let id = self.keep(Reserved { port, deadline: least, ids });
         let service = self.each().find_map(|(_, table)| Some(table.service_time(&request).ok()?.total()));
         let service = service.unwrap_or_default();
         let cpu = u128::from(service.as_ps()) * u128::from(MILLIONTHS);
@@ -175,7 +202,6 @@ impl Resources for Tables {
             buffers: u64::from(burst),
             cpu: u64::try_from(cpu.div_ceil(u128::from(min_interval.as_ps()))).unwrap_or(u64::MAX),
         };
-        self.reserved.insert(id, Reserved { port, deadline: least, ids });
         Ok(Offer { id, least, latest, way, claim })
     }
 

@@ -92,13 +92,14 @@ pub(crate) fn here(row: &Row) -> &'static str {
         Direction::Source => "source",
         Direction::Relay => "relay",
         Direction::Destination => "destination",
+        Direction::Within => "within",
     }
 }
 
 /// The bound of a row.
 pub(crate) fn bound(row: &Row) -> u64 {
     match row.direction {
-        Direction::Destination => row.contract.deadline_ns,
+        Direction::Destination | Direction::Within => row.contract.deadline_ns,
         Direction::Source | Direction::Relay => row.local_ns,
     }
 }

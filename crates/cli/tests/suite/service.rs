@@ -9,6 +9,7 @@ mod network;
 mod reload;
 mod replay;
 mod steady;
+mod within;
 
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -136,6 +136,8 @@ fn route(dice: &mut Dice<'_>) -> Vec<NodeId> {
     let usual: [&[u32]; 6] = [&[0, 1, 2], &[0, 1], &[2, 1, 0], &[2, 1], &[1, 2], &[1, 2, 3]];
     match dice.below(8) {
         0 => dice.bytes(8).iter().map(|node| NodeId(u32::from(*node % 5))).collect(),
+        // Within the node.
+        7 => vec![NodeId(1)],
         other => usual[other as usize % 6].iter().map(|node| NodeId(*node)).collect(),
     }
 }

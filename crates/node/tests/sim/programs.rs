@@ -88,7 +88,7 @@ impl Network {
                     let nodes = channel.route.len() as u64;
                     let due = begin + quality.drift.longest_true(deadline + quality.grain * nodes);
                     let excused = channel.excused.is_some();
-                    channel.sent.push(Sent { due, bytes, excused, must: !excused, arrived: false });
+                    channel.sent.push(Sent { begin, due, bytes, excused, must: !excused, arrived: false });
                 }
                 other if conforms && !(channel.stepped && channel.next[0] == Time::ZERO) => {
                     return self.fail(Rule::Conforming, format!("message of {id}: {other:?}"));
@@ -166,8 +166,12 @@ impl Network {
         channel.delivered = Some(number as u32);
         let sent = &mut channel.sent[number];
         sent.arrived = true;
-        let (due, counts) = (sent.due, !sent.excused);
+        let (begin, due, counts) = (sent.begin, sent.due, !sent.excused);
+        let early = channel.route.len() == 1 && self.now < begin && !channel.stepped;
         self.counts[3] += 1;
+        if early {
+            self.fail(Rule::Held, format!("message {number} of {id} within its node"));
+        }
         if counts {
             self.counts[4] += 1;
             if self.now > due {

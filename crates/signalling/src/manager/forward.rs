@@ -8,7 +8,7 @@ use crate::ended::Ending;
 use crate::event::Event;
 use crate::faults::Fault;
 use crate::hop::{Hop, Slot};
-use crate::identity::{Epoch, NodeId, Version};
+use crate::identity::{ChannelId, Epoch, NodeId, Version};
 use crate::message::{Ask, Body, MOST_HOPS, is_route};
 use crate::refusal::{Acceptable, Refused, Resource, Shortage};
 use crate::resources::Resources;
@@ -228,8 +228,9 @@ impl<R: Resources> Manager<R> {
                 }
             }
         }
-        if let Some(from) = from {
-            self.send(from, about, Body::Commit { deadlines, life: self.epoch });
+        match from {
+            Some(from) => self.send(from, about, Body::Commit { deadlines, life: self.epoch }),
+            None => self.committed_at_source(now, about, own, self.epoch),
         }
     }
 
@@ -333,15 +334,20 @@ impl<R: Resources> Manager<R> {
         match next {
             Some(next) => self.send(next, about, Body::Refresh { changing: beside, life }),
             None => {
-                let again = self.broken(Fault::ReceiverToldTwice);
-                let Some(hop) = self.hops.get_mut(&channel) else { return };
-                if !hop.told || again {
-                    hop.told = true;
-                    let port = hop.port;
-                    self.events.push_back(Event::Opened { channel, port });
-                }
+                self.confirm(channel);
                 self.send(from, about, Body::Refreshed);
             }
+        }
+    }
+
+    /// The source uses a channel that ends here: its receiver is notified once.
+    pub(super) fn confirm(&mut self, channel: ChannelId) {
+        let again = self.broken(Fault::ReceiverToldTwice);
+        let Some(hop) = self.hops.get_mut(&channel) else { return };
+        if !hop.told || again {
+            hop.told = true;
+            let port = hop.port;
+            self.events.push_back(Event::Opened { channel, port });
         }
     }
 

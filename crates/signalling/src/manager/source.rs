@@ -77,24 +77,33 @@ impl<R: Resources> Manager<R> {
         Ok(version)
     }
 
-    /// Closes a channel that begins or ends here. The source's program is notified of the end by an
-    /// [`Event`].
+    /// Closes a channel that ends here, for its receiver: the source finds the path broken.
     ///
     /// # Errors
-    /// The channel neither begins nor ends here, or is being closed.
-    pub fn close(&mut self, now: Time, channel: ChannelId) -> Result<(), Unfit> {
+    /// The receiver was not notified of the channel, or the channel is over.
+    pub fn leave(&mut self, now: Time, channel: ChannelId) -> Result<(), Unfit> {
         let now = self.passed(now);
-        let Some(local) = self.local(channel) else {
-            // The receiver closes: the source finds the path broken.
-            let hop = self.hops.get(&channel).filter(|hop| hop.told).ok_or(Unfit::NotHeld)?;
-            let (prev, sequence) = (hop.prev, hop.sequence);
-            let version = hop.slots.iter().find(|slot| slot.deadline.is_some()).map(|slot| slot.version);
-            self.drop_channel(channel);
-            if let (Some(prev), Some(version)) = (prev, version) {
-                self.send(prev, About { channel, version, sequence }, Body::Unknown);
-            }
+        let hop = self.hops.get(&channel).filter(|hop| hop.told).ok_or(Unfit::NotHeld)?;
+        let (prev, sequence) = (hop.prev, hop.sequence);
+        let version = hop.slots.iter().find(|slot| slot.deadline.is_some()).map(|slot| slot.version);
+        let Some(prev) = prev else {
+            self.lost(now, channel.local);
             return Ok(());
         };
+        self.drop_channel(channel);
+        if let Some(version) = version {
+            self.send(prev, About { channel, version, sequence }, Body::Unknown);
+        }
+        Ok(())
+    }
+
+    /// Closes a channel that begins here. Its program is notified of the end by an [`Event`].
+    ///
+    /// # Errors
+    /// The channel does not begin here, or is being closed.
+    pub fn close(&mut self, now: Time, channel: ChannelId) -> Result<(), Unfit> {
+        let now = self.passed(now);
+        let local = self.local(channel).ok_or(Unfit::NotHeld)?;
         match self.calls.get(&local).map(|call| &call.state) {
             None | Some(State::Closing { .. }) => Err(Unfit::NotHeld),
             Some(_) => {
@@ -163,14 +172,20 @@ impl<R: Resources> Manager<R> {
         self.on_ask(now, None, about, ask);
     }
 
-    /// Sends a refresh: what of the channel is in use, and what stays beside.
+    /// Sends a refresh: what of the channel is in use, and what stays beside. Within a node the
+    /// destination has it at once, and no lease has to be renewed.
     fn refresh(&mut self, now: Time, local: u32) {
         let jitter = (self.jitter)();
         let settings = self.settings;
         let silent = self.broken(Fault::RefreshNotSent);
         let Some(call) = self.calls.get_mut(&local) else { return };
-        let to = call.route[1];
+        let to = call.route.get(1).copied();
         let State::Established(established) = &mut call.state else { return };
+        let Some(to) = to else {
+            established.confirmed = true;
+            (established.heard, established.refresh) = (Time::MAX, Time::MAX);
+            return self.confirm(self.own(local));
+        };
         let unheard = !established.confirmed || established.unheard > 0;
         let retry = retry_at(now, &settings, established.unheard, jitter);
         let calm = now.saturating_add(settings.refresh);
@@ -367,7 +382,11 @@ impl<R: Resources> Manager<R> {
 
     fn release(&mut self, local: u32) {
         let Some(call) = self.calls.get(&local) else { return };
-        let (to, route, last) = (call.route[1], call.route.to_vec(), call.last);
+        let (to, route, last) = (call.route.get(1).copied(), call.route.to_vec(), call.last);
+        let Some(to) = to else {
+            let about = About { channel: self.own(local), version: last, sequence: call.sequence };
+            return self.released_at_source(about);
+        };
         let Some(about) = self.next_about(local, last) else { return };
         self.send(to, about, Body::Release { route });
     }

@@ -258,14 +258,14 @@ impl<'a> Network<'a> {
             }
             Action::Change { key, contract } => {
                 let Some(channel) = self.keys.get(key).copied() else { return Ok(()) };
-                let mut asked = None;
-                self.input(channel.node, |manager, clock| {
-                    asked = manager.change(clock, channel, *contract, Span::ZERO).ok();
-                })?;
-                if let Some(version) = asked {
+                let node = &mut self.nodes[channel.node.0 as usize];
+                let clock = node.clock(self.now);
+                let Some(manager) = &mut node.manager else { return Ok(()) };
+                // Within a node the outcome is there at once.
+                if let Ok(version) = manager.change(clock, channel, *contract, Span::ZERO) {
                     self.check.changing(channel, version, *contract, self.now);
                 }
-                Ok(())
+                self.outputs(channel.node)
             }
             Action::Close { key } => {
                 let Some(channel) = self.keys.get(key).copied() else { return Ok(()) };
@@ -280,7 +280,7 @@ impl<'a> Network<'a> {
                 };
                 self.check.left.insert(channel);
                 self.input(to, |manager, clock| {
-                    let _ = manager.close(clock, channel);
+                    let _ = manager.leave(clock, channel);
                 })
             }
             Action::Die { node, program } => {

@@ -174,6 +174,61 @@ fn a_channel_that_is_closed_leaves_nothing() {
     assert!(row.is_fresh());
 }
 
+/// A node is both ends: every answer is there at once, no message leaves, and no lease ends the
+/// channel.
+#[test]
+fn a_channel_within_a_node_needs_no_message() {
+    let mut row = Row::new(2);
+    let open = |row: &mut Row| {
+        let (program, owner, port, route) = (Program(1), Owner(1), Port(1), vec![NodeId(0)]);
+        row.nodes[0].open(row.now, Open { program, owner, port, contract: contract(), route })
+    };
+    let channel = open(&mut row);
+    let deadline = Span::ZERO;
+    let opened = Event::Opened { channel, port: Port(1) };
+    assert_eq!(row.events(0), [Event::Established { channel, deadline }, opened]);
+    let held = row.nodes[0].held().next().unwrap();
+    assert_eq!((held.total, held.rest), (Some(Span::ZERO), Some(Span::from_ms(90))));
+    // The program is alive, so time alone does not end the channel.
+    for _ in 0..10 {
+        row.pass(Span::from_secs(30));
+        row.nodes[0].renew(row.now, Program(1));
+    }
+    assert_eq!(row.events(0), []);
+    // Ten places at the receiver: a burst of 9 beside that of 2 is refused, and one of 3 is not.
+    let change = |row: &mut Row, burst| {
+        let version = row.nodes[0].change(row.now, channel, Contract { burst, ..contract() }, Span::ZERO);
+        (version.unwrap(), row.events(0))
+    };
+    let (version, events) = change(&mut row, 9);
+    let [Event::ChangeRefused { refused, .. }] = events[..] else { panic!("{events:?}") };
+    assert_eq!((version, refused.node, refused.shortage.missing), (Version(2), NodeId(0), 1));
+    let (version, events) = change(&mut row, 3);
+    assert_eq!(events, [Event::Changed { channel, version, deadline }]);
+    assert_eq!((version, row.nodes[0].held().count()), (Version(3), 2));
+    // 2 × 50 + 90 ms later the last message of the old contract is delivered.
+    row.pass(Span::from_ms(190));
+    assert_eq!(row.nodes[0].held().count(), 1);
+    row.nodes[0].close(row.now, channel).unwrap();
+    assert_eq!(row.events(0), [Event::Ended { channel }, Event::Closed { channel, everywhere: true }]);
+    assert!(row.is_fresh());
+    // The receiver leaves; and a program that is dead leaves its channel for its lease.
+    for leaves in [true, false] {
+        let channel = open(&mut row);
+        assert_eq!(row.events(0).len(), 2);
+        if leaves {
+            row.nodes[0].leave(row.now, channel).unwrap();
+            assert_eq!(row.nodes[0].leave(row.now, channel), Err(Unfit::NotHeld));
+            assert_eq!(row.events(0), [Event::Lost { channel }, Event::Ended { channel }]);
+        } else {
+            row.pass(Settings::default().program_lease);
+            assert_eq!(row.events(0).last(), Some(&Event::Closed { channel, everywhere: true }));
+        }
+        assert!(row.is_fresh());
+    }
+    assert_eq!((row.sent.len(), row.nodes[0].entries()), (0, [0; 6]));
+}
+
 /// The refusal names the node, the resource and what is missing, and the contract that it says
 /// would be accepted is accepted.
 #[test]
