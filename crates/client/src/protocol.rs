@@ -251,6 +251,19 @@ pub struct Row {
     pub attributed: u64,
 }
 
+/// The reservations of an owner of channels at a node, beside its quota.
+///
+/// Both have channels, bandwidth in bytes per second, buffers, and the processor in millionths.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// A tenant by its name, or a user by number.
+    pub owner: String,
+    /// The sums over its channels.
+    pub used: [u64; 4],
+    /// The limits; `None` for no limit.
+    pub limit: [Option<u64>; 4],
+}
+
 /// The state of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeStatus {
@@ -270,6 +283,8 @@ pub struct NodeStatus {
     pub processor: u32,
     /// The time of the processor that the node file states for a packet, in nanoseconds.
     pub packet_ns: u64,
+    /// Owners with channels, 64 at most.
+    pub owners: Vec<Share>,
     /// Receivers that are known: name and node.
     pub names: Vec<(String, String)>,
     /// Counters by name.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_signalling::event::{Event, Open};
 use laxity_signalling::identity::{ChannelId, NodeId, Port, Program, Version};
+use laxity_signalling::quota::Quotas;
 use laxity_signalling::resources::Resources;
 use laxity_signalling::{Jitter, Manager, codec};
 use laxity_transport::{ChannelId as Wire, HEADER_LEN, Header, Timing};
@@ -311,6 +312,11 @@ impl Node {
     /// The neighbours for datagrams, by destination.
     pub fn set_routes(&mut self, routes: BTreeMap<NodeId, NodeId>) {
         self.config.routes = routes;
+    }
+
+    /// Gives owners other quotas. Channels stay, also those beyond a new limit.
+    pub fn set_quotas(&mut self, quotas: Quotas) {
+        self.manager.set_quotas(quotas);
     }
 
     /// The queues of programs in which messages wait.

@@ -134,6 +134,7 @@ mod tests {
             links: Vec::new(),
             processor: 0,
             packet_ns: 0,
+            owners: Vec::new(),
             names: Vec::new(),
             counters: counters.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect(),
             stalls: Vec::new(),

@@ -8,14 +8,13 @@ use std::path::{Path, PathBuf};
 use laxity_clock::{Drift, Tolerance};
 use laxity_node::{LinkConfig, NodeConfig};
 use laxity_signalling::codec;
-use laxity_signalling::contract::Claim;
-use laxity_signalling::identity::{Epoch, NodeId, Owner};
-use laxity_signalling::quota::{Quota, Quotas};
+use laxity_signalling::identity::{Epoch, NodeId};
 use laxity_signalling::settings::Settings;
 use laxity_transport::HEADER_LEN;
 use laxity_units::{ByteTime, Bytes, Span};
 
-use crate::node_file::{Host, Link, NodeFile, QuotaFile, Security, has_list};
+use crate::node_file::{Host, Link, NodeFile, Security, has_list};
+use crate::owners::{Owners, quotas};
 use crate::{seal, shaper};
 
 /// Bytes around an IP packet on Ethernet: header, checksum, preamble and gap.
@@ -123,10 +122,8 @@ impl NodeFile {
                 return Err(of("`ingress` is above zero, and belongs to an `interface`"));
             }
         }
+        Owners::of(&self.quota)?;
         for (owner, quota) in &self.quota {
-            if owner != "default" && owner.parse::<u32>().is_err() {
-                return Err(format!("`[quota.{owner}]` is a user's number, or `default`"));
-            }
             if quota.cpu.is_some_and(|part| !(0.0..=1.0).contains(&part)) {
                 return Err(format!("`cpu` in `[quota.{owner}]` is a part of a processor, from 0 to 1"));
             }
@@ -182,29 +179,13 @@ impl NodeFile {
             memory: Bytes::new(MEMORY),
             packet_time: self.host.packet,
             settings,
-            quotas: self.quotas(),
+            quotas: quotas(&self.quota),
         }
     }
 
-    fn quotas(&self) -> Quotas {
-        let mut quotas = Quotas::new(self.quota.get("default").map_or(Quota::UNLIMITED, QuotaFile::quota));
-        for (owner, quota) in &self.quota {
-            if let Ok(owner) = owner.parse() {
-                quotas.set(Owner(owner), quota.quota());
-            }
-        }
-        quotas
-    }
-}
-
-impl QuotaFile {
-    fn quota(&self) -> Quota {
-        let unlimited = Quota::UNLIMITED.claim;
-        let bandwidth = self.bandwidth.map_or(unlimited.bandwidth, |rate| rate.bytes_per_sec_f64() as u64);
-        let buffers = self.buffers.unwrap_or(unlimited.buffers);
-        let cpu = self.cpu.map_or(unlimited.cpu, |part| (part * 1e6) as u64);
-        let channels = self.channels.unwrap_or(Quota::UNLIMITED.channels);
-        Quota { channels, claim: Claim { bandwidth, buffers, cpu } }
+    /// The owners of programs.
+    pub(crate) fn owners(&self) -> Owners {
+        Owners::of(&self.quota).expect("a checked file")
     }
 }
 
@@ -230,6 +211,8 @@ impl Link {
 
 #[cfg(test)]
 mod tests {
+    use laxity_signalling::identity::Owner;
+
     use super::*;
 
     const FILE: &str = r#"
@@ -287,7 +270,7 @@ mod tests {
             (format!("{FILE}\ninterface = \"eth0\"\nline = \"80 Mbit/s\""), "below `line`"),
             (format!("{FILE}\ningress = \"1 Mbit/s\""), "belongs to an `interface`"),
             (format!("{FILE}\nspeed = 1"), "speed"),
-            (format!("{FILE}\n[quota.alice]\nchannels = 1"), "user's number"),
+            (format!("{FILE}\n[quota.film]\nusers = [1, 1]"), "user 1"),
             (format!("{FILE}\n[quota.1000]\ncpu = 1.5"), "from 0 to 1"),
             (FILE.replace("80 Mbit/s", "80"), "rate"),
             (FILE.replace("80 Mbit/s", "0 bit/s"), "above zero"),

@@ -9,7 +9,8 @@ use std::rc::Rc;
 
 use laxity_client::bell::Bell;
 use laxity_client::protocol::FromDaemon;
-use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Port, Program};
+use laxity_client::socket::Peer;
+use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program};
 use laxity_units::Time;
 use rtrb::{Consumer, Producer};
 use tokio::sync::{mpsc, oneshot};
@@ -17,6 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::clock::Clock;
 use crate::directory::{Directory, Record};
 use crate::exchange::{FromEngine, Outcome, RequestId, ToEngine};
+use crate::owners::Owners;
 use crate::pulse::{Pulse, Reading};
 use crate::seal::MATERIAL;
 use crate::session::Said;
@@ -47,6 +49,7 @@ pub(crate) struct Control {
 
 pub(crate) struct State {
     pub(crate) directory: Directory,
+    pub(crate) owners: Owners,
     engine: Producer<ToEngine>,
     engine_bell: Bell,
     next_request: RequestId,
@@ -76,14 +79,17 @@ pub(crate) struct Description {
     pub(crate) rates: BTreeMap<NodeId, u64>,
     /// The clock of the engine.
     pub(crate) clock: Clock,
+    /// The owners of programs.
+    pub(crate) owners: Owners,
 }
 
 impl Control {
     /// Control of a node with the engine behind a ring.
     pub(crate) fn new(description: Description, engine: Producer<ToEngine>, engine_bell: Bell) -> Self {
-        let Description { name, id, epoch, packet, rates, clock } = description;
+        let Description { name, id, epoch, packet, rates, clock, owners } = description;
         let state = State {
             directory: Directory::new(id, epoch, &name),
+            owners,
             engine,
             engine_bell,
             next_request: 0,
@@ -176,6 +182,16 @@ impl Control {
         state.next_program += 1;
         state.programs.insert(program, tell);
         program
+    }
+
+    /// The owner of a program that connects.
+    pub(crate) fn owner(&self, peer: Peer) -> Owner {
+        self.state.borrow().owners.owner(peer)
+    }
+
+    /// The owners of programs that connect from now on.
+    pub(crate) fn set_owners(&self, owners: Owners) {
+        self.state.borrow_mut().owners = owners;
     }
 
     /// A number for a receiver.

@@ -82,6 +82,7 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
         packet: file.packet,
         rates: rates.collect::<BTreeMap<_, _>>(),
         clock,
+        owners: file.owners(),
     };
     let control = Rc::new(Control::new(description, to_engine, request_bell));
     let (journal, writer) = journal(file, epoch)?;

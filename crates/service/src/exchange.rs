@@ -8,6 +8,7 @@ use laxity_client::protocol::{ChannelName, Row};
 use laxity_node::Failure;
 use laxity_signalling::contract::Contract;
 use laxity_signalling::identity::{ChannelId, NodeId, Owner, Port, Program};
+use laxity_signalling::quota::{Quota, Quotas};
 use laxity_signalling::refusal::Refused;
 use laxity_units::Span;
 use laxity_vi::provider::Memory;
@@ -82,6 +83,8 @@ pub(crate) enum ToEngine {
     },
     /// The behaviour of the thread while it has no work.
     Idle(Idle),
+    /// Other quotas of owners.
+    Quotas(Quotas),
     /// The neighbours towards other nodes.
     Routes(BTreeMap<NodeId, NodeId>),
     /// The end.
@@ -131,6 +134,8 @@ pub(crate) struct EngineStatus {
     pub(crate) processor: u32,
     /// The stated time of a packet.
     pub(crate) packet: Span,
+    /// Owners with channels: what they have reserved, and their quotas.
+    pub(crate) owners: Vec<(Owner, Quota, Quota)>,
     /// Counters by name.
     pub(crate) counters: Vec<(String, u64)>,
     /// Messages delivered by their laxity: upper edges in nanoseconds, and counts.

@@ -11,8 +11,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use laxity_node::Command;
-use laxity_signalling::contract::Contract;
+use laxity_signalling::contract::{Claim, Contract};
 use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port};
+use laxity_signalling::quota::{Quota, Quotas};
 use laxity_units::{Bytes, Span, Time};
 use rtrb::{Consumer, Producer, RingBuffer};
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,8 @@ pub(crate) enum Input<'a> {
     Free(u32),
     /// Neighbours towards other nodes.
     Routes(Vec<(u32, u32)>),
+    /// Other quotas: of owners by number, and first of those without one of their own.
+    Quotas((Limit, Vec<(u32, Limit)>)),
 }
 
 /// A channel: source, its life, and the number there.
@@ -69,6 +72,32 @@ pub(crate) enum What<'a> {
     Receive(u32),
     Datagram { to: u32, port: u32, payload: &'a [u8] },
     Renew,
+}
+
+/// Channels, bandwidth, buffers and CPU time of a quota.
+type Limit = [u64; 4];
+
+/// The limits of quotas.
+pub(crate) fn limits(quotas: &Quotas) -> (Limit, Vec<(u32, Limit)>) {
+    let numbers = |quota: Quota| {
+        let Quota { channels, claim: Claim { bandwidth, buffers, cpu } } = quota;
+        [channels, bandwidth, buffers, cpu]
+    };
+    let (default, each) = quotas.limits();
+    (numbers(default), each.map(|(owner, quota)| (owner.0, numbers(quota))).collect())
+}
+
+/// The quotas with these limits.
+pub(crate) fn quotas((default, each): (Limit, Vec<(u32, Limit)>)) -> Quotas {
+    let quota = |[channels, bandwidth, buffers, cpu]: Limit| Quota {
+        channels,
+        claim: Claim { bandwidth, buffers, cpu },
+    };
+    let mut quotas = Quotas::new(quota(default));
+    for (owner, limit) in each {
+        quotas.set(Owner(owner), quota(limit));
+    }
+    quotas
 }
 
 fn name(channel: ChannelId) -> Name {

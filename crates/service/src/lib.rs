@@ -35,6 +35,7 @@ pub mod network;
 mod node_file;
 mod notify;
 mod outbox;
+mod owners;
 mod policer;
 pub mod predict;
 mod programs;

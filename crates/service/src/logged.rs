@@ -5,9 +5,10 @@ use std::ops::Deref;
 
 use laxity_node::{Answer, Command, Departure, Failure, Node, Response};
 use laxity_signalling::identity::{ChannelId, NodeId, Port, Program};
+use laxity_signalling::quota::Quotas;
 use laxity_units::Time;
 
-use crate::journal::{Input, Journal, What, hash};
+use crate::journal::{Input, Journal, What, hash, limits};
 
 /// A node and its log. Calls that only read the node go through [`Deref`].
 pub(crate) struct Logged {
@@ -85,6 +86,12 @@ impl Logged {
         self.journal.log(|| Input::Routes(routes.iter().map(|(to, next)| (to.0, next.0)).collect()));
         self.timeout = None;
         self.node.set_routes(routes);
+    }
+
+    pub(crate) fn set_quotas(&mut self, quotas: Quotas) {
+        self.journal.log(|| Input::Quotas(limits(&quotas)));
+        self.timeout = None;
+        self.node.set_quotas(quotas);
     }
 
     pub(crate) fn poll_departure(&mut self) -> Option<Departure> {

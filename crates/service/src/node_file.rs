@@ -61,7 +61,9 @@ pub struct NodeFile {
     /// A link to a neighbour.
     #[serde(rename = "link")]
     pub links: Vec<Link>,
-    /// The limits of a user at the node, by user number and as `default`. Default: no limit.
+    /// The limits of an owner at the node: of a user by number, of a tenant by name, and of each other
+    /// user as `default`. A tenant lists users and groups; its programs share one quota, at all nodes
+    /// that name it. Default: no limit.
     #[serde(default)]
     pub quota: BTreeMap<String, QuotaFile>,
 }
@@ -207,9 +209,18 @@ pub struct Link {
 }
 
 /// The most that an owner may reserve at the node.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QuotaFile {
+    /// The users of a tenant, by number. A user is in one quota at most. Default: none.
+    #[serde(default)]
+    #[schemars(extend("examples" = [[1000, 1001]]))]
+    pub users: Vec<u32>,
+    /// The groups of a tenant, by number: programs that connect with one of them as their group, and with a
+    /// user without a quota. Default: none.
+    #[serde(default)]
+    #[schemars(extend("examples" = [[44]]))]
+    pub groups: Vec<u32>,
     /// Channels. Default: no limit.
     #[schemars(extend("examples" = [16]))]
     pub channels: Option<u64>,

@@ -15,7 +15,7 @@ use laxity_client::protocol::{
 use laxity_client::socket::{Peer, Socket};
 use laxity_client::{Contract, outbox, packed, ring};
 use laxity_node::ADDRESS;
-use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program};
+use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Port, Program};
 use laxity_signalling::refusal::{self, Refused, Resource};
 use laxity_vi::provider::Memory;
 use tokio::io::unix::AsyncFd;
@@ -113,7 +113,7 @@ async fn serve(control: Rc<Control>, connection: Socket, peer: Peer) -> io::Resu
             let theirs = bell.try_clone()?;
             let (tell, heard) = mpsc::unbounded_channel();
             let program = control.new_program(tell);
-            let (owner, memory) = (Owner(peer.uid), Arc::new(memory));
+            let (owner, memory) = (control.owner(peer), Arc::new(memory));
             control.tell(ToEngine::Attach { program, owner, outbox: memory, bell });
             let datagram = control.packet() - (ADDRESS + packed::FRONT) as u32;
             let node = control.name().to_owned();
@@ -356,6 +356,11 @@ impl Connected {
             links: links.collect(),
             processor: engine.processor,
             packet_ns: engine.packet.as_ps() / 1000,
+            owners: engine
+                .owners
+                .iter()
+                .map(|(owner, used, limit)| state.owners.share(*owner, used, limit))
+                .collect(),
             names: state.directory.names(),
             counters: engine.counters,
             stalls: engine.stalls,
@@ -400,10 +405,10 @@ fn described(resource: Resource, missing: u64) -> (&'static str, String) {
         Resource::Packets => count("buffers for packets", "packets"),
         Resource::ReceivePlaces => count("places in the receiver's queue", "messages"),
         Resource::Deadline => ("the deadline", laxity_units::Span::from_ps(missing).to_string()),
-        Resource::QuotaChannels => count("the user's quota of channels", "channels"),
-        Resource::QuotaBandwidth => count("the user's quota of bandwidth", "B/s"),
-        Resource::QuotaBuffers => count("the user's quota of buffers", "buffers"),
-        Resource::QuotaCpu => part("the user's quota of CPU time"),
+        Resource::QuotaChannels => count("the owner's quota of channels", "channels"),
+        Resource::QuotaBandwidth => count("the owner's quota of bandwidth", "B/s"),
+        Resource::QuotaBuffers => count("the owner's quota of buffers", "buffers"),
+        Resource::QuotaCpu => part("the owner's quota of CPU time"),
         Resource::Route => ("a link to the next node of the route", String::new()),
         Resource::Entries => count("entries for channels", "channels"),
         Resource::Answer => ("time: a node on the route does not answer", String::new()),

@@ -1,9 +1,9 @@
 //! SIGHUP: the parts of a node file that change while the daemon runs.
 //!
 //! Certificates and keys count from the next session on, so a certificate is renewed before it
-//! expires without a packet lost. The address of the metrics and the idle strategy change at once.
-//! All else is what reservations were admitted against: a change waits for a restart, and the log
-//! names it.
+//! expires without a packet lost. The address of the metrics, the idle strategy and quotas change at
+//! once; channels stay, and a program keeps the owner that it connected as. Reservations were admitted
+//! against all else: a change waits for a restart, and the log names it.
 
 use std::mem::discriminant;
 use std::rc::Rc;
@@ -15,6 +15,7 @@ use crate::exchange::ToEngine;
 use crate::identity::Identity;
 use crate::metrics;
 use crate::node_file::NodeFile;
+use crate::owners::quotas;
 
 /// The parts of the daemon that a node file can change.
 pub(crate) struct Running {
@@ -51,7 +52,7 @@ impl Running {
         let waiting = needs_restart(&self.file, &file);
         if discriminant(&self.file.security) == discriminant(&file.security) {
             self.identity.replace(identity);
-            self.file.security = file.security;
+            self.file.security = file.security.clone();
         }
         if self.file.metrics != file.metrics {
             match metrics::start(&self.control, file.metrics).await {
@@ -63,6 +64,11 @@ impl Running {
                 }
                 Err(why) => self.control.warn(why),
             }
+        }
+        if self.file.quota != file.quota {
+            self.control.set_owners(file.owners());
+            self.control.tell(ToEngine::Quotas(quotas(&file.quota)));
+            self.file.quota = file.quota;
         }
         self.file.host.idle = file.host.idle;
         self.control.tell(ToEngine::Idle(file.host.idle));
@@ -90,7 +96,6 @@ fn needs_restart(old: &NodeFile, new: &NodeFile) -> Vec<&'static str> {
         ("`security`", discriminant(&old.security) != discriminant(&new.security)),
         ("`[host]`", old.host != host),
         ("`[[link]]`", old.links != new.links),
-        ("`[quota]`", old.quota != new.quota),
     ];
     changed.into_iter().filter_map(|(key, changed)| changed.then_some(key)).collect()
 }

@@ -10,7 +10,7 @@ use laxity_signalling::identity::{Epoch, NodeId, Program};
 use laxity_units::{Span, Time};
 
 use crate::daemon::jitter;
-use crate::journal::{Head, Input, MAGIC, hash};
+use crate::journal::{Head, Input, MAGIC, hash, quotas};
 use crate::node_file::{Link, NodeFile};
 
 /// The outcome of a repeated log.
@@ -154,6 +154,7 @@ impl Run<'_> {
                     routes.into_iter().map(|(to, next)| (NodeId(to), NodeId(next))).collect();
                 self.node.set_routes(routes);
             }
+            Input::Quotas(limits) => self.node.set_quotas(quotas(limits)),
         }
         while self.node.poll_answer().is_some() {}
         Ok(())

@@ -15,6 +15,8 @@ use crate::outbox::Outbox;
 
 /// Rows of a status, so that its making is a matter of microseconds.
 const ROWS: usize = 128;
+/// Owners in a status.
+const OWNERS: usize = 64;
 /// Stops in a status.
 const STALLS: usize = 32;
 
@@ -73,6 +75,7 @@ impl Engine {
                 }
             }
             ToEngine::Idle(idle) => self.idle = idle,
+            ToEngine::Quotas(quotas) => self.node.set_quotas(quotas),
             ToEngine::Routes(routes) => self.node.set_routes(routes),
             ToEngine::Stop => self.stop(),
         }
@@ -234,6 +237,8 @@ impl Engine {
         let held: Vec<Held> = manager.held().skip(from as usize).take(ROWS).collect();
         let rows = held.iter().map(|held| self.row(own, held)).collect();
         let reserved = self.wires.iter().map(|wire| (wire.peer, self.node.reserved(wire.peer))).collect();
+        let quotas = manager.quotas();
+        let owners = quotas.in_use().map(|(owner, used)| (owner, used, quotas.of(owner)));
         let ns = |ps: u64| ps / 1000;
         let stalls = self.stalls.last().rev().take(STALLS);
         EngineStatus {
@@ -242,6 +247,7 @@ impl Engine {
             reserved,
             processor: self.node.reserved_processor(),
             packet: self.node.packet_time(),
+            owners: owners.take(OWNERS).collect(),
             counters: self.counters(),
             laxity: self.ledger.laxity(),
             stalls: stalls.map(|stall| (ns(stall.at.as_ps()), ns(stall.length.as_ps()))).collect(),

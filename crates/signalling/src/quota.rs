@@ -48,6 +48,16 @@ impl Quotas {
         self.limits.insert(owner, quota);
     }
 
+    /// Takes all limits of `other`. Reservations stay, also those above their new limit.
+    pub fn set_limits(&mut self, other: Quotas) {
+        (self.default, self.limits) = (other.default, other.limits);
+    }
+
+    /// The quota of an owner without one of its own, and each other with its owner.
+    pub fn limits(&self) -> (Quota, impl Iterator<Item = (Owner, Quota)> + '_) {
+        (self.default, self.limits.iter().map(|(owner, quota)| (*owner, *quota)))
+    }
+
     /// The quota of `owner`.
     pub fn of(&self, owner: Owner) -> Quota {
         self.limits.get(&owner).copied().unwrap_or(self.default)
@@ -56,6 +66,13 @@ impl Quotas {
     /// Channels and claims of `owner` at the node.
     pub fn used(&self, owner: Owner) -> (u64, Claim) {
         self.used.get(&owner).copied().unwrap_or_default()
+    }
+
+    /// The owners with reservations, and what they have reserved.
+    pub fn in_use(&self) -> impl Iterator<Item = (Owner, Quota)> + '_ {
+        self.used
+            .iter()
+            .map(|(owner, (channels, claim))| (*owner, Quota { channels: *channels, claim: *claim }))
     }
 
     /// Whether no owner has anything reserved.
@@ -93,5 +110,36 @@ impl Quotas {
         } else {
             self.used.insert(owner, left);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn channels(channels: u64) -> Quota {
+        Quota { channels, ..Quota::UNLIMITED }
+    }
+
+    /// Three channels under a limit that falls to two: they stay, and a fourth waits until two are over.
+    #[test]
+    fn a_new_limit_takes_no_channel_away() {
+        let (owner, other) = (Owner(1), Owner(2));
+        let mut quotas = Quotas::new(channels(3));
+        let charge = |quotas: &mut Quotas, owner| quotas.charge(owner, 1, Claim::default());
+        for _ in 0..3 {
+            assert_eq!(charge(&mut quotas, owner), Ok(()));
+        }
+        let mut new = Quotas::new(channels(0));
+        new.set(owner, channels(2));
+        quotas.set_limits(new.clone());
+        let short = |missing| Err(Shortage::of(Resource::QuotaChannels, missing).but(Acceptable::Later));
+        assert_eq!((charge(&mut quotas, owner), charge(&mut quotas, other)), (short(2), short(1)));
+        for missing in [1, 0] {
+            quotas.refund(owner, 1, Claim::default());
+            assert_eq!(charge(&mut quotas, owner).is_ok(), missing == 0);
+        }
+        (0..2).for_each(|_| quotas.refund(owner, 1, Claim::default()));
+        assert_eq!(quotas, new);
     }
 }

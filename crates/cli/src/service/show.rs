@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use laxity_client::protocol::Share;
 use laxity_client::{ChannelName, Direction, Error, NodeStatus, Row};
 use laxity_world::text::clean;
 
@@ -136,6 +137,16 @@ fn table(status: &NodeStatus) -> String {
     table.to_string()
 }
 
+/// The reservations of an owner, with its limits.
+fn quota(share: &Share) -> String {
+    let units = ["channels", "B/s", "buffers", "ppm of a processor"];
+    let each = share.used.iter().zip(&share.limit).zip(units).map(|((used, limit), unit)| match limit {
+        Some(limit) => format!("{used} of {limit} {unit}"),
+        None => format!("{used} {unit}"),
+    });
+    format!("quota of {:<15} {}", clean(&share.owner), each.collect::<Vec<_>>().join(", "))
+}
+
 fn node_text(status: &NodeStatus) -> String {
     let mut lines = vec![headline(status), String::new()];
     for (peer, up, share) in &status.links {
@@ -153,6 +164,7 @@ fn node_text(status: &NodeStatus) -> String {
         f64::from(status.processor) / 1e4,
         span(status.packet_ns)
     ));
+    lines.extend(status.owners.iter().map(quota));
     for (peer, offset, error) in &status.clocks {
         let sign = if *offset < 0 { '-' } else { '+' };
         let error = error

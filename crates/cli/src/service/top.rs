@@ -176,6 +176,7 @@ mod tests {
             links: vec![("camera".to_owned(), true, 250_000), ("relay".to_owned(), false, 0)],
             processor: 125_000,
             packet_ns: 3000,
+            owners: Vec::new(),
             names: Vec::new(),
             counters: vec![("stalls".to_owned(), 3)],
             stalls: vec![(2_000_000_000, 700_000)],

@@ -6,6 +6,7 @@ mod line;
 mod lossy;
 mod net;
 mod network;
+mod quota;
 mod reload;
 mod replay;
 mod steady;

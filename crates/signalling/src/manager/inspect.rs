@@ -74,6 +74,11 @@ impl<R: Resources> Manager<R> {
         &self.quotas
     }
 
+    /// Gives owners other quotas. Channels stay, also those beyond a new limit.
+    pub fn set_quotas(&mut self, quotas: Quotas) {
+        self.quotas.set_limits(quotas);
+    }
+
     /// The counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
