@@ -17,8 +17,8 @@ pub(crate) use designer::Designer;
 pub(crate) use edits::Settings;
 pub(crate) use exchange::{Import, ImportFormat, New, Recipe, Start};
 pub(crate) use service::{
-    Bridge, Capture, Channel, ChannelCommand, Compare, ContractOptions, Daemon, MakeKeys, Ping, Recv, Send,
-    Serve, ShowNode, Top,
+    Bridge, Capture, Channel, ChannelCommand, Compare, ContractChanges, ContractOptions, Daemon, MakeKeys,
+    Ping, Recv, Send, Serve, ShowNode, Top,
 };
 pub(crate) use tools::{
     Adapter, AdapterCheck, AdapterCommand, AdapterShow, Calibrate, Completions, Contract, Diff, Explain, Man,

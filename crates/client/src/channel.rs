@@ -27,7 +27,9 @@ pub struct Channel {
     number: u32,
     name: ChannelName,
     route: Vec<String>,
+    /// As far as `changes` are known.
     contract: Contract,
+    changes: u32,
     /// Messages put into the outbox.
     sent: u64,
     /// The daemon slept when the last one was put there.
@@ -56,6 +58,7 @@ impl Channel {
             name,
             route,
             contract,
+            changes: 0,
             sent: 0,
             slept: false,
             closed: false,
@@ -72,9 +75,20 @@ impl Channel {
         &self.route
     }
 
-    /// The contract in force.
+    /// The contract in force. An administrator may change it ([`Event::Changed`](crate::Event)).
     pub fn contract(&self) -> Contract {
-        self.contract
+        match self.inner.changes() == self.changes {
+            true => self.contract,
+            false => self.inner.contract(self.number).unwrap_or(self.contract),
+        }
+    }
+
+    /// Takes over a contract that changed.
+    fn follow(&mut self) {
+        let changes = self.inner.changes();
+        if changes != self.changes {
+            (self.contract, self.changes) = (self.contract(), changes);
+        }
     }
 
     /// Sends a message, and returns when the daemon has accepted it. It waits until the message is
@@ -121,6 +135,7 @@ impl Channel {
     /// # Errors
     /// [`Error::Excess`] if the outbox is full; [`Error::Length`]; [`Error::Lost`].
     pub fn post(&mut self, message: &[u8]) -> Result<(), Error> {
+        self.follow();
         let Contract { min_message, max_message, .. } = self.contract;
         if !(min_message as usize..=max_message as usize).contains(&message.len()) {
             return Err(Error::Length);
@@ -151,6 +166,9 @@ impl Channel {
     /// [`Error::Refused`].
     pub fn renegotiate(&mut self, contract: Contract) -> Result<(), Error> {
         self.wait(|channel| channel.answered() >= channel.sent)?;
+        // A change by an administrator from here on, before or behind this one, is in the list again.
+        self.follow();
+        self.inner.forget_contract(self.number);
         match self.inner.ask(Request::Change(self.number, contract))?.0 {
             Reply::Done => {
                 self.contract = contract;
@@ -166,6 +184,7 @@ impl Channel {
     /// # Errors
     /// The daemon ended.
     pub fn close(mut self) -> Result<(), Error> {
+        self.follow();
         // A channel that broke has no messages to wait for.
         if self.drain().is_ok() && self.accepted() > 0 {
             // The next message would be within the contract at `room_at`, at most a burst before its

@@ -32,6 +32,9 @@ pub enum Event {
     Connected(ChannelName),
     /// A channel to a listener of the program is over.
     Ended(ChannelName),
+    /// A channel of the program has another contract from its next message on: an administrator asked
+    /// for it. [`Channel::contract`] is the new one.
+    Changed(ChannelName),
     /// The daemon stops; all channels are over.
     Stopping,
 }
@@ -49,6 +52,9 @@ pub(crate) struct Inner {
     producer: Mutex<Producer>,
     bell: Bell,
     events: Mutex<Receiver<Event>>,
+    /// Contracts for which an administrator asked, by slot, and how many there were.
+    contracts: Mutex<BTreeMap<u32, Contract>>,
+    changes: AtomicU32,
     /// The name of the node.
     node: String,
     largest: u32,
@@ -99,6 +105,8 @@ impl Client {
             producer: Mutex::new(producer),
             bell: Bell::of(bell),
             events: Mutex::new(events),
+            contracts: Mutex::default(),
+            changes: AtomicU32::new(0),
             node,
             largest,
             datagram,
@@ -232,6 +240,18 @@ impl Client {
         }
     }
 
+    /// Asks for another contract of a channel of any program, and waits for the outcome: the old one
+    /// stays if it is refused. The daemon permits it to its own user and to root.
+    ///
+    /// # Errors
+    /// [`Error::Refused`]; the channel does not begin at this node, or the user may not.
+    pub fn renegotiate(&self, channel: ChannelName, contract: Contract) -> Result<(), Error> {
+        match self.0.ask(Request::Renegotiate(channel, contract))?.0 {
+            Reply::Done => Ok(()),
+            other => Err(self.0.unexpected(other)),
+        }
+    }
+
     /// The next event; `None` if none happens within `most`.
     pub fn event(&self, most: Duration) -> Option<Event> {
         guard(&self.0.events).recv_timeout(most).ok()
@@ -271,6 +291,21 @@ impl Inner {
 
     fn pusher(&self) -> Pusher<'_> {
         Pusher { producer: guard(&self.producer), bell: &self.bell }
+    }
+
+    /// How often an administrator changed contracts: without a change no lock is taken.
+    pub(crate) fn changes(&self) -> u32 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    /// The last contract of a slot for which an administrator asked.
+    pub(crate) fn contract(&self, slot: u32) -> Option<Contract> {
+        guard(&self.contracts).get(&slot).copied()
+    }
+
+    /// The program asks for another contract itself.
+    pub(crate) fn forget_contract(&self, slot: u32) {
+        guard(&self.contracts).remove(&slot);
     }
 
     pub(crate) fn slot(&self, number: u32) -> Result<Slot, Error> {
@@ -319,6 +354,9 @@ fn read(socket: &Socket, inner: &std::sync::Weak<Inner>, tell: &Sender<Event>) {
         let Some(inner) = inner.upgrade() else { return };
         match postcard::from_bytes(&buffer[..length]) {
             Ok(FromDaemon::Reply(number, reply)) => {
+                if let Reply::Opened { slot, .. } = reply {
+                    guard(&inner.contracts).remove(&slot);
+                }
                 if let Some(answer) = guard(&inner.waiting).remove(&number) {
                     let _ = answer.send((reply, files));
                 }
@@ -327,6 +365,11 @@ fn read(socket: &Socket, inner: &std::sync::Weak<Inner>, tell: &Sender<Event>) {
             Ok(FromDaemon::Lost(_)) => {}
             Ok(FromDaemon::Connected(_, channel)) => drop(tell.send(Event::Connected(channel))),
             Ok(FromDaemon::Ended(channel)) => drop(tell.send(Event::Ended(channel))),
+            Ok(FromDaemon::Changed(slot, channel, contract)) => {
+                guard(&inner.contracts).insert(slot, contract);
+                inner.changes.fetch_add(1, Ordering::Release);
+                let _ = tell.send(Event::Changed(channel));
+            }
             Ok(FromDaemon::Stopping) => drop(tell.send(Event::Stopping)),
             Err(_) => break,
         }

@@ -154,6 +154,8 @@ pub enum Request {
     Status(u32),
     /// Closes a channel of any program; for the administrator.
     Delete(ChannelName),
+    /// Asks for another contract of a channel of any program; for the administrator.
+    Renegotiate(ChannelName, Contract),
 }
 
 /// The answer to a request.
@@ -181,7 +183,7 @@ pub enum Reply {
         /// The names of the nodes on the route, the ends included.
         route: Vec<String>,
     },
-    /// To `Open` and `Change`: refused.
+    /// To `Open`, `Change` and `Renegotiate`: refused.
     Refused(Refusal),
     /// To `Resolve`: node and port.
     Resolved(u32, u32),
@@ -204,6 +206,9 @@ pub enum FromDaemon {
     Ended(ChannelName),
     /// The daemon stops.
     Stopping,
+    /// The channel in this slot has another contract from the next message on, for which an
+    /// administrator asked.
+    Changed(u32, ChannelName, Contract),
 }
 
 /// Which end of a channel is at a node.

@@ -59,6 +59,8 @@ pub struct Message {
     /// From the logical arrival at the source to the delivery into the queue, as the nodes on the
     /// route counted it, with the longest propagation delay of each link; zero for a datagram.
     pub delay: Span,
+    /// The deadline `D` of the contract under which it was sent; zero for a datagram.
+    pub bound: Span,
 }
 
 /// A packet of a channel, or of the signalling channel of a link, that began to leave this node.

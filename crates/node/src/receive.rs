@@ -42,6 +42,8 @@ struct Held {
     payload: Vec<u8>,
     /// Its age when its last packet arrived, and when that was.
     age: (Span, Time),
+    /// [`Message::bound`].
+    bound: Span,
     /// In a channel within the node: the contract under which it was sent. The message then is due at
     /// its logical arrival, and no earlier one is missing.
     within: Option<Version>,
@@ -82,19 +84,21 @@ impl Node {
                 let Some(receiver) = self.receivers.get(&of.0) else { return };
                 let (channel, payload) = (Some(of.0), payload.to_vec());
                 let queue = self.queues.entry(receiver.port).or_default();
-                return queue.push(Message { channel, number, payload, delay: header.age });
+                let bound = flow.contract.deadline;
+                return queue.push(Message { channel, number, payload, delay: header.age, bound });
             }
             Arrival::Ignored(_) => return self.counters.drop(Dropped::Old),
         };
         self.timers.set(&mut flow.armed, reassembly.poll_timeout(), Due::Partial(of));
-        let rest = flow.rest;
+        let (rest, bound) = (flow.rest, flow.contract.deadline);
         let (Some(payload), Some(receiver)) = (message, self.receivers.get_mut(&of.0)) else { return };
         if number < receiver.expected {
             return self.counters.drop(Dropped::Old);
         }
         let changing = self.flows.range((of.0, Version(0))..of).next().is_some();
         let rest = if changing { rest } else { Span::ZERO };
-        let held = Held { due: due.saturating_add(rest), payload, age: (header.age, now), within: None };
+        let (due, age) = (due.saturating_add(rest), (header.age, now));
+        let held = Held { due, payload, age, bound, within: None };
         if number == receiver.expected && receiver.held.is_empty() && !unordered {
             receiver.expected = number.saturating_add(1);
             let port = receiver.port;
@@ -117,9 +121,10 @@ impl Node {
         payload: &[u8],
     ) {
         let due = if self.broken(Fault::DeliveredEarly) { now } else { at };
-        let Some(receiver) = self.receivers.get_mut(&channel) else { return };
-        let (age, within) = ((Span::ZERO, at), Some(version));
-        receiver.held.insert(number, Held { due, payload: payload.to_vec(), age, within });
+        let flow = self.flows.get(&(channel, version));
+        let (Some(receiver), Some(flow)) = (self.receivers.get_mut(&channel), flow) else { return };
+        let (age, bound, within) = ((Span::ZERO, at), flow.contract.deadline, Some(version));
+        receiver.held.insert(number, Held { due, payload: payload.to_vec(), age, bound, within });
         self.deliver(now, channel);
     }
 
@@ -163,7 +168,8 @@ impl Node {
         }
         let (age, arrived) = held.age;
         let delay = age.saturating_add(now.saturating_since(arrived));
-        let message = Message { channel: Some(channel), number, payload: held.payload, delay };
+        let Held { payload, bound, .. } = held;
+        let message = Message { channel: Some(channel), number, payload, delay, bound };
         self.queues.entry(port).or_default().push(message);
         self.counters.delivered += 1;
     }
@@ -174,7 +180,8 @@ impl Node {
         let queue = self.queues.entry(port).or_default();
         let fits = listens && queue.datagrams() < self.config.datagrams;
         if fits {
-            queue.push(Message { channel: None, number: 0, payload: body.to_vec(), delay: Span::ZERO });
+            let (payload, delay, bound) = (body.to_vec(), Span::ZERO, Span::ZERO);
+            queue.push(Message { channel: None, number: 0, payload, delay, bound });
         } else {
             self.counters.drop(Dropped::BestEffort);
         }

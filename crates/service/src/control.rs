@@ -342,6 +342,10 @@ impl Control {
                 }
             }
             FromEngine::Lost(program, slot) => say(program, ToProgram::Say(FromDaemon::Lost(slot))),
+            FromEngine::Changed(program, slot, channel, contract) => {
+                let contract = crate::serve::shown(&contract);
+                say(program, ToProgram::Say(FromDaemon::Changed(slot, shown(channel), contract)));
+            }
             FromEngine::Connected(program, port, channel) => {
                 say(program, ToProgram::Say(FromDaemon::Connected(port.0, shown(channel))));
             }

@@ -51,7 +51,8 @@ const PROGRAMS: u64 = 2;
 #[derive(Debug)]
 pub(crate) enum Waiting {
     Open(RequestId, Program, String),
-    Change(RequestId),
+    /// Whether another program asked for it.
+    Change(RequestId, bool),
     /// The slot is free at the end, if it is the program of the channel that closes it.
     Close(RequestId, Option<(Program, u32)>),
 }

@@ -68,6 +68,8 @@ pub(crate) enum ToEngine {
     Close(RequestId, Program, u32),
     /// A request to close a channel of any program.
     Delete(RequestId, ChannelId),
+    /// A request for another contract of a channel of any program.
+    Renegotiate(RequestId, ChannelId, Contract),
     /// A request for the state, with the channels from this row on.
     Status(RequestId, u32),
     /// The keys of a session: of this node and of the peer.
@@ -113,6 +115,8 @@ pub(crate) enum FromEngine {
     Outcome(RequestId, Outcome),
     /// The channel in a slot of a program broke.
     Lost(Program, u32),
+    /// The channel in a slot of a program has another contract, which the program did not ask for.
+    Changed(Program, u32, ChannelId, Contract),
     /// A channel to a receiver is established.
     Connected(Program, Port, ChannelId),
     /// A channel to a receiver is over.

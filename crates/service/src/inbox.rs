@@ -60,7 +60,7 @@ impl Engine {
             let received = self.node.command(now, inbox.program, Command::Receive(port));
             let Ok(Response::Received(message)) = received else { break };
             if let Some(channel) = message.channel {
-                self.ledger.delivered(channel, message.delay);
+                self.ledger.delivered(channel, message.delay, message.bound);
             }
             inbox.kept = inbox.put(message);
         }

@@ -21,8 +21,8 @@ pub(crate) struct Account {
     pub(crate) worst: Span,
     pub(crate) missed: u64,
     pub(crate) attributed: u64,
-    /// `D`, at the destination.
-    pub(crate) deadline: Option<Span>,
+    /// Messages of the channel are delivered at this node.
+    ends_here: bool,
 }
 
 /// The counts of a node.
@@ -74,7 +74,7 @@ impl Ledger {
     pub(crate) fn accepted(&mut self, channel: ChannelId, length: usize) -> u64 {
         let packets = (length as u64).div_ceil(self.packet).max(1);
         let account = self.account(channel);
-        if account.deadline.is_some() {
+        if account.ends_here {
             return 0;
         }
         account.messages += 1;
@@ -86,9 +86,9 @@ impl Ledger {
         self.account(channel).excess += 1;
     }
 
-    /// A channel ends here, with the bound `deadline`.
-    pub(crate) fn opened(&mut self, channel: ChannelId, deadline: Option<Span>) {
-        self.account(channel).deadline = deadline;
+    /// A channel ends here.
+    pub(crate) fn opened(&mut self, channel: ChannelId) {
+        self.account(channel).ends_here = true;
     }
 
     /// A channel is over.
@@ -124,19 +124,19 @@ impl Ledger {
         account.messages += relayed;
     }
 
-    /// A message was delivered to its receiver `delay` after its logical arrival.
-    pub(crate) fn delivered(&mut self, channel: ChannelId, delay: Span) {
+    /// A message was delivered to its receiver `delay` after its logical arrival, with the bound of its
+    /// contract.
+    pub(crate) fn delivered(&mut self, channel: ChannelId, delay: Span, bound: Span) {
         let account = self.account(channel);
         account.messages += 1;
         account.worst = account.worst.max(delay);
-        let Some(deadline) = account.deadline else { return };
-        if delay > deadline {
+        if delay > bound {
             account.missed += 1;
             self.missed += 1;
             self.late += 1;
             return;
         }
-        let us = deadline.saturating_sub(delay).as_ps() / 1_000_000;
+        let us = bound.saturating_sub(delay).as_ps() / 1_000_000;
         let edge = (u64::BITS - us.leading_zeros()) as usize;
         self.laxity[edge.min(EDGES - 1)] += 1;
     }
@@ -164,9 +164,9 @@ mod tests {
         let mut ledger = Ledger::new(NodeId(1), 1344);
         let channel = |local| ChannelId { node: NodeId(1), epoch: Epoch(1), local };
         assert_eq!(ledger.accepted(channel(0), 1345), 2);
-        ledger.opened(channel(1), Some(Span::from_ms(5)));
+        ledger.opened(channel(1));
         assert_eq!(ledger.accepted(channel(1), 1345), 0);
-        ledger.delivered(channel(1), Span::from_ms(1));
+        ledger.delivered(channel(1), Span::from_ms(1), Span::from_ms(5));
         assert_eq!([0, 1].map(|local| ledger.get(channel(local)).messages), [1, 1]);
     }
 
@@ -174,9 +174,9 @@ mod tests {
     fn what_a_channel_missed_counts_after_its_end() {
         let mut ledger = Ledger::new(NodeId(2), 1344);
         let channel = ChannelId { node: NodeId(1), epoch: Epoch(1), local: 0 };
-        ledger.opened(channel, Some(Span::from_ms(5)));
-        ledger.delivered(channel, Span::from_ms(5));
-        ledger.delivered(channel, Span::from_ms(6));
+        ledger.opened(channel);
+        ledger.delivered(channel, Span::from_ms(5), Span::from_ms(5));
+        ledger.delivered(channel, Span::from_ms(6), Span::from_ms(5));
         assert_eq!((ledger.get(channel).messages, ledger.get(channel).missed), (2, 1));
         ledger.closed(channel);
         assert_eq!((ledger.get(channel).missed, ledger.missed, ledger.attributed), (0, 1, 0));

@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 
 use crate::config::LARGEST_MESSAGE;
 use crate::control::{Control, ToProgram};
-use crate::exchange::{EngineStatus, Outcome, ToEngine};
+use crate::exchange::{EngineStatus, Outcome, RequestId, ToEngine};
 use crate::serve::counted;
 use crate::watch::watch;
 
@@ -228,7 +228,17 @@ impl Connected {
                     _ => failed("the engine has stopped"),
                 }
             }
-            Request::Delete(channel) => self.delete(channel).await,
+            Request::Delete(channel) => {
+                let delete = |request| ToEngine::Delete(request, id(channel));
+                self.administer("close", delete).await
+            }
+            Request::Renegotiate(channel, contract) => match self.check(&contract) {
+                Ok(()) => {
+                    let change = |request| ToEngine::Renegotiate(request, id(channel), counted(&contract));
+                    self.administer("change", change).await
+                }
+                Err(why) => Reply::Failed(why),
+            },
         };
         self.send(&FromDaemon::Reply(number, reply), &[])
     }
@@ -302,13 +312,15 @@ impl Connected {
         }
     }
 
-    async fn delete(&self, channel: ChannelName) -> Reply {
+    /// Passes a request on about a channel of any program, if the user may `act` so.
+    async fn administer(&self, act: &str, request: impl FnOnce(RequestId) -> ToEngine) -> Reply {
         if self.peer.uid != 0 && self.peer.uid != nix::unistd::getuid().as_raw() {
-            return failed("only root and the user of the daemon close channels of others");
+            return failed(&format!("only root and the user of the daemon {act} channels of others"));
         }
-        let ChannelName { node, epoch, local } = channel;
-        let channel = ChannelId { node: NodeId(node), epoch: Epoch(epoch), local };
-        self.outcome(&self.control.ask(|request| ToEngine::Delete(request, channel)).await)
+        match self.control.ask(request).await {
+            Outcome::Unknown => failed("no such channel begins at this node, or it broke meanwhile"),
+            outcome => self.outcome(&outcome),
+        }
     }
 
     fn outcome(&self, outcome: &Outcome) -> Reply {
@@ -369,6 +381,10 @@ impl Connected {
             rows: engine.rows.into_iter().map(named).collect(),
         }
     }
+}
+
+fn id(ChannelName { node, epoch, local }: ChannelName) -> ChannelId {
+    ChannelId { node: NodeId(node), epoch: Epoch(epoch), local }
 }
 
 fn failed(why: &str) -> Reply {

@@ -49,7 +49,8 @@ impl Engine {
             }
             ToEngine::Change(request, program, slot, contract) => {
                 let command = |channel| Command::Change(channel, contract);
-                self.of_slot(now, request, (program, slot), command, Waiting::Change);
+                let change = |request| Waiting::Change(request, false);
+                self.of_slot(now, request, (program, slot), command, change);
             }
             ToEngine::Close(request, program, slot) => {
                 if self.outboxes.get_mut(&program).is_some_and(|outbox| outbox.release(slot)) {
@@ -64,6 +65,14 @@ impl Engine {
                 };
                 let close = |request| Waiting::Close(request, None);
                 self.of_slot(now, request, (program, slot), Command::Close, close);
+            }
+            ToEngine::Renegotiate(request, channel, contract) => {
+                let Some((program, slot)) = self.slots.get(&channel).copied() else {
+                    return self.done(request, Outcome::Unknown);
+                };
+                let command = |channel| Command::Change(channel, contract);
+                let change = |request| Waiting::Change(request, true);
+                self.of_slot(now, request, (program, slot), command, change);
             }
             ToEngine::Status(request, from) => {
                 let status = Box::new(self.status(from));
@@ -154,10 +163,14 @@ impl Engine {
             Event::Refused { channel, refused } => self.finish(channel, Outcome::Refused(refused)),
             Event::Changed { channel, version, .. } => {
                 let held = self.node.manager().held_of(channel).find(|held| held.version == version);
-                if let (Some(held), Some((program, slot))) = (held, self.slots.get(&channel))
-                    && let Some(outbox) = self.outboxes.get_mut(program)
+                let slot = self.slots.get(&channel).copied();
+                if let (Some(held), Some((program, slot))) = (held, slot)
+                    && let Some(outbox) = self.outboxes.get_mut(&program)
                 {
-                    outbox.set_contract(*slot, held.contract);
+                    outbox.set_contract(slot, held.contract);
+                    if matches!(self.waiting.get(&channel), Some(Waiting::Change(_, true))) {
+                        self.answer(FromEngine::Changed(program, slot, channel, held.contract));
+                    }
                 }
                 self.finish(channel, Outcome::Done);
             }
@@ -173,8 +186,7 @@ impl Engine {
                 self.finish(channel, Outcome::Unknown);
             }
             Event::Opened { channel, port } => {
-                let deadline = self.node.manager().held_of(channel).map(|held| held.contract.deadline).max();
-                self.ledger.opened(channel, deadline);
+                self.ledger.opened(channel);
                 if let Some(program) = program {
                     self.answer(FromEngine::Connected(program, port, channel));
                 }
@@ -217,7 +229,7 @@ impl Engine {
     /// The outcome of what a program asked for a channel.
     fn finish(&mut self, channel: ChannelId, outcome: Outcome) {
         match self.waiting.remove(&channel) {
-            Some(Waiting::Open(request, ..) | Waiting::Change(request)) => self.done(request, outcome),
+            Some(Waiting::Open(request, ..) | Waiting::Change(request, _)) => self.done(request, outcome),
             Some(Waiting::Close(request, of)) => {
                 // However it ended, the channel is over and its slot is free.
                 if let Some((program, slot)) = of

@@ -94,6 +94,24 @@ pub(crate) struct ContractOptions {
     pub(crate) deadline: Span,
 }
 
+/// Parts of a contract.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub(crate) struct ContractChanges {
+    /// The largest message.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) size: Option<u32>,
+    /// The least average spacing of messages.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) interval: Option<Span>,
+    /// The longest burst.
+    #[arg(long, value_name = "MESSAGES")]
+    pub(crate) burst: Option<u32>,
+    /// How long after its logical arrival each message is delivered at the latest.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) deadline: Option<Span>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Send {
     /// The receiver.
@@ -181,6 +199,17 @@ pub(crate) enum ChannelCommand {
         /// As JSON.
         #[arg(long, short)]
         json: bool,
+        #[command(flatten)]
+        daemon: Daemon,
+    },
+    /// Asks for another contract of a channel that begins at the node: what is not given stays. The
+    /// program goes on under the new contract; if it is refused, the old one stays.
+    Change {
+        /// The channel as `show` names it: node, epoch and number.
+        #[arg(value_name = "CHANNEL")]
+        channel: String,
+        #[command(flatten)]
+        contract: ContractChanges,
         #[command(flatten)]
         daemon: Daemon,
     },

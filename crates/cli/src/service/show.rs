@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use laxity_client::protocol::Share;
-use laxity_client::{ChannelName, Direction, Error, NodeStatus, Row};
+use laxity_client::{ChannelName, Contract, Direction, Error, NodeStatus, Row};
+use laxity_units::Span;
 use laxity_world::text::clean;
 
 use crate::Exit;
-use crate::arguments::{ChannelCommand, ShowNode, Top};
+use crate::arguments::{ChannelCommand, ContractChanges, ShowNode, Top};
 use crate::check::counted;
 use crate::service::top::live;
 use crate::service::{connect, finish, span};
@@ -22,16 +23,47 @@ pub(crate) fn channel(command: &ChannelCommand, terminal: &mut Terminal) -> Exit
             terminal.line(&text);
             Ok(Exit::Holds)
         }),
+        ChannelCommand::Change { channel, contract, daemon } => connect(daemon).and_then(|client| {
+            let channel = named(channel)?;
+            let status = client.status()?;
+            let begins_here = |row: &&Row| {
+                row.channel == channel && matches!(row.direction, Direction::Source | Direction::Within)
+            };
+            let row = status.rows.iter().rfind(begins_here);
+            let row = row.ok_or_else(|| {
+                Error::Failed(format!("no channel {channel} begins at {}", clean(client.node())))
+            })?;
+            client.renegotiate(channel, changed(row.contract, contract))?;
+            Ok(Exit::Holds)
+        }),
         ChannelCommand::Del { channel, daemon } => connect(daemon).and_then(|client| {
-            let bad = || Error::Failed("a channel is three numbers, as in 1.4.0".to_owned());
-            let mut numbers = channel.split('.').map(str::parse);
-            let mut next = || numbers.next().and_then(Result::ok).ok_or_else(bad);
-            let name = ChannelName { node: next()?, epoch: next()?, local: next()? };
-            client.delete(name)?;
+            client.delete(named(channel)?)?;
             Ok(Exit::Holds)
         }),
     };
     finish(outcome, terminal)
+}
+
+/// The channel that `show` names so.
+fn named(channel: &str) -> Result<ChannelName, Error> {
+    let numbers: Result<Vec<u32>, _> = channel.split('.').map(str::parse).collect();
+    match numbers.as_deref() {
+        Ok([node, epoch, local]) => Ok(ChannelName { node: *node, epoch: *epoch, local: *local }),
+        _ => Err(Error::Failed("a channel is three numbers, as in 1.4.0".to_owned())),
+    }
+}
+
+/// The contract with these changes.
+fn changed(contract: Contract, changes: &ContractChanges) -> Contract {
+    let ns = |span: Option<Span>, old: u64| span.map_or(old, |span| span.as_ps() / 1000);
+    let max_message = changes.size.unwrap_or(contract.max_message);
+    Contract {
+        max_message,
+        min_message: contract.min_message.min(max_message),
+        interval_ns: ns(changes.interval, contract.interval_ns),
+        burst: changes.burst.unwrap_or(contract.burst),
+        deadline_ns: ns(changes.deadline, contract.deadline_ns),
+    }
 }
 
 pub(crate) fn node(options: &ShowNode, terminal: &mut Terminal) -> Exit {

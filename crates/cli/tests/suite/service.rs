@@ -1,5 +1,6 @@
 //! The running service as a user has it: daemons of `laxity serve`, and programs of the client.
 
+mod change;
 mod chaos;
 mod crowd;
 mod line;
