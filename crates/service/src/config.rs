@@ -13,7 +13,8 @@ use laxity_signalling::settings::Settings;
 use laxity_transport::HEADER_LEN;
 use laxity_units::{ByteTime, Bytes, Span};
 
-use crate::node_file::{Host, Link, NodeFile, Security, has_list};
+use crate::etcd::Endpoint;
+use crate::node_file::{Host, Link, NodeFile, Off, Security, has_list};
 use crate::owners::{Owners, quotas};
 use crate::{seal, shaper};
 
@@ -121,6 +122,13 @@ impl NodeFile {
             if link.ingress.is_some_and(|rate| rate.is_zero() || link.interface.is_none()) {
                 return Err(of("`ingress` is above zero, and belongs to an `interface`"));
             }
+        }
+        let endpoints = self.names.as_ref().map_or(&[][..], |names| &names.etcd);
+        if self.names.is_some() && endpoints.is_empty() {
+            return Err("`names.etcd` has one server at least".to_owned());
+        }
+        if self.security == Security::Off(Off::None) && endpoints.iter().any(Endpoint::is_secure) {
+            return Err("`names.etcd` with `https` needs the certificates of `security`".to_owned());
         }
         Owners::of(&self.quota)?;
         for (owner, quota) in &self.quota {
@@ -270,6 +278,9 @@ mod tests {
             (format!("{FILE}\ninterface = \"eth0\"\nline = \"80 Mbit/s\""), "below `line`"),
             (format!("{FILE}\ningress = \"1 Mbit/s\""), "belongs to an `interface`"),
             (format!("{FILE}\nspeed = 1"), "speed"),
+            (format!("names.etcd = []\n{FILE}"), "one server"),
+            (format!("names.etcd = ['http:/a:1']\n{FILE}"), "no address"),
+            (format!("names.etcd = ['https://a:1']\n{FILE}"), "needs the certificates"),
             (format!("{FILE}\n[quota.film]\nusers = [1, 1]"), "user 1"),
             (format!("{FILE}\n[quota.1000]\ncpu = 1.5"), "from 0 to 1"),
             (FILE.replace("80 Mbit/s", "80"), "rate"),

@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::clock::Clock;
 use crate::directory::{Directory, Record};
 use crate::exchange::{FromEngine, Outcome, RequestId, ToEngine};
+use crate::names::Names;
 use crate::owners::Owners;
 use crate::pulse::{Pulse, Reading};
 use crate::seal::MATERIAL;
@@ -44,6 +45,8 @@ pub(crate) struct Control {
     clock: Clock,
     /// Bytes per second of the link to each neighbour.
     rates: BTreeMap<NodeId, u64>,
+    /// Names that are not in records.
+    names: Option<Rc<Names>>,
     pub(crate) state: RefCell<State>,
 }
 
@@ -81,14 +84,16 @@ pub(crate) struct Description {
     pub(crate) clock: Clock,
     /// The owners of programs.
     pub(crate) owners: Owners,
+    /// The store of names, if records do not have them.
+    pub(crate) names: Option<Rc<Names>>,
 }
 
 impl Control {
     /// Control of a node with the engine behind a ring.
     pub(crate) fn new(description: Description, engine: Producer<ToEngine>, engine_bell: Bell) -> Self {
-        let Description { name, id, epoch, packet, rates, clock, owners } = description;
+        let Description { name, id, epoch, packet, rates, clock, owners, names } = description;
         let state = State {
-            directory: Directory::new(id, epoch, &name),
+            directory: Directory::new(id, epoch, &name).with_names(names.is_some()),
             owners,
             engine,
             engine_bell,
@@ -102,7 +107,7 @@ impl Control {
             next_session: 0,
             complaints: BTreeMap::new(),
         };
-        Self { name, id, epoch, packet, clock, rates, state: RefCell::new(state) }
+        Self { name, id, epoch, packet, clock, rates, names, state: RefCell::new(state) }
     }
 
     /// The name of the node.
@@ -113,6 +118,37 @@ impl Control {
     /// The number of the node.
     pub(crate) fn id(&self) -> NodeId {
         self.id
+    }
+
+    /// The life of the node.
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// The receivers at the node, with their ports.
+    pub(crate) fn own_names(&self) -> BTreeMap<String, u32> {
+        self.state.borrow().directory.own_names()
+    }
+
+    /// The receivers at the node changed.
+    pub(crate) fn names_changed(&self) {
+        self.names.as_ref().inspect(|names| names.changed());
+        self.spread(false);
+    }
+
+    /// Node and port of the receiver `name`: of this node, in the records of others, or in the store of
+    /// names.
+    ///
+    /// # Errors
+    /// A sentence: no node knows the name, or the store does not answer.
+    pub(crate) async fn resolve(&self, name: &str) -> Result<(NodeId, Port), String> {
+        let unknown = format!("no node knows a receiver `{name}`");
+        let known = self.state.borrow().directory.resolve(name);
+        let Some(names) = self.names.as_ref().filter(|_| known.is_none()) else {
+            return known.ok_or(unknown);
+        };
+        let found = names.look_up(name).await.map_err(|why| format!("{unknown}; {why}"))?;
+        self.state.borrow().directory.living(&found).ok_or(unknown)
     }
 
     /// The payload of a packet.

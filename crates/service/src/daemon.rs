@@ -19,10 +19,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::clock::Clock;
 use crate::control::{Control, Description, RING};
 use crate::engine::{Ends, Engine};
+use crate::etcd::Etcd;
 use crate::exchange::ToEngine;
 use crate::identity::Identity;
 use crate::journal::Journal;
-use crate::node_file::{NodeFile, Security};
+use crate::names::Names;
+use crate::node_file::{NamesFile, NodeFile, Security};
 use crate::notify::{State, notify};
 use crate::policer::Policer;
 use crate::reload::Running;
@@ -74,6 +76,8 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
     let theirs = |bell: &Bell| bell.try_clone().map_err(|why| format!("no event file: {why}"));
     let ends =
         Ends { requests, request_bell: theirs(&request_bell)?, answers, answer_bell: theirs(&answer_bell)? };
+    let etcd = |file: &NamesFile| Etcd::new(file.etcd.clone(), identity.clone());
+    let names = file.names.as_ref().map(|file| Rc::new(Names::new(etcd(file))));
     let rates = file.links.iter().map(|link| (NodeId(link.peer_id), link.rate.bytes_per_sec_f64() as u64));
     let description = Description {
         name: file.name.clone(),
@@ -83,6 +87,7 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
         rates: rates.collect::<BTreeMap<_, _>>(),
         clock,
         owners: file.owners(),
+        names: names.clone(),
     };
     let control = Rc::new(Control::new(description, to_engine, request_bell));
     let (journal, writer) = journal(file, epoch)?;
@@ -105,6 +110,9 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
     let mut tasks = tokio::task::JoinSet::new();
     tasks.spawn_local(hear(control.clone(), from_engine, answer_bell));
     tasks.spawn_local(accept(control.clone(), socket));
+    if let Some(names) = &names {
+        tokio::task::spawn_local(names.clone().keep(control.clone()));
+    }
     let running = Running::start(file, control.clone(), identity.clone()).await;
     for link in &file.links {
         tokio::task::spawn_local(session::keep(control.clone(), link.clone(), identity.clone()));
@@ -143,6 +151,9 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
     // The programs learn it before their connections end.
     tokio::task::yield_now().await;
     tokio::time::sleep(Duration::from_millis(20)).await;
+    if let Some(names) = names {
+        names.end().await;
+    }
     control.tell(ToEngine::Stop);
     let _ = thread.join();
     if let Some(writer) = writer {

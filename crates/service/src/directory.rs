@@ -4,7 +4,8 @@
 //! record has the epoch and a number, and a newer one replaces an older one (the link-state
 //! flooding of OSPF, RFC 2328, without areas). A record is sent again each [`PERIOD`] and is over
 //! after a [`LEASE`], so the names of a dead node disappear, and routes avoid it. A link is used if
-//! both of its ends name it.
+//! both of its ends name it. Where names are kept elsewhere ([`names`](crate::names)), records of the node
+//! have none.
 
 use std::collections::BTreeMap;
 
@@ -43,6 +44,8 @@ pub struct Record {
 #[derive(Debug)]
 pub struct Directory {
     own: Record,
+    /// The names of this node are kept elsewhere.
+    elsewhere: bool,
     /// The programs of the receivers here.
     programs: BTreeMap<Port, Program>,
     records: BTreeMap<NodeId, (Record, Time)>,
@@ -63,7 +66,20 @@ impl Directory {
             neighbours: Vec::new(),
             names: Vec::new(),
         };
-        Self { own, programs: BTreeMap::new(), records: BTreeMap::new(), due: Time::ZERO, out: Vec::new() }
+        let (programs, records) = (BTreeMap::new(), BTreeMap::new());
+        Self { own, elsewhere: false, programs, records, due: Time::ZERO, out: Vec::new() }
+    }
+
+    /// The same; the names of the node are kept in another store if `elsewhere`.
+    #[must_use]
+    pub fn with_names(self, elsewhere: bool) -> Self {
+        Self { elsewhere, ..self }
+    }
+
+    /// The record of this node, as others get it.
+    fn shown(&self) -> Record {
+        let names = if self.elsewhere { Vec::new() } else { self.own.names.clone() };
+        Record { names, name: self.own.name.clone(), neighbours: self.own.neighbours.clone(), ..self.own }
     }
 
     /// A session with a neighbour is up, or down (`None`). A new neighbour gets all records.
@@ -73,7 +89,7 @@ impl Directory {
         self.own.neighbours.sort_unstable();
         self.announce(now);
         let known = self.records.values().map(|(record, _)| record.clone());
-        if rate.is_some() { known.chain([self.own.clone()]).collect() } else { Vec::new() }
+        if rate.is_some() { known.chain([self.shown()]).collect() } else { Vec::new() }
     }
 
     /// A receiver listens at this node.
@@ -150,7 +166,7 @@ impl Directory {
     fn announce(&mut self, now: Time) {
         self.own.number += 1;
         self.due = now.saturating_add(PERIOD);
-        self.out.push((self.own.clone(), None));
+        self.out.push((self.shown(), None));
     }
 
     fn all(&self) -> impl Iterator<Item = &Record> {
@@ -163,6 +179,19 @@ impl Directory {
             let port = record.names.iter().find(|(known, _)| known == name)?.1;
             Some((NodeId(record.node), Port(port)))
         })
+    }
+
+    /// The first of `found` at a node that lives and is in that life.
+    pub fn living(&self, found: &[(NodeId, Epoch, Port)]) -> Option<(NodeId, Port)> {
+        let lives = |node: NodeId, epoch: Epoch| {
+            self.records.get(&node).is_some_and(|(record, _)| record.epoch == epoch.0)
+        };
+        found.iter().find(|(node, epoch, _)| lives(*node, *epoch)).map(|(node, _, port)| (*node, *port))
+    }
+
+    /// The receivers at this node, with their ports.
+    pub fn own_names(&self) -> BTreeMap<String, u32> {
+        self.own.names.iter().cloned().collect()
     }
 
     /// The name of a receiver at this node.
@@ -310,6 +339,25 @@ mod tests {
         net.nodes.get_mut(&3).unwrap().set_neighbour(net.now, NodeId(1), None);
         net.settle();
         assert_eq!(net.nodes[&1].next_hops()[&NodeId(3)], NodeId(2));
+    }
+
+    /// A name in another store is that of a node which lives, in the life that put it there.
+    #[test]
+    fn names_that_are_kept_elsewhere_are_in_no_record() {
+        let mut net = Net::new(&[(1, 2)]);
+        let elsewhere = net.nodes.remove(&2).unwrap().with_names(true);
+        net.nodes.insert(2, elsewhere);
+        net.nodes.get_mut(&2).unwrap().register(net.now, "recorder", Port(7), Program(1)).unwrap();
+        net.pass(2);
+        assert_eq!(net.nodes[&2].own_names(), [("recorder".to_owned(), 7)].into());
+        let near = &net.nodes[&1];
+        assert_eq!((near.resolve("recorder"), near.names().len()), (None, 0));
+        let found = |epoch| [(NodeId(1), Epoch(1), Port(3)), (NodeId(2), Epoch(epoch), Port(7))];
+        assert_eq!(near.living(&found(1)), Some((NodeId(2), Port(7))), "the own names are known here");
+        assert_eq!(near.living(&found(9)), None);
+        net.nodes.remove(&2);
+        net.pass(5);
+        assert_eq!(net.nodes[&1].living(&found(1)), None);
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod control;
 mod daemon;
 pub mod directory;
 mod engine;
+mod etcd;
 mod exchange;
 #[cfg(test)]
 mod hostile;
@@ -31,6 +32,7 @@ mod journal;
 mod ledger;
 mod logged;
 mod metrics;
+mod names;
 pub mod network;
 mod node_file;
 mod notify;

@@ -11,6 +11,8 @@ use laxity_units::{Rate, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 
+use crate::etcd::Endpoint;
+
 /// A node file.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -55,6 +57,9 @@ pub struct NodeFile {
     pub lease: Span,
     /// How neighbours and packets are authenticated: PEM files beside the node file.
     pub security: Security,
+    /// Where the names of receivers are kept. Default: each node floods those of its own.
+    #[serde(default)]
+    pub names: Option<NamesFile>,
     /// The part of the host that the daemon takes.
     #[serde(default)]
     pub host: Host,
@@ -101,6 +106,17 @@ pub struct Keys {
     /// The key of the node.
     #[schemars(with = "String", extend("examples" = ["keys/camera.key"]))]
     pub key: PathBuf,
+}
+
+/// A store of names for networks of many hosts.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NamesFile {
+    /// Servers of one etcd cluster. With `https` they have a certificate of the authority for their host
+    /// name, and the node shows its own.
+    #[schemars(with = "Vec<String>", extend("examples" = [["http://127.0.0.1:2379"]]))]
+    #[serde(deserialize_with = "each")]
+    pub etcd: Vec<Endpoint>,
 }
 
 /// The part of the host that the daemon takes.
@@ -272,6 +288,15 @@ where
     T::Err: fmt::Display,
 {
     parsed(from).map(Some)
+}
+
+fn each<'de, D: Deserializer<'de>, T>(from: D) -> Result<Vec<T>, D::Error>
+where
+    T: std::str::FromStr,
+    T::Err: fmt::Display,
+{
+    let texts = Vec::<String>::deserialize(from)?;
+    texts.iter().map(|text| text.parse().map_err(serde::de::Error::custom)).collect()
 }
 
 fn time(_: &mut SchemaGenerator) -> Schema {

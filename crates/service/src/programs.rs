@@ -182,7 +182,7 @@ impl Connected {
             state.directory.unregister(now, port);
         }
         drop(state);
-        self.control.spread(false);
+        self.control.names_changed();
         self.control.tell(ToEngine::Detach(self.program));
     }
 
@@ -218,9 +218,9 @@ impl Connected {
                 let close = |request| ToEngine::Close(request, self.program, slot);
                 self.outcome(&self.control.ask(close).await)
             }
-            Request::Resolve(name) => match self.control.state.borrow().directory.resolve(&name) {
-                Some((node, port)) => Reply::Resolved(node.0, port.0),
-                None => Reply::Failed(unknown(&name)),
+            Request::Resolve(name) => match self.control.resolve(&name).await {
+                Ok((node, port)) => Reply::Resolved(node.0, port.0),
+                Err(why) => Reply::Failed(why),
             },
             Request::Status(from) => {
                 match self.control.ask(|request| ToEngine::Status(request, from)).await {
@@ -262,7 +262,7 @@ impl Connected {
         }
         self.ports.set(self.ports.get() + 1);
         self.control.tell(ToEngine::Listen { program: self.program, port, inbox: Arc::new(memory), bell });
-        self.control.spread(false);
+        self.control.names_changed();
         self.send(&FromDaemon::Reply(number, Reply::Listening(port.0)), &[file.as_fd(), theirs.as_fd()])
     }
 
@@ -274,7 +274,7 @@ impl Connected {
         self.control.state.borrow_mut().directory.unregister(now, port);
         self.ports.set(self.ports.get() - 1);
         self.control.tell(ToEngine::Unlisten(self.program, port));
-        self.control.spread(false);
+        self.control.names_changed();
         Reply::Done
     }
 
@@ -292,13 +292,13 @@ impl Connected {
         if let Err(why) = self.check(&contract) {
             return Reply::Failed(why);
         }
-        let (port, route) = {
-            let state = self.control.state.borrow();
-            let Some((node, port)) = state.directory.resolve(to) else { return Reply::Failed(unknown(to)) };
-            let Some(route) = state.directory.topology().route(self.control.id(), node) else {
-                return Reply::Failed(format!("no route leads to `{to}`"));
-            };
-            (port, route)
+        let (node, port) = match self.control.resolve(to).await {
+            Ok(found) => found,
+            Err(why) => return Reply::Failed(why),
+        };
+        let topology = self.control.state.borrow().directory.topology();
+        let Some(route) = topology.route(self.control.id(), node) else {
+            return Reply::Failed(format!("no route leads to `{to}`"));
         };
         let (program, contract, path) = (self.program, counted(&contract), route.clone());
         let name = to.to_owned();
@@ -389,10 +389,6 @@ fn id(ChannelName { node, epoch, local }: ChannelName) -> ChannelId {
 
 fn failed(why: &str) -> Reply {
     Reply::Failed(why.to_owned())
-}
-
-fn unknown(name: &str) -> String {
-    format!("no node knows a receiver `{name}`")
 }
 
 /// A refusal by the node with the name `node`, as programs see it.

@@ -90,6 +90,7 @@ fn needs_restart(old: &NodeFile, new: &NodeFile) -> Vec<&'static str> {
         ("`socket`", old.socket != new.socket),
         ("`state`", old.state != new.state),
         ("`log`", old.log != new.log),
+        ("`names`", old.names != new.names),
         ("`packet`", old.packet != new.packet),
         ("`signalling`", old.signalling != new.signalling),
         ("`lease`", old.lease != new.lease),

@@ -5,6 +5,7 @@ mod chaos;
 mod crowd;
 mod line;
 mod lossy;
+mod names;
 mod net;
 mod network;
 mod quota;
