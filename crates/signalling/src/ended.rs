@@ -2,11 +2,12 @@
 //!
 //! A late duplicate of a request would revive a channel that was refused or closed. The revived
 //! channel would take resources for a lease. So a node remembers the last channels that ended, as
-//! many as it is set to.
+//! many as it is set to. A duplicate comes by the neighbour of the channel, so an ending counts for
+//! what comes by that neighbour, and no other neighbour can end a channel before it begins.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::identity::{ChannelId, Version};
+use crate::identity::{ChannelId, NodeId, Version};
 use crate::refusal::Refused;
 
 /// How a version of a channel ended.
@@ -18,17 +19,19 @@ pub(crate) enum Ending {
     Refused(Refused),
 }
 
+/// A version of a channel, and the neighbour that it came by.
+type Key = (NodeId, ChannelId, Version);
+
 /// The last endings; the oldest makes way.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ended {
-    endings: BTreeMap<(ChannelId, Version), Ending>,
-    order: VecDeque<(ChannelId, Version)>,
+    endings: BTreeMap<Key, Ending>,
+    order: VecDeque<Key>,
 }
 
 impl Ended {
-    /// Remembers how `version` of `channel` ended, among `most` endings.
-    pub(crate) fn remember(&mut self, channel: ChannelId, version: Version, ending: Ending, most: usize) {
-        let key = (channel, version);
+    /// Remembers how a version of a channel ended, among `most` endings.
+    pub(crate) fn remember(&mut self, key: Key, ending: Ending, most: usize) {
         if self.endings.insert(key, ending).is_none() {
             self.order.push_back(key);
         }
@@ -40,15 +43,15 @@ impl Ended {
     }
 
     /// How `version` of `channel` ended: by itself, or with the channel.
-    pub(crate) fn ending(&self, channel: ChannelId, version: Version) -> Option<Ending> {
+    pub(crate) fn ending(&self, from: NodeId, channel: ChannelId, version: Version) -> Option<Ending> {
         // An ended channel is remembered under version 0, which no contract has.
-        let over = self.endings.get(&(channel, Version(0)));
-        over.or_else(|| self.endings.get(&(channel, version))).copied()
+        let over = self.endings.get(&(from, channel, Version(0)));
+        over.or_else(|| self.endings.get(&(from, channel, version))).copied()
     }
 
     /// Remembers that the whole of `channel` is over.
-    pub(crate) fn over(&mut self, channel: ChannelId, most: usize) {
-        self.remember(channel, Version(0), Ending::Over, most);
+    pub(crate) fn over(&mut self, from: NodeId, channel: ChannelId, most: usize) {
+        self.remember((from, channel, Version(0)), Ending::Over, most);
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -50,8 +50,8 @@ pub struct Manager<R> {
     next_local: u32,
     programs: BTreeMap<Program, Lease>,
     leases: BTreeSet<(Time, Program)>,
-    /// The last epoch of each source.
-    epochs: BTreeMap<NodeId, Epoch>,
+    /// The last epoch of each source, by the neighbour that its messages come by.
+    epochs: BTreeMap<(NodeId, NodeId), Epoch>,
     ended: Ended,
     timers: BTreeSet<(Time, Timer)>,
     out: VecDeque<(NodeId, Message)>,
@@ -215,8 +215,8 @@ impl<R: Resources> Manager<R> {
         self.timers.remove(&(hop.expires, Timer::Hop(channel)));
         if hop.told {
             // A late duplicate must not open the channel again.
-            if hop.prev.is_some() {
-                self.remember_over(channel);
+            if let Some(prev) = hop.prev {
+                self.remember_over(prev, channel);
             }
             if !self.broken(Fault::ReceiverEndNotTold) {
                 self.events.push_back(Event::Ended { channel });
@@ -239,14 +239,14 @@ impl<R: Resources> Manager<R> {
         self.drop_all_but(channel, [None, None]);
     }
 
-    fn remember(&mut self, channel: ChannelId, version: Version, ending: Ending) {
+    fn remember(&mut self, from: NodeId, channel: ChannelId, version: Version, ending: Ending) {
         let most = self.most_remembered();
-        self.ended.remember(channel, version, ending, most);
+        self.ended.remember((from, channel, version), ending, most);
     }
 
-    fn remember_over(&mut self, channel: ChannelId) {
+    fn remember_over(&mut self, from: NodeId, channel: ChannelId) {
         let most = self.most_remembered();
-        self.ended.over(channel, most);
+        self.ended.over(from, channel, most);
     }
 
     fn most_remembered(&self) -> usize {
@@ -274,22 +274,28 @@ impl<R: Resources> Manager<R> {
         }
     }
 
-    /// Heeds the epoch in a message of the source; answers whether the message is of a former life.
-    fn is_former(&mut self, channel: ChannelId) -> bool {
+    /// Heeds the epoch in a message of the source; answers whether the message is of a former life. An
+    /// epoch counts for channels by the same neighbour: another one may say what it likes of a source
+    /// that is not its own.
+    fn is_former(&mut self, from: NodeId, channel: ChannelId) -> bool {
         let ChannelId { node, epoch, .. } = channel;
-        match self.epochs.get(&node) {
+        if node == self.node {
+            // No message begins another life of this node.
+            return channel != self.own(channel.local);
+        }
+        match self.epochs.get(&(from, node)) {
             Some(known) if epoch < *known => return true,
             Some(known) if epoch == *known => return false,
             // Sources beyond the bound are served; their former lives end by the lease.
             None if self.epochs.len() >= self.settings.peers => return false,
             _ => {}
         }
-        self.epochs.insert(node, epoch);
+        self.epochs.insert((from, node), epoch);
         if !self.broken(Fault::FormerLifeKept) {
             let first = |epoch| ChannelId { node, epoch, local: 0 };
-            let former: Vec<ChannelId> =
-                self.hops.range(first(Epoch(0))..first(epoch)).map(|(channel, _)| *channel).collect();
-            for channel in former {
+            let all = self.hops.range(first(Epoch(0))..first(epoch));
+            let former = all.filter(|(_, hop)| hop.prev == Some(from)).map(|(channel, _)| *channel);
+            for channel in former.collect::<Vec<_>>() {
                 self.drop_channel(channel);
             }
         }

@@ -95,7 +95,7 @@ impl<R: Resources> Manager<R> {
         }
         match prev {
             Some(prev) if !self.broken(Fault::RefusalNotPropagated) => {
-                self.remember(channel, version, Ending::Refused(refused));
+                self.remember(prev, channel, version, Ending::Refused(refused));
                 self.send(prev, about, Body::Refuse { refused, beyond });
             }
             Some(_) => {}

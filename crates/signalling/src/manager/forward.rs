@@ -22,11 +22,11 @@ impl<R: Resources> Manager<R> {
             self.counters.contradictory += 1;
             return self.refuse_to(now, from, about, Shortage::of(Resource::Valid, 0), false);
         }
-        if from.is_some() && self.is_former(channel) {
+        if from.is_some_and(|from| self.is_former(from, channel)) {
             self.counters.stale += 1;
             return self.refuse_to(now, from, about, Shortage::of(Resource::Agreement, 0), false);
         }
-        match self.ended.ending(channel, version) {
+        match from.and_then(|from| self.ended.ending(from, channel, version)) {
             Some(Ending::Refused(refused)) => {
                 return self.refused_to(now, from, about, refused, false);
             }
@@ -250,8 +250,8 @@ impl<R: Resources> Manager<R> {
         let About { channel, version, .. } = about;
         self.counters.refused += 1;
         self.drop_version(channel, version);
-        if from.is_some() {
-            self.remember(channel, version, Ending::Refused(refused));
+        if let Some(from) = from {
+            self.remember(from, channel, version, Ending::Refused(refused));
         }
         self.refused_to(now, from, about, refused, beyond);
     }
@@ -301,7 +301,7 @@ impl<R: Resources> Manager<R> {
         (beside, life): (Option<Version>, Epoch),
     ) {
         let About { channel, version, sequence } = about;
-        if self.is_former(channel) {
+        if self.is_former(from, channel) {
             self.counters.stale += 1;
             return self.send(from, about, Body::Unknown);
         }
@@ -358,8 +358,12 @@ impl<R: Resources> Manager<R> {
             self.counters.contradictory += 1;
             return;
         };
+        if self.hops.get(&about.channel).is_some_and(|hop| hop.prev != Some(from)) {
+            self.counters.contradictory += 1;
+            return;
+        }
         self.drop_channel(about.channel);
-        self.remember_over(about.channel);
+        self.remember_over(from, about.channel);
         match route.get(at + 1).copied().filter(|_| !self.broken(Fault::ReleaseNotForwarded)) {
             Some(next) => self.send(next, about, Body::Release { route }),
             None => self.send(from, about, Body::Released { route }),

@@ -109,9 +109,9 @@ impl<R: Resources> Manager<R> {
         self.hops.iter().filter(|(_, hop)| hop.told).map(|(channel, _)| *channel)
     }
 
-    /// The last life of `node` that this node heard of as the source of a channel.
-    pub fn epoch_of(&self, node: NodeId) -> Option<Epoch> {
-        self.epochs.get(&node).copied()
+    /// The last life of `node` as the source of a channel that came by the neighbour `from`.
+    pub fn epoch_of(&self, from: NodeId, node: NodeId) -> Option<Epoch> {
+        self.epochs.get(&(from, node)).copied()
     }
 
     /// Requests of programs without an answer yet, releases included.

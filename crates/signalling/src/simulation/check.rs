@@ -118,7 +118,8 @@ impl Check {
                 return Err(format!("{id} committed {} at another deadline than it says", version.channel));
             }
             let ChannelId { node, epoch, .. } = version.channel;
-            if manager.epoch_of(node).is_some_and(|known| epoch < known) {
+            let known = version.place.from.and_then(|from| manager.epoch_of(from, node));
+            if known.is_some_and(|known| epoch < known) {
                 return Err(format!("{id} holds {} of a former life", version.channel));
             }
         }

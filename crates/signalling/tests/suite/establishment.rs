@@ -229,6 +229,71 @@ fn a_channel_within_a_node_needs_no_message() {
     assert_eq!((row.sent.len(), row.nodes[0].entries()), (0, [0; 6]));
 }
 
+/// A neighbour with a valid certificate says what it wants of channels that are none of its own: one
+/// within the node, one from the node, and one of another neighbour.
+#[test]
+fn a_neighbour_ends_no_channel_of_others() {
+    let mut row = Row::new(3);
+    let open = |row: &mut Row, at: u32, route: &[u32]| {
+        let route = route.iter().map(|node| NodeId(*node)).collect();
+        let (program, owner, port) = (Program(1), Owner(1), Port(1));
+        let channel =
+            row.nodes[at as usize].open(row.now, Open { program, owner, port, contract: contract(), route });
+        row.take(at as usize);
+        channel
+    };
+    let channels = [open(&mut row, 1, &[1]), open(&mut row, 1, &[1, 0]), open(&mut row, 0, &[0, 1])];
+    row.pass(HOP * 10);
+    assert_eq!(row.nodes[1].held().count(), 3);
+    let hostile = NodeId(2);
+    for channel in channels {
+        for epoch in [channel.epoch, Epoch(u32::MAX)] {
+            let channel = if channel.node == NodeId(1) { ChannelId { epoch, ..channel } } else { channel };
+            for body in [
+                Body::Release { route: vec![hostile, NodeId(1)] },
+                Body::Release { route: vec![NodeId(0), hostile, NodeId(1)] },
+                Body::Refresh { changing: None, life: Epoch(1) },
+                Body::Refreshed,
+                Body::Unknown,
+                Body::Commit { deadlines: vec![Span::ZERO; 2], life: Epoch(1) },
+                Body::Released { route: vec![NodeId(1), hostile] },
+            ] {
+                let message = Message { channel, version: Version::FIRST, sequence: 99, body };
+                row.nodes[1].handle(row.now, hostile, message);
+                assert_eq!(row.nodes[1].held().count(), 3);
+            }
+        }
+    }
+    // Another life of node 0, and the end of its next channel before it begins.
+    let next = ChannelId { local: 1, ..channels[2] };
+    let route = vec![NodeId(0), hostile, NodeId(1)];
+    let needs = Needs { least: Span::ZERO, latest: Span::ZERO };
+    let ask = Ask {
+        contract: contract(),
+        owner: Owner(9),
+        port: Port(2),
+        division: Division::Proportional,
+        current: None,
+        balance: Span::from_ms(90),
+        between: Span::ZERO,
+        route: route.clone(),
+        hops: vec![needs; 2],
+    };
+    let forged = ChannelId { epoch: Epoch(u32::MAX), ..next };
+    for (channel, body) in [(next, Body::Release { route }), (forged, Body::Ask(ask))] {
+        let message = Message { channel, version: Version::FIRST, sequence: 1, body };
+        row.nodes[1].handle(row.now, hostile, message);
+    }
+    assert!(channels.iter().all(|channel| row.nodes[1].held_of(*channel).next().is_some()));
+    row.events(0);
+    assert_eq!(open(&mut row, 0, &[0, 1]), next);
+    row.pass(HOP * 10);
+    assert!(matches!(row.events(0)[..], [Event::Established { .. }]));
+    // What the neighbour asked for itself ends with its lease.
+    row.pass(Settings::default().lease);
+    assert_eq!(row.nodes[1].held().count(), 4);
+}
+
 /// The refusal names the node, the resource and what is missing, and the contract that it says
 /// would be accepted is accepted.
 #[test]
