@@ -16,9 +16,11 @@ use rtrb::{Consumer, Producer};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
+use crate::crossing::Crossing;
 use crate::directory::{Directory, Record};
 use crate::exchange::{FromEngine, Outcome, RequestId, ToEngine};
 use crate::names::Names;
+use crate::node_file::Clocks;
 use crate::owners::Owners;
 use crate::pulse::{Pulse, Reading};
 use crate::seal::MATERIAL;
@@ -47,6 +49,8 @@ pub(crate) struct Control {
     rates: BTreeMap<NodeId, u64>,
     /// Names that are not in records.
     names: Option<Rc<Names>>,
+    /// The use of the clocks of neighbours.
+    clocks: Clocks,
     pub(crate) state: RefCell<State>,
 }
 
@@ -86,12 +90,14 @@ pub(crate) struct Description {
     pub(crate) owners: Owners,
     /// The store of names, if records do not have them.
     pub(crate) names: Option<Rc<Names>>,
+    /// The use of the clocks of neighbours.
+    pub(crate) clocks: Clocks,
 }
 
 impl Control {
     /// Control of a node with the engine behind a ring.
     pub(crate) fn new(description: Description, engine: Producer<ToEngine>, engine_bell: Bell) -> Self {
-        let Description { name, id, epoch, packet, rates, clock, owners, names } = description;
+        let Description { name, id, epoch, packet, rates, clock, owners, names, clocks } = description;
         let state = State {
             directory: Directory::new(id, epoch, &name).with_names(names.is_some()),
             owners,
@@ -107,7 +113,7 @@ impl Control {
             next_session: 0,
             complaints: BTreeMap::new(),
         };
-        Self { name, id, epoch, packet, clock, rates, names, state: RefCell::new(state) }
+        Self { name, id, epoch, packet, clock, rates, names, clocks, state: RefCell::new(state) }
     }
 
     /// The name of the node.
@@ -293,6 +299,16 @@ impl Control {
         let read =
             |(peer, pulse): (&NodeId, &Rc<RefCell<Pulse>>)| Some((*peer, pulse.borrow_mut().read(now)?));
         state.pulses.iter().filter_map(read).collect()
+    }
+
+    /// The clock of a neighbour was compared, or is not known any more (`None`).
+    pub(crate) fn compared(&self, peer: NodeId, pulse: Option<&RefCell<Pulse>>) {
+        if self.clocks == Clocks::Links {
+            let now = self.now();
+            let reading = pulse.and_then(|pulse| pulse.borrow_mut().read(now));
+            let crossing = reading.and_then(|reading| Crossing::new(now, reading));
+            self.tell(ToEngine::Clock(peer, crossing));
+        }
     }
 
     /// When the clock of the node began, in nanoseconds of `CLOCK_MONOTONIC`.

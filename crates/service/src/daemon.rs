@@ -24,7 +24,7 @@ use crate::exchange::ToEngine;
 use crate::identity::Identity;
 use crate::journal::Journal;
 use crate::names::Names;
-use crate::node_file::{NamesFile, NodeFile, Security};
+use crate::node_file::{Clocks, NamesFile, NodeFile, Security};
 use crate::notify::{State, notify};
 use crate::policer::Policer;
 use crate::reload::Running;
@@ -66,6 +66,8 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
             policers.push(Policer::install(interface, link, rate)?);
         }
         let wire = Wire::open(link, config.links[&NodeId(link.peer_id)], sealed);
+        let stamps = file.clocks == Clocks::Links;
+        let wire = wire.map(|wire| wire.with_stamps(stamps));
         wires.push(wire.map_err(|why| format!("the link to `{}`, {}: {why}", link.peer, link.local))?);
     }
     let clock = Clock::start();
@@ -88,6 +90,7 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
         clock,
         owners: file.owners(),
         names: names.clone(),
+        clocks: file.clocks,
     };
     let control = Rc::new(Control::new(description, to_engine, request_bell));
     let (journal, writer) = journal(file, epoch)?;

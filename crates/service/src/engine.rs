@@ -209,12 +209,20 @@ impl Engine {
         for number in 0..self.wires.len() {
             for _ in 0..BATCHES {
                 let (node, wire) = (&mut self.node, &mut self.wires[number]);
-                let peer = wire.peer;
+                let (peer, crossing, way, mut hidden) = (wire.peer, wire.crossing, wire.way(), Span::ZERO);
                 let full = wire.receive(|frame, waited| {
-                    // The time that the frame has waited in this host's kernel is part of its age.
-                    let _ = Header::add_age(frame, waited);
+                    // The time that the frame has waited in this host's kernel is part of its age, and
+                    // what clocks prove of its time on the link.
+                    let departure = Header::take_stamp(frame).ok().flatten();
+                    let arrival = now.saturating_sub(waited);
+                    let proved =
+                        crossing.zip(departure).map(|(crossing, at)| crossing.hidden(at, arrival, way));
+                    let proved = proved.unwrap_or_default();
+                    hidden = hidden.max(proved);
+                    let _ = Header::add_age(frame, waited.saturating_add(proved));
                     node.handle_frame(now, peer, frame);
                 });
+                wire.counters.hidden = wire.counters.hidden.max(hidden);
                 worked |= full.is_some();
                 if full != Some(true) {
                     break;
@@ -237,12 +245,12 @@ impl Engine {
                 if wire.busy {
                     break;
                 }
-                let Some(frame) = self.node.poll_frame(now, wire.peer) else {
+                let Some(mut frame) = self.node.poll_frame(now, wire.peer) else {
                     wire.idle_at = now;
                     break;
                 };
                 worked = true;
-                wire.transmit(now, &frame);
+                wire.transmit(now, &mut frame);
                 let Some(departure) = self.node.poll_departure() else { continue };
                 self.ledger.departed(&departure, wire.hosts(), wire.idle_at, &self.stalls);
                 let slot = departure.channel.and_then(|channel| self.slots.get(&channel));

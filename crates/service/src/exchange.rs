@@ -13,6 +13,7 @@ use laxity_signalling::refusal::Refused;
 use laxity_units::Span;
 use laxity_vi::provider::Memory;
 
+use crate::crossing::Crossing;
 use crate::node_file::Idle;
 use crate::seal::MATERIAL;
 
@@ -85,6 +86,8 @@ pub(crate) enum ToEngine {
     },
     /// The behaviour of the thread while it has no work.
     Idle(Idle),
+    /// The clock of a neighbour; `None` if it is not known.
+    Clock(NodeId, Option<Crossing>),
     /// Other quotas of owners.
     Quotas(Quotas),
     /// The neighbours towards other nodes.

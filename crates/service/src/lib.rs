@@ -19,6 +19,7 @@ mod clock;
 pub mod compare;
 pub mod config;
 mod control;
+mod crossing;
 mod daemon;
 pub mod directory;
 mod engine;

@@ -60,6 +60,9 @@ pub struct NodeFile {
     /// Where the names of receivers are kept. Default: each node floods those of its own.
     #[serde(default)]
     pub names: Option<NamesFile>,
+    /// The use of the clocks of neighbours. Default: `none`.
+    #[serde(default)]
+    pub clocks: Clocks,
     /// The part of the host that the daemon takes.
     #[serde(default)]
     pub host: Host,
@@ -106,6 +109,19 @@ pub struct Keys {
     /// The key of the node.
     #[schemars(with = "String", extend("examples" = ["keys/camera.key"]))]
     pub key: PathBuf,
+}
+
+/// The use of the clocks of neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Clocks {
+    /// None: delays have the stated propagation of links.
+    #[default]
+    None,
+    /// Packets carry when they leave, and delays have the time on a link that the clocks of both ends
+    /// prove beyond it. The nodes at both ends need this word.
+    Links,
 }
 
 /// A store of names for networks of many hosts.

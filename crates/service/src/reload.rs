@@ -91,6 +91,7 @@ fn needs_restart(old: &NodeFile, new: &NodeFile) -> Vec<&'static str> {
         ("`state`", old.state != new.state),
         ("`log`", old.log != new.log),
         ("`names`", old.names != new.names),
+        ("`clocks`", old.clocks != new.clocks),
         ("`packet`", old.packet != new.packet),
         ("`signalling`", old.signalling != new.signalling),
         ("`lease`", old.lease != new.lease),

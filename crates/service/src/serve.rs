@@ -84,6 +84,11 @@ impl Engine {
                 }
             }
             ToEngine::Idle(idle) => self.idle = idle,
+            ToEngine::Clock(peer, crossing) => {
+                if let Some(wire) = self.wire(peer) {
+                    wire.crossing = crossing;
+                }
+            }
             ToEngine::Quotas(quotas) => self.node.set_quotas(quotas),
             ToEngine::Routes(routes) => self.node.set_routes(routes),
             ToEngine::Stop => self.stop(),
@@ -329,6 +334,7 @@ impl Engine {
                 (of("forged"), counts.forged),
                 (of("replayed"), counts.replayed),
                 (of("keyless"), counts.keyless),
+                (of("hidden_us"), counts.hidden.as_ps() / 1_000_000),
             ]);
         }
         counters

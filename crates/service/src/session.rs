@@ -202,6 +202,8 @@ async fn talk(
     (leads, key): (bool, u8),
 ) -> Result<(), Broken> {
     let peer = NodeId(link.peer_id);
+    // A neighbour that has started again has another clock.
+    control.compared(peer, None);
     if let Some([first, second]) = connection.material {
         let (own, theirs) = if leads { (first, second) } else { (second, first) };
         control.set_keys(peer, key, own, theirs);
@@ -220,8 +222,9 @@ async fn talk(
                 Said::Alive => {}
                 Said::Clock(message) => {
                     let reply = pulse.borrow_mut().handle(control.now(), &message);
-                    if let (Some(reply), Some(tell)) = (reply, own.upgrade()) {
-                        let _ = tell.send(Said::Clock(reply));
+                    match reply.zip(own.upgrade()) {
+                        Some((reply, tell)) => drop(tell.send(Said::Clock(reply))),
+                        None => control.compared(peer, Some(&pulse)),
                     }
                 }
                 Said::Hello { .. } => return Err(Broken::Peer("a second greeting".to_owned())),

@@ -7,11 +7,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use laxity_machine::udp::{self, BATCH, Receiver, Sender};
 use laxity_node::LinkConfig;
 use laxity_signalling::identity::NodeId;
+use laxity_transport::Header;
 use laxity_units::{Span, Time};
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::time::ClockId;
 
 use crate::clock::nanoseconds;
+use crate::crossing::Crossing;
 use crate::node_file::Link;
 use crate::seal::{AROUND, MATERIAL, Opener, Sealer, Unsealed};
 use crate::session::reserve;
@@ -31,6 +33,8 @@ pub(crate) struct WireCounters {
     pub(crate) replayed: u64,
     /// Packets before the first session.
     pub(crate) keyless: u64,
+    /// The longest time on the link that clocks prove beyond the stated propagation.
+    pub(crate) hidden: Span,
 }
 
 /// A link of the daemon.
@@ -45,6 +49,10 @@ pub(crate) struct Wire {
     openers: Vec<Opener>,
     /// Packets are sealed.
     sealed: bool,
+    /// Packets carry when they leave.
+    stamps: bool,
+    /// The clock of the neighbour.
+    pub(crate) crossing: Option<Crossing>,
     config: LinkConfig,
     /// When the link is free.
     pub(crate) free_at: Time,
@@ -79,12 +87,25 @@ impl Wire {
             sealer: None,
             openers: Vec::new(),
             sealed,
+            stamps: false,
+            crossing: None,
             config,
             free_at: Time::ZERO,
             busy: false,
             idle_at: Time::ZERO,
             counters: WireCounters::default(),
         })
+    }
+
+    /// The same with packets that carry when they leave, if `stamps`.
+    #[must_use]
+    pub(crate) fn with_stamps(self, stamps: bool) -> Self {
+        Self { stamps, ..self }
+    }
+
+    /// The stated propagation delay.
+    pub(crate) fn way(&self) -> Span {
+        self.config.way
     }
 
     /// The stated delay of the hosts at both ends.
@@ -141,10 +162,14 @@ impl Wire {
     /// The frame is in transmission. The transmission of a late thread counts from the instant at
     /// which the link was free, but not from before a frame was there, and not from longer ago than
     /// the stated delay of the host.
-    pub(crate) fn transmit(&mut self, now: Time, frame: &[u8]) {
+    pub(crate) fn transmit(&mut self, now: Time, frame: &mut [u8]) {
         let begin = self.free_at.max(self.idle_at).max(now.saturating_sub(self.config.hosts));
         self.free_at = begin.saturating_add(self.config.transmission(frame.len()));
         self.busy = true;
+        if self.stamps {
+            // A frame of the node has a header without a tag.
+            let _ = Header::stamp(frame, self.free_at);
+        }
         if self.sealed {
             let Some(sealer) = self.sealer.as_mut().filter(|sealer| !sealer.is_used_up()) else {
                 self.counters.keyless += 1;

@@ -9,13 +9,15 @@
 //! 24  fragment (u32)               28  fragments (u32)
 //! 32  message length (u32)         36  payload length (u32)
 //! 40  remaining time or deadline, ns (u64)
-//! 48  authentication tag (16 bytes)
+//! 48  authentication tag (16 bytes), or the time of departure, ns (u64), and 8 zero bytes
 //! 64  age, ns (u64)
 //! ```
 //!
 //! Flags: bit 0 is best effort, bits 1 and 2 are the meaning of the time (0 none, 1 remaining, 2
-//! deadline), bit 3 says that a tag is present. All other bits are zero, and so are a time and a
-//! tag that are not present.
+//! deadline), bit 3 says that a tag is present, bit 4 that a time of departure is. All other bits are
+//! zero, and so are a time and a tag that are not present. The time of departure belongs to one link:
+//! the sender writes it into the encoded packet, and the receiver takes it out before anything else
+//! reads the header ([`Header::stamp`]).
 //!
 //! A channel is `<node, channel>`: the node that established the channel, and that node's own
 //! number for it. The epoch changes whenever the node restarts, so that packets of its former self
@@ -45,6 +47,7 @@ const REMAINING: u8 = 1 << 1;
 const DEADLINE: u8 = 2 << 1;
 const MEANING: u8 = 3 << 1;
 const TAGGED: u8 = 1 << 3;
+const STAMPED: u8 = 1 << 4;
 const TIME: usize = 40;
 const TAG: usize = 48;
 const AGE: usize = 64;
@@ -266,6 +269,39 @@ impl Header {
         header[TIME..TAG].copy_from_slice(&time.to_be_bytes());
         header[AGE..].copy_from_slice(&(age.as_ps() / 1000).to_be_bytes());
         Ok(())
+    }
+
+    /// Writes into an encoded packet without a tag when it leaves, by the clock of the sender, rounded
+    /// down to nanoseconds.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError`] if `packet` has no header, or has a tag. `packet` is then unchanged.
+    pub fn stamp(packet: &mut [u8], departure: Time) -> Result<(), WireError> {
+        let header = packet.get_mut(..HEADER_LEN).ok_or(WireError::Short)?;
+        if header[3] & TAGGED != 0 {
+            return Err(WireError::Tag);
+        }
+        header[3] |= STAMPED;
+        header[TAG..TAG + 8].copy_from_slice(&(departure.as_ps() / 1000).to_be_bytes());
+        Ok(())
+    }
+
+    /// Takes the time of departure out of an encoded packet, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`WireError::Short`] if `packet` has no header; [`WireError::Time`] for a time that cannot be
+    /// named.
+    pub fn take_stamp(packet: &mut [u8]) -> Result<Option<Time>, WireError> {
+        let header = packet.get_mut(..HEADER_LEN).ok_or(WireError::Short)?;
+        if header[3] & (STAMPED | TAGGED) != STAMPED {
+            return Ok(None);
+        }
+        let departure = long(header, TAG);
+        header[3] &= !STAMPED;
+        header[TAG..TAG + 8].fill(0);
+        departure.checked_mul(1000).map(|ps| Some(Time::from_ps(ps))).ok_or(WireError::Time)
     }
 
     /// Adds to the age of an encoded packet in place: time that the packet has waited below the node.

@@ -156,6 +156,15 @@ proptest! {
                     held.push(buffer);
                 }
                 prop_assert!(receiver.in_use() <= buffers as usize);
+                if header.tag.is_none() {
+                    Header::stamp(packet, Time::from_ps(123_456_789)).unwrap();
+                    prop_assert!(matches!(Header::decode(packet), Err(WireError::Flags(_))));
+                    prop_assert_eq!(Header::take_stamp(packet), Ok(Some(Time::from_ns(123_456))));
+                } else {
+                    prop_assert_eq!(Header::stamp(packet, Time::ZERO), Err(WireError::Tag));
+                }
+                prop_assert_eq!(&*packet, &before);
+                prop_assert_eq!(Header::take_stamp(packet), Ok(None));
                 Header::set_time(packet, Timing::Deadline(Time::from_ns(77)), Span::from_ns(5)).unwrap();
                 let (changed, _) = Header::decode(packet).unwrap();
                 let timing = Timing::Deadline(Time::from_ns(77));
@@ -164,6 +173,7 @@ proptest! {
                 // A damaged header may still have its time replaced, but no length of bytes makes
                 // it panic.
                 let _ = Header::set_time(packet, Timing::None, Span::ZERO);
+                let _ = Header::take_stamp(packet);
                 prop_assert_eq!(packet.len(), before.len());
             }
         }
@@ -259,6 +269,13 @@ fn each_fault_has_its_error() {
     );
     let mut short = vec![0; HEADER_LEN - 1];
     assert_eq!(Header::set_time(&mut short, Timing::None, Span::ZERO), Err(WireError::Short));
+    assert_eq!(Header::stamp(&mut short, Time::ZERO), Err(WireError::Short));
+    assert_eq!(Header::take_stamp(&mut short), Err(WireError::Short));
+    let mut unnamed = vec![0; HEADER_LEN];
+    Header::stamp(&mut unnamed, Time::ZERO).unwrap();
+    unnamed[48] = 255;
+    assert_eq!(Header::take_stamp(&mut unnamed), Err(WireError::Time));
+    assert_eq!(unnamed, [0; HEADER_LEN]);
     let mut other = vec![0; HEADER_LEN];
     assert_eq!(Header::set_time(&mut other, Timing::None, Span::ZERO), Err(WireError::Magic));
     other[..3].copy_from_slice(b"LX\x01");

@@ -2,6 +2,7 @@
 
 mod change;
 mod chaos;
+mod clocks;
 mod crowd;
 mod line;
 mod lossy;

@@ -1,4 +1,4 @@
-//! A hop between two daemons that loses and repeats packets.
+//! A hop between two daemons that loses, repeats and delays packets.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -18,6 +18,8 @@ struct Shared {
     loss: AtomicU32,
     /// Packets to send twice, in percent.
     twice: AtomicU32,
+    /// How long each packet stays, in milliseconds.
+    stay: AtomicU64,
     lost: AtomicU64,
     repeated: AtomicU64,
 }
@@ -62,6 +64,11 @@ impl Lossy {
         self.shared.twice.store(twice, Ordering::Relaxed);
     }
 
+    /// Sets how long each packet stays in the hop, one after the other.
+    pub(crate) fn delay(&self, ms: u64) {
+        self.shared.stay.store(ms, Ordering::Relaxed);
+    }
+
     /// Packets that were lost, and that were repeated.
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.shared.lost.load(Ordering::Relaxed), self.shared.repeated.load(Ordering::Relaxed))
@@ -81,6 +88,10 @@ fn pass(seed: u64, from: &UdpSocket, to: &UdpSocket, shared: &Shared) {
         if chance < loss {
             shared.lost.fetch_add(1, Ordering::Relaxed);
             continue;
+        }
+        let stay = shared.stay.load(Ordering::Relaxed);
+        if stay > 0 {
+            std::thread::park_timeout(Duration::from_millis(stay));
         }
         let _ = to.send(&buffer[..length]);
         if chance < loss + shared.twice.load(Ordering::Relaxed) {
