@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::identity::Identity;
+use crate::session::Stream;
 
 /// How long an endpoint may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -87,64 +87,6 @@ pub(crate) struct Etcd {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lease(String);
 
-#[derive(Serialize)]
-struct Body<'a> {
-    #[serde(rename = "ID", skip_serializing_if = "Option::is_none")]
-    id: Option<&'a str>,
-    #[serde(rename = "TTL", skip_serializing_if = "Option::is_none")]
-    ttl: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    key: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    range_end: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lease: Option<&'a str>,
-}
-
-const NOTHING: Body<'static> =
-    Body { id: None, ttl: None, key: None, range_end: None, value: None, lease: None };
-
-#[derive(Deserialize)]
-struct Granted {
-    #[serde(rename = "ID")]
-    id: String,
-}
-
-#[derive(Deserialize)]
-struct Kept {
-    result: Alive,
-}
-
-#[derive(Deserialize)]
-struct Alive {
-    /// Absent where the lease is over.
-    #[serde(rename = "TTL", default)]
-    ttl: String,
-}
-
-#[derive(Deserialize)]
-struct Ranged {
-    #[serde(default)]
-    kvs: Vec<Pair>,
-}
-
-#[derive(Deserialize)]
-struct Pair {
-    key: String,
-    #[serde(default)]
-    value: String,
-}
-
-#[derive(Deserialize)]
-struct Done {}
-
-#[derive(Deserialize)]
-struct Refused {
-    error: String,
-}
-
 /// Why one endpoint gave no answer.
 enum Failed {
     /// Another endpoint may.
@@ -168,8 +110,9 @@ impl Etcd {
     /// # Errors
     /// A sentence: no server answers, or they refuse.
     pub(crate) async fn grant(&self, ttl: Duration) -> Result<Lease, String> {
-        let body = Body { ttl: Some(ttl.as_secs().to_string()), ..NOTHING };
-        self.call::<Granted>("/v3/lease/grant", &body).await.map(|granted| Lease(granted.id))
+        let granted = self.call("/v3/lease/grant", json!({ "TTL": ttl.as_secs().to_string() })).await?;
+        let id = granted["ID"].as_str().ok_or("a lease without a number")?;
+        Ok(Lease(id.to_owned()))
     }
 
     /// Renews a lease; whether it was not over.
@@ -177,8 +120,9 @@ impl Etcd {
     /// # Errors
     /// As of [`grant`](Self::grant).
     pub(crate) async fn keep_alive(&self, lease: &Lease) -> Result<bool, String> {
-        let body = Body { id: Some(&lease.0), ..NOTHING };
-        self.call::<Kept>("/v3/lease/keepalive", &body).await.map(|kept| !kept.result.ttl.is_empty())
+        let kept = self.call("/v3/lease/keepalive", json!({ "ID": lease.0 })).await?;
+        // A lease that is over has no time.
+        Ok(kept["result"]["TTL"].is_string())
     }
 
     /// Ends a lease, and what was put under it.
@@ -186,8 +130,7 @@ impl Etcd {
     /// # Errors
     /// As of [`grant`](Self::grant).
     pub(crate) async fn revoke(&self, lease: &Lease) -> Result<(), String> {
-        let body = Body { id: Some(&lease.0), ..NOTHING };
-        self.call::<Done>("/v3/lease/revoke", &body).await.map(drop)
+        self.call("/v3/lease/revoke", json!({ "ID": lease.0 })).await.map(drop)
     }
 
     /// Puts a value at `key`, as long as `lease` holds.
@@ -195,9 +138,8 @@ impl Etcd {
     /// # Errors
     /// As of [`grant`](Self::grant).
     pub(crate) async fn put(&self, key: &str, value: &str, lease: &Lease) -> Result<(), String> {
-        let (key, value) = (Some(STANDARD.encode(key)), Some(STANDARD.encode(value)));
-        let body = Body { key, value, lease: Some(&lease.0), ..NOTHING };
-        self.call::<Done>("/v3/kv/put", &body).await.map(drop)
+        let (key, value) = (STANDARD.encode(key), STANDARD.encode(value));
+        self.call("/v3/kv/put", json!({ "key": key, "value": value, "lease": lease.0 })).await.map(drop)
     }
 
     /// Deletes `key`.
@@ -205,8 +147,7 @@ impl Etcd {
     /// # Errors
     /// As of [`grant`](Self::grant).
     pub(crate) async fn delete(&self, key: &str) -> Result<(), String> {
-        let body = Body { key: Some(STANDARD.encode(key)), ..NOTHING };
-        self.call::<Done>("/v3/kv/deleterange", &body).await.map(drop)
+        self.call("/v3/kv/deleterange", json!({ "key": STANDARD.encode(key) })).await.map(drop)
     }
 
     /// Keys that begin with `prefix`, which ends with a byte below 255, and their values. Those that
@@ -220,15 +161,16 @@ impl Etcd {
         if let Some(last) = end.last_mut() {
             *last += 1;
         }
-        let (key, range_end) = (Some(STANDARD.encode(prefix)), Some(STANDARD.encode(end)));
-        let ranged: Ranged = self.call("/v3/kv/range", &Body { key, range_end, ..NOTHING }).await?;
-        let text = |text: &str| String::from_utf8(STANDARD.decode(text).ok()?).ok();
-        Ok(ranged.kvs.iter().filter_map(|pair| Some((text(&pair.key)?, text(&pair.value)?))).collect())
+        let (key, end) = (STANDARD.encode(prefix), STANDARD.encode(end));
+        let ranged = self.call("/v3/kv/range", json!({ "key": key, "range_end": end })).await?;
+        let text = |value: &Value| String::from_utf8(STANDARD.decode(value.as_str()?).ok()?).ok();
+        let pairs = ranged["kvs"].as_array().into_iter().flatten();
+        Ok(pairs.filter_map(|pair| Some((text(&pair["key"])?, text(&pair["value"])?))).collect())
     }
 
     /// Asks one endpoint after the other, the one that answered last first.
-    async fn call<T: DeserializeOwned>(&self, path: &str, body: &Body<'_>) -> Result<T, String> {
-        let body = serde_json::to_string(body).map_err(|why| why.to_string())?;
+    async fn call(&self, path: &str, body: Value) -> Result<Value, String> {
+        let body = body.to_string();
         let (first, mut failures) = (self.last.get(), Vec::new());
         for number in 0..self.endpoints.len() {
             let number = (first + number) % self.endpoints.len();
@@ -237,7 +179,7 @@ impl Etcd {
             match asked.unwrap_or_else(|_| Err(unreachable("no answer within 2 s"))) {
                 Ok(answer) => {
                     self.last.set(number);
-                    return serde_json::from_str(&answer).map_err(|why| format!("{endpoint}: {why}"));
+                    return Ok(answer);
                 }
                 Err(Failed::Refused(why)) => return Err(format!("{endpoint}: {why}")),
                 Err(Failed::Unreachable(why)) => failures.push(format!("{endpoint}: {why}")),
@@ -246,25 +188,27 @@ impl Etcd {
         Err(failures.join("; "))
     }
 
-    /// The body of the answer of one endpoint.
-    async fn ask(&self, endpoint: &Endpoint, path: &str, body: &str) -> Result<String, Failed> {
+    /// The answer of one endpoint.
+    async fn ask(&self, endpoint: &Endpoint, path: &str, body: &str) -> Result<Value, Failed> {
         let stream = TcpStream::connect((&endpoint.host[..], endpoint.port)).await.map_err(unreachable)?;
         let request = format!(
             "POST {path} HTTP/1.0\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             endpoint.host,
             body.len()
         );
-        if !endpoint.is_secure {
-            return exchange(stream, &request).await;
-        }
-        let connector = self.identity.connector().ok_or_else(|| unreachable("`https` needs keys"))?;
-        let subject = Identity::subject(&endpoint.host).map_err(unreachable)?;
-        exchange(connector.connect(subject, stream).await.map_err(unreachable)?, &request).await
+        let stream: Box<dyn Stream> = if endpoint.is_secure {
+            let connector = self.identity.connector().ok_or_else(|| unreachable("`https` needs keys"))?;
+            let subject = Identity::subject(&endpoint.host).map_err(unreachable)?;
+            Box::new(connector.connect(subject, stream).await.map_err(unreachable)?)
+        } else {
+            Box::new(stream)
+        };
+        exchange(stream, &request).await
     }
 }
 
 /// Sends a request, and reads the answer to its end.
-async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &str) -> Result<String, Failed> {
+async fn exchange(mut stream: Box<dyn Stream>, request: &str) -> Result<Value, Failed> {
     stream.write_all(request.as_bytes()).await.map_err(unreachable)?;
     stream.flush().await.map_err(unreachable)?;
     let mut answer = Vec::new();
@@ -272,14 +216,16 @@ async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &str
     let answer = String::from_utf8(answer).map_err(unreachable)?;
     let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(|| unreachable("it is cut off"))?;
     let status = head.split(' ').nth(1).and_then(|status| status.parse::<u16>().ok());
-    match status {
-        Some(200) => Ok(body.to_owned()),
-        Some(status) => {
-            let refused = serde_json::from_str::<Refused>(body).map(|refused| refused.error);
-            let why = refused.unwrap_or_else(|_| format!("HTTP status {status}"));
+    let said = serde_json::from_str::<Value>(body);
+    match (status, said) {
+        (Some(200), Ok(said)) => Ok(said),
+        (Some(200), Err(why)) => Err(unreachable(why)),
+        (Some(status), said) => {
+            let why = said.ok().and_then(|said| Some(said["error"].as_str()?.to_owned()));
+            let why = why.unwrap_or_else(|| format!("HTTP status {status}"));
             Err(if status < 500 { Failed::Refused(why) } else { Failed::Unreachable(why) })
         }
-        None => Err(unreachable("no HTTP")),
+        (None, _) => Err(unreachable("no HTTP")),
     }
 }
 
@@ -365,11 +311,13 @@ mod tests {
             assert_eq!((etcd.keep_alive(&lease).await, etcd.keep_alive(&lease).await), (Ok(true), Ok(false)));
             assert!(etcd.revoke(&lease).await.unwrap_err().ends_with("lease not found"));
             let requests = requests.await.unwrap();
-            let body = |number: usize| requests[number].split_once("\r\n\r\n").unwrap().1;
+            let body = |number: usize| {
+                serde_json::from_str::<Value>(requests[number].split_once("\r\n\r\n").unwrap().1).unwrap()
+            };
             assert!(requests[1].starts_with("POST /v3/kv/put HTTP/1.0\r\nHost: 127.0.0.1\r\n"));
-            assert_eq!(body(0), r#"{"TTL":"5"}"#);
-            assert_eq!(body(1), r#"{"key":"YQ==","value":"Yg==","lease":"2324035674850470661"}"#);
-            assert_eq!(body(2), r#"{"key":"YQ==","range_end":"Yg=="}"#);
+            let put = json!({ "key": "YQ==", "value": "Yg==", "lease": "2324035674850470661" });
+            assert_eq!((body(0), body(1)), (json!({ "TTL": "5" }), put));
+            assert_eq!(body(2), json!({ "key": "YQ==", "range_end": "Yg==" }));
         });
     }
 

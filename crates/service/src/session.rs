@@ -90,7 +90,8 @@ impl fmt::Display for Broken {
     }
 }
 
-trait Stream: AsyncRead + AsyncWrite + Unpin {}
+/// A connection, with TLS or without.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Unpin> Stream for T {}
 
 /// An authenticated connection.
